@@ -1,0 +1,82 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace leasehold {
+
+/// A wait without a deadline: no timer is armed for it.
+inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max();
+
+/// How often the client extends a lease by itself while the hold lives.
+///
+/// A lease is renewed when a third of it has passed, so that two attempts may fail before it is lost. A cap bounds how
+/// long a program that hangs with a hold can keep everybody else out.
+class renewal {
+ public:
+  static const renewal automatic;  ///< As long as the hold lives.
+  static const renewal none;       ///< Never: the hold ends with its first lease unless `hold::extend` is called.
+
+  /// At most `n` renewals, hence at most n + 1 leases in all.
+  static constexpr renewal at_most(std::uint32_t n) noexcept { return renewal(n); }
+
+  /// The number of renewals allowed; the largest value means no limit.
+  constexpr std::uint32_t limit() const noexcept { return limit_; }
+
+  friend constexpr bool operator==(renewal, renewal) noexcept = default;
+
+ private:
+  explicit constexpr renewal(std::uint32_t limit) noexcept : limit_(limit) {}
+  std::uint32_t limit_;
+};
+
+inline constexpr renewal renewal::automatic = renewal(std::numeric_limits<std::uint32_t>::max());
+inline constexpr renewal renewal::none = renewal(0);
+
+/// Pauses between attempts where nobody will wake the waiter: exponential, with jitter.
+///
+/// Pause n lies between (1 - jitter) * d and d, where d = min(first * factor^n, max). jitter = 1 is "full jitter" of
+/// Brooker, "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015).
+struct backoff {
+  std::chrono::milliseconds first{10};  ///< 1 ms or more, at most `max`.
+  std::chrono::milliseconds max{500};   ///< At most 30 days.
+  double factor = 2.0;                  ///< 1 or more, finite.
+  double jitter = 1.0;                  ///< 0 (none) to 1 (full).
+
+  friend constexpr bool operator==(const backoff&, const backoff&) noexcept = default;
+};
+
+/// How to acquire a lock. An aggregate: `lock.acquire({.lease = 10s, .wait = 2s})`.
+///
+/// Every member is trivially destructible, because g++ 12 corrupts memory when a co_await expression holds an
+/// aggregate temporary with any other member. Members are only ever appended.
+struct acquire_options {
+  /// How long Redis keeps the lock if nobody renews it. 1 ms to 30 days, else error::invalid_option.
+  std::chrono::milliseconds lease = std::chrono::seconds(30);
+
+  /// How long to wait for the lock, from the start of the operation, outages of the store included. 0: one attempt.
+  /// Negative: error::invalid_option (`seconds::max()` converted to milliseconds overflows into a negative number; use
+  /// `forever`).
+  std::chrono::milliseconds wait = forever;
+
+  /// Whether the client renews the lease while the hold lives.
+  renewal renew = renewal::automatic;
+
+  /// Pauses between attempts.
+  backoff retry = {};
+
+  /// Replicas that must acknowledge the grant. Not supported yet: anything but 0 is error::not_supported.
+  std::uint32_t replicas = 0;
+
+  /// `hold::lost` and `with_lock` stop the work this long before `hold::expires_at()`. 0 or more and less than `lease`,
+  /// else error::invalid_option.
+  std::chrono::milliseconds margin{0};
+};
+
+static_assert(std::is_aggregate_v<acquire_options> && std::is_trivially_destructible_v<acquire_options>,
+              "g++ 12 corrupts memory in co_await expressions with any other kind of aggregate temporary");
+
+}  // namespace leasehold

@@ -1,0 +1,179 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <leasehold/acquire_options.hpp>
+#include <leasehold/detail/operation.hpp>
+#include <leasehold/error.hpp>
+
+#include <boost/asio/execution_context.hpp>
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold {
+
+/// Something that an operator may want to know; given to client_options::observer.
+struct event {
+  enum class kind {
+    connected,     ///< A connection is up. `text`: the server's version.
+    disconnected,  ///< The connection is gone. `text`: why.
+    refused,       ///< The server said no. `text`: its words.
+    evicting,      ///< The server may evict locks: its maxmemory-policy, in `text`, is not noeviction.
+    clock_jump,    ///< The server's clock stepped forward; every local deadline was shortened. `text`: by how much.
+    lost,          ///< A hold was lost. `name`: the lock's.
+  };
+  kind what;
+  std::string_view name;  ///< The lock's name where the event has one. Valid during the call only.
+  std::string_view text;  ///< For people. Valid during the call only.
+};
+
+/// Settings of a client. Not an aggregate, on purpose: `client c(co_await this_coro::executor, url)` with an aggregate
+/// default argument corrupts memory under g++ 12. Set members one by one: `client_options o; o.prefix = "app:";`
+struct client_options {
+  client_options();
+  client_options(const client_options&);
+  client_options(client_options&&) noexcept;
+  client_options& operator=(const client_options&);
+  client_options& operator=(client_options&&) noexcept;
+  ~client_options();
+
+  /// Put in front of every name. Any bytes.
+  std::string prefix;
+
+  /// How long `ready` waits, and the bound of `close` and of each attempt to connect. 1 ms to 30 days.
+  std::chrono::milliseconds connect_timeout{5000};
+
+  /// How long one command may go unanswered before the connection is given up. 1 ms to 30 days.
+  std::chrono::milliseconds command_timeout{2000};
+
+  /// Allowance for clocks that run at different rates, subtracted from every lease: drift * lease + drift_floor.
+  /// 0 to 0.5, and 0 ms to 1 min. The defaults are those of "Distributed Locks with Redis" (redis.io).
+  double drift = 0.01;
+  std::chrono::milliseconds drift_floor{2};
+
+  /// Pauses between attempts to connect.
+  backoff reconnect{std::chrono::milliseconds(20), std::chrono::milliseconds(1000), 2.0, 0.5};
+
+  /// Called with each event, one at a time, on one of the execution context's threads. It must not block or throw.
+  std::function<void(const event&)> observer;
+};
+
+/// What a client has done so far. Counters never fall; gauges are the present state.
+struct statistics {
+  std::size_t held = 0;     ///< Gauge: holds alive.
+  std::size_t waiting = 0;  ///< Gauge: acquire operations under way.
+
+  std::uint64_t acquired = 0;       ///< Locks acquired.
+  std::uint64_t contended = 0;      ///< Operations that found the lock busy at least once.
+  std::uint64_t timed_out = 0;      ///< acquire operations that ended with error::timed_out.
+  std::uint64_t cancelled = 0;      ///< acquire and try_acquire operations that were cancelled.
+  std::uint64_t lost = 0;           ///< Holds lost.
+  std::uint64_t released = 0;       ///< Releases that the store confirmed.
+  std::uint64_t renewed = 0;        ///< Leases lengthened by automatic renewal.
+  std::uint64_t renewal_failed = 0; ///< Renewals that got no answer or were refused; each is tried again.
+  std::uint64_t given_back = 0;     ///< Attempts withdrawn: late or unknown grants that were released again.
+  std::uint64_t refused = 0;        ///< Times the server said no.
+  std::uint64_t commands = 0;       ///< Scripts sent.
+  std::uint64_t connects = 0;       ///< Connections that came up.
+  std::uint64_t reconnects = 0;     ///< Those that came up after another was lost.
+  std::uint64_t clock_jumps = 0;    ///< Forward steps of the server's clock noticed.
+};
+
+namespace detail {
+struct access;
+std::shared_ptr<client_handle> make_client(asio::any_io_executor, std::vector<std::string> urls, client_options);
+void start_ready(const std::shared_ptr<client_handle>&, asio::any_completion_handler<void(error_code)>);
+void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_handler<void(error_code)>);
+}  // namespace detail
+
+/// A program's connection to one store. It owns the connection, the renewals and the waiting.
+///
+/// A handle, cheap to copy: all copies share one connection, which starts to connect at once and reconnects by itself.
+///
+/// URLs: `redis://[user:password@]host[:port][/db]`, `rediss://...` (TLS; certificate and host name are verified;
+/// `?insecure=1` switches that off, `?ca=FILE` names a certificate authority), `unix:///path[?db=N]` (user and password
+/// as in redis://). `redis+sentinel://`, `redis+cluster://` and several URLs (a quorum) are understood and refused with
+/// error::not_supported for now.
+///
+/// `io_context::run()` can return after `close()`, or when the last client, lock, hold and operation is gone; their
+/// releases go out first. All of them may outlive the execution context and then do nothing.
+///
+/// Thread safety: const functions may be called from any thread. The library starts no thread (Asio's resolver has one).
+class client {
+ public:
+  using executor_type = asio::any_io_executor;
+
+  /// @throws system_error error::invalid_url (the text names the URL without its password), error::invalid_option,
+  /// error::not_supported.
+  client(executor_type executor, std::string_view url, client_options options = {})
+      : client(std::move(executor), std::vector<std::string>{std::string(url)}, std::move(options)) {}
+
+  /// Two URLs or more: a quorum of independent servers.
+  client(executor_type executor, std::initializer_list<std::string_view> urls, client_options options = {})
+      : client(std::move(executor), std::vector<std::string>(urls.begin(), urls.end()), std::move(options)) {}
+
+  client(executor_type executor, std::vector<std::string> urls, client_options options = {})
+      : handle_(detail::make_client(std::move(executor), std::move(urls), std::move(options))) {}
+
+  template <std::derived_from<asio::execution_context> Context>
+  client(Context& context, std::string_view url, client_options options = {})
+      : client(executor_type(context.get_executor()), url, std::move(options)) {}
+
+  template <std::derived_from<asio::execution_context> Context>
+  client(Context& context, std::initializer_list<std::string_view> urls, client_options options = {})
+      : client(executor_type(context.get_executor()), urls, std::move(options)) {}
+
+  template <std::derived_from<asio::execution_context> Context>
+  client(Context& context, std::vector<std::string> urls, client_options options = {})
+      : client(executor_type(context.get_executor()), std::move(urls), std::move(options)) {}
+
+  executor_type get_executor() const noexcept { return detail::executor_of(handle_); }
+
+  /// Waits until the store answers.
+  ///
+  /// @par Completion signature `void(error_code)`
+  /// @par Errors
+  /// error::unreachable: no answer within client_options::connect_timeout. error::refused: the server said no (a wrong
+  /// password, say); its words are in last_refusal(). error::closed.
+  /// @par Cancellation
+  /// All types; nothing changes.
+  auto ready() const { return ready(asio::deferred); }
+  template <asio::completion_token_for<void(error_code)> Token>
+  auto ready(Token&& token) const {
+    return detail::initiate<&detail::start_ready, void(error_code)>(handle_, token);
+  }
+
+  /// Gives everything back and disconnects: waiters fail with error::closed, hold::lost completes, holds are released
+  /// (a hold of with_lock once its body has ended). Idempotent; bounded by client_options::connect_timeout.
+  ///
+  /// @par Completion signature `void(error_code)`
+  /// @par Errors
+  /// error::unreachable: some hold could not be given back in time; it ends with its lease.
+  /// @par Cancellation
+  /// Terminal and partial stop the waiting; closing goes on.
+  auto close() const { return close(asio::deferred); }
+  template <asio::completion_token_for<void(error_code)> Token>
+  auto close(Token&& token) const {
+    return detail::initiate<&detail::start_close, void(error_code)>(handle_, token);
+  }
+
+  /// A snapshot.
+  statistics stats() const;
+
+  /// The server's words behind the latest error::refused, or "".
+  std::string last_refusal() const;
+
+ private:
+  friend detail::access;
+  std::shared_ptr<detail::client_handle> handle_;
+};
+
+}  // namespace leasehold

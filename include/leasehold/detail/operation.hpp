@@ -1,0 +1,64 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What every public asynchronous function is made of: a small initiation that owns what it needs (a deferred operation
+// may outlive the object it came from), names an executor (cancel_after needs one) and hands a type-erased handler to
+// the compiled library. Nothing here is for users.
+#pragma once
+
+#include <leasehold/error.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/append.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/post.hpp>
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace leasehold {
+
+namespace asio = boost::asio;
+
+namespace detail {
+
+class client_handle;
+class lock_state;
+class hold_state;
+
+// An empty executor once the execution context has gone.
+asio::any_io_executor executor_of(const std::shared_ptr<client_handle>&) noexcept;
+asio::any_io_executor executor_of(const std::shared_ptr<lock_state>&) noexcept;
+// The system executor for an empty hold.
+asio::any_io_executor executor_of(const std::shared_ptr<hold_state>&) noexcept;
+
+template <auto Start, class State, class Signature>
+struct initiation {
+  std::shared_ptr<State> state;
+
+  using executor_type = asio::any_io_executor;
+  executor_type get_executor() const noexcept { return executor_of(state); }
+
+  template <class Handler, class... Args>
+  void operator()(Handler&& handler, Args... args) const {
+    if constexpr (std::is_same_v<State, hold_state>) {
+      // An empty hold has no client, hence no strand to complete from.
+      if (!state) {
+        asio::post(asio::append(std::forward<Handler>(handler), make_error_code(error::not_held)));
+        return;
+      }
+    }
+    Start(state, asio::any_completion_handler<Signature>(std::forward<Handler>(handler)), args...);
+  }
+};
+
+// Runs Start(state, handler, args...) when the operation is started with its final completion handler.
+template <auto Start, class Signature, class State, class Token, class... Args>
+auto initiate(const std::shared_ptr<State>& state, Token& token, Args... args) {
+  return asio::async_initiate<Token, Signature>(initiation<Start, State, Signature>{state}, token, args...);
+}
+
+}  // namespace detail
+}  // namespace leasehold

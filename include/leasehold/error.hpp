@@ -1,0 +1,41 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <boost/system/error_category.hpp>
+#include <boost/system/error_code.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <type_traits>
+
+namespace leasehold {
+
+using boost::system::error_code;
+using boost::system::system_error;
+
+/// Everything that can go wrong, in one category. Cancellation is `boost::asio::error::operation_aborted` and nothing
+/// else is. `message()` is the enumerator with spaces, for example "timed out".
+enum class error {
+  timed_out = 1,   ///< `acquire_options::wait` ended while the store said that the lock is busy.
+  lost,            ///< The hold had gone before: its lease ended, or Redis no longer knows its token.
+  not_held,        ///< The hold is empty or was released already.
+  no_quorum,       ///< Fewer than a majority of the servers answered.
+  unreachable,     ///< The store did not answer in time.
+  refused,         ///< The server said no (NOAUTH, NOPERM, READONLY, OOM, ...); its words: `client::last_refusal()`.
+  wrong_type,      ///< The key holds something that is not a lock of this kind.
+  wrong_limit,     ///< The semaphore exists with another limit.
+  invalid_name,    ///< A name is 1 to 65,536 bytes, and with its prefix does not begin with "leasehold:".
+  invalid_option,  ///< An option is out of its documented range, for example a negative duration.
+  invalid_url,     ///< The URL cannot be understood.
+  not_supported,   ///< This kind of lock or deployment cannot do that.
+  closed,          ///< The client was closed.
+};
+
+/// The one category of every `leasehold::error`; its name is "leasehold".
+const boost::system::error_category& error_category() noexcept;
+
+inline error_code make_error_code(error e) noexcept { return {static_cast<int>(e), error_category()}; }
+
+}  // namespace leasehold
+
+template <>
+struct boost::system::is_error_code_enum<leasehold::error> : std::true_type {};

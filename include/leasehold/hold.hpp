@@ -1,0 +1,156 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <leasehold/detail/operation.hpp>
+#include <leasehold/error.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace leasehold {
+
+class hold;
+
+namespace detail {
+struct access;
+using hold_handler = asio::any_completion_handler<void(error_code)>;
+void start_extend(const std::shared_ptr<hold_state>&, hold_handler, std::chrono::milliseconds);
+void start_downgrade(const std::shared_ptr<hold_state>&, hold_handler);
+void start_release(const std::shared_ptr<hold_state>&, hold_handler);
+void start_lost(const std::shared_ptr<hold_state>&, hold_handler);
+}  // namespace detail
+
+/// Proof that this program has the lock; what `acquire` yields.
+///
+/// The hold is kept alive by renewals (acquire_options::renew) until it is released, destroyed or lost. It is lost when
+/// Redis no longer has its token, or when its lease can no longer be proved to run: from `expires_at()` on somebody else
+/// may have the lock. Work that must stop then belongs into `with_lock` or `while_held`; a resource that must be safe
+/// even against a program that was paused past its lease checks `fence()`.
+///
+/// @code
+/// leasehold::hold h = co_await lock.acquire({.lease = 10s});
+/// co_await table.write(row, h.fence());
+/// co_await h.release();
+/// @endcode
+///
+/// Movable, not copyable. An empty hold (default-constructed, or moved from) answers "", 0, false and
+/// time_point::min(), and its operations complete with error::not_held.
+///
+/// Thread safety: a hold belongs to one thread at a time. It may outlive its client, its lock and the execution context.
+class hold {
+ public:
+  using executor_type = asio::any_io_executor;
+
+  /// An empty hold.
+  hold() noexcept = default;
+  hold(hold&&) noexcept = default;
+  /// What was held before is released in the background, as by the destructor.
+  hold& operator=(hold&&) noexcept;
+
+  /// Still held: releases in the background and never blocks. The release goes out before `io_context::run()` returns;
+  /// if the store is unreachable the lock becomes free when its lease ends.
+  ~hold();
+
+  /// The executor of the client; the system executor for an empty hold.
+  executor_type get_executor() const noexcept { return detail::executor_of(state_); }
+
+  /// The lock's name, without the client's prefix. Kept after release.
+  const std::string& name() const noexcept;
+
+  /// What identifies this hold in Redis; never used again. Kept after release.
+  const std::string& token() const noexcept;
+
+  /// The fencing token: grows strictly from one tenure of a name to the next. A resource that remembers the largest
+  /// fence it has seen and refuses smaller ones is safe against a holder that was paused past its lease (Kleppmann, "How
+  /// to do distributed locking", 2016). Kept after release.
+  std::uint64_t fence() const noexcept;
+
+  /// When the lease ends at the latest, by this machine's clock: provably not later than Redis's own expiry, assuming
+  /// that Redis's wall clock makes no step forward. Grows with each renewal. Past once the machine has slept past it.
+  std::chrono::steady_clock::time_point expires_at() const noexcept;
+
+  /// True while the lock is provably held: false once release began, the hold was lost, or `expires_at()` has passed.
+  bool valid() const noexcept;
+
+  /// How many times the owner is in: recursive mutexes; 1 elsewhere, 0 for an empty hold.
+  std::size_t depth() const noexcept;
+
+  /// Makes the hold end `lease` (1 ms to 30 days) from now, never sooner than it did.
+  ///
+  /// @par Completion signature `void(error_code)`
+  /// @par Errors
+  /// error::lost: the hold is gone, nothing was re-created. error::not_held: released already, or empty.
+  /// error::invalid_option: the duration is out of range. error::unreachable: no answer within
+  /// client_options::command_timeout (the request may still take effect, which only lengthens the lease).
+  /// error::refused.
+  /// @par Cancellation
+  /// Terminal and partial stop the waiting; the request goes on.
+  auto extend(std::chrono::milliseconds lease) { return extend(lease, asio::deferred); }
+  template <asio::completion_token_for<void(error_code)> Token>
+  auto extend(std::chrono::milliseconds lease, Token&& token) {
+    return detail::initiate<&detail::start_extend, void(error_code)>(state_, token, lease);
+  }
+
+  /// From writer to reader without a gap: shared mutexes. Elsewhere error::not_supported.
+  ///
+  /// @par Completion signature `void(error_code)`
+  auto downgrade() { return downgrade(asio::deferred); }
+  template <asio::completion_token_for<void(error_code)> Token>
+  auto downgrade(Token&& token) {
+    return detail::initiate<&detail::start_downgrade, void(error_code)>(state_, token);
+  }
+
+  /// Gives the lock back. `valid()` is false from the start of the operation on.
+  ///
+  /// @par Completion signature `void(error_code)`
+  /// @par Errors
+  /// error::lost: the hold had gone before, somebody else may have had the lock meanwhile. error::not_held: released
+  /// already, or empty. error::unreachable: no answer before the lease had ended. error::refused.
+  /// @par Cancellation
+  /// Terminal and partial stop the waiting; the release goes on.
+  auto release() { return release(asio::deferred); }
+  template <asio::completion_token_for<void(error_code)> Token>
+  auto release(Token&& token) {
+    return detail::initiate<&detail::start_release, void(error_code)>(state_, token);
+  }
+
+  /// Waits until the hold is lost: acquire_options::margin before `expires_at()` at the latest (while the execution
+  /// context runs), or as soon as Redis says that the token is gone, or when the client is closed.
+  ///
+  /// @par Completion signature `void(error_code)`: success when lost.
+  /// @par Errors
+  /// error::not_held: released or destroyed, or empty.
+  /// @par Cancellation
+  /// All types; nothing changes for the hold.
+  ///
+  /// `co_await (work() || h.lost(asio::use_awaitable))` waits for the first *success* and hangs when work throws: use
+  /// `while_held`.
+  auto lost() const { return lost(asio::deferred); }
+  template <asio::completion_token_for<void(error_code)> Token>
+  auto lost(Token&& token) const {
+    return detail::initiate<&detail::start_lost, void(error_code)>(state_, token);
+  }
+
+ private:
+  friend detail::access;
+  explicit hold(std::shared_ptr<detail::hold_state> state) noexcept : state_(std::move(state)) {}
+
+  std::shared_ptr<detail::hold_state> state_;
+};
+
+namespace detail {
+// The library's own way into the handles.
+struct access {
+  static const std::shared_ptr<hold_state>& state(const hold& h) noexcept { return h.state_; }
+  static hold make_hold(std::shared_ptr<hold_state> s) noexcept { return hold(std::move(s)); }
+  template <class Client>
+  static const std::shared_ptr<client_handle>& handle(const Client& c) noexcept {
+    return c.handle_;
+  }
+};
+}  // namespace detail
+
+}  // namespace leasehold

@@ -1,0 +1,9 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <leasehold/acquire_options.hpp>
+#include <leasehold/client.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/hold.hpp>
+#include <leasehold/mutex.hpp>
+#include <leasehold/with_lock.hpp>

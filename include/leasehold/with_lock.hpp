@@ -1,0 +1,186 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <leasehold/acquire_options.hpp>
+#include <leasehold/hold.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <exception>
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace leasehold {
+
+namespace detail {
+
+// From now on client::close leaves the release of this hold to its guard.
+void guard(const std::shared_ptr<hold_state>&) noexcept;
+// True if the work was not covered by the lease up to now: the hold was lost, or its lease has ended meanwhile.
+bool outlived(const std::shared_ptr<hold_state>&) noexcept;
+// What work that was stopped ends with: a loss is told as such.
+[[noreturn]] void throw_lost();
+bool is_operation_aborted(const std::exception_ptr&) noexcept;
+
+// Every kind of cancellation of the caller stops the work for good.
+struct as_terminal {
+  asio::cancellation_type_t operator()(asio::cancellation_type_t type) const noexcept {
+    return type == asio::cancellation_type_t::none ? type : asio::cancellation_type_t::terminal;
+  }
+};
+
+// The end of the work stops the watch; the loss of the hold stops the work; a hold that the work itself has released
+// (the watch ends with not_held) stops nothing.
+struct ends_the_other {
+  asio::cancellation_type_t operator()(const std::exception_ptr&) const noexcept {
+    return asio::cancellation_type_t::terminal;
+  }
+  asio::cancellation_type_t operator()(const error_code& ec) const noexcept {
+    return ec ? asio::cancellation_type_t::none : asio::cancellation_type_t::terminal;
+  }
+};
+
+template <class T>
+struct result_of_work {
+  std::optional<T> value;
+  T take() { return std::move(*value); }
+};
+
+template <>
+struct result_of_work<void> {
+  void take() noexcept {}
+};
+
+template <class T, class E>
+asio::awaitable<void, E> run_into(result_of_work<T>& result, asio::awaitable<T, E> work) {
+  const asio::enable_total_cancellation in;
+  const as_terminal out;
+  co_await asio::this_coro::reset_cancellation_state(in, out);
+  if constexpr (std::is_void_v<T>) {
+    co_await std::move(work);
+  } else {
+    result.value.emplace(co_await std::move(work));
+  }
+}
+
+template <class Awaitable>
+struct awaitable_parts;
+template <class T, class E>
+struct awaitable_parts<asio::awaitable<T, E>> {
+  using value = T;
+  using executor = E;
+};
+
+}  // namespace detail
+
+/// Runs `work` while `h` is held, cancels it (terminal) when the hold is lost or the caller is cancelled (any type), and
+/// returns only after it has ended. Does not release the hold.
+///
+/// @returns what `work` returns.
+/// @throws what `work` throws; system_error error::lost instead of operation_aborted after a loss, and instead of a
+/// result that outlived the lease.
+///
+/// `h` must live until the operation has ended; the work runs on the calling coroutine's executor. If the work itself
+/// releases the hold it simply goes on. With several threads run each coroutine on a strand of its own.
+template <class T, class E>
+asio::awaitable<T, E> while_held(hold& h, asio::awaitable<T, E> work) {
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  const asio::cancellation_state before = co_await asio::this_coro::cancellation_state;
+  if (throws && before.cancelled() != asio::cancellation_type_t::none) {
+    throw system_error(asio::error::operation_aborted);
+  }
+  auto executor = co_await asio::this_coro::executor;
+  detail::result_of_work<T> result;
+  // Named first and awaited after: g++ 12 miscompiles such temporaries inside a co_await expression.
+  auto group = asio::experimental::make_parallel_group(
+      asio::co_spawn(executor, detail::run_into(result, std::move(work)), asio::deferred),
+      h.lost(asio::bind_executor(executor, asio::deferred)));
+  // The join must not be skipped because the caller was cancelled: `result` lives in this frame.
+  co_await asio::this_coro::throw_if_cancelled(false);
+  const detail::ends_the_other condition;
+  auto [order, failure, lost] = co_await group.async_wait(condition, asio::use_awaitable_t<E>());
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  (void)order;
+  const bool outlived = detail::outlived(detail::access::state(h));
+  if (failure) {
+    if ((!lost || outlived) && detail::is_operation_aborted(failure)) detail::throw_lost();
+    std::rethrow_exception(failure);
+  }
+  if (outlived) detail::throw_lost();
+  co_return result.take();
+}
+
+namespace detail {
+
+template <class T, class E, class Body, class Lock>
+asio::awaitable<T, E> run_with_lock(Lock lock, acquire_options options, Body body) {
+  hold h = co_await lock.acquire(options, asio::use_awaitable_t<E>());
+  guard(access::state(h));
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  result_of_work<T> result;
+  std::exception_ptr failure;
+  try {
+    if constexpr (std::is_void_v<T>) {
+      co_await while_held(h, std::invoke(body, h));
+    } else {
+      result.value.emplace(co_await while_held(h, std::invoke(body, h)));
+    }
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  co_await asio::this_coro::throw_if_cancelled(false);
+  const asio::cancellation_state now = co_await asio::this_coro::cancellation_state;
+  if (now.cancelled() == asio::cancellation_type_t::none) {
+    auto [ec] = co_await h.release(asio::as_tuple(asio::use_awaitable_t<E>()));
+    if (ec == error::lost && !failure) failure = std::make_exception_ptr(system_error(make_error_code(error::lost)));
+  } else {
+    h = hold();  // Cancelled: nobody waits for the answer.
+  }
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  if (failure) std::rethrow_exception(failure);
+  co_return result.take();
+}
+
+}  // namespace detail
+
+/// Acquires the lock, runs `body(hold&) -> awaitable<T, E>` while it is held, and releases it on every way out.
+///
+/// The body is cancelled (terminal) when the hold is lost (acquire_options::margin before its deadline) or the caller is
+/// cancelled, and with_lock waits until it has ended before it releases. The answer to the release is awaited unless
+/// the caller was cancelled. The lock is copied.
+///
+/// @returns what the body returns (T: void or movable).
+/// @throws system_error what `acquire` fails with; error::lost when the lease did not cover the whole body; else the
+/// body's own exception.
+///
+/// Before g++ 13 a temporary body must be trivially destructible, because that compiler miscompiles others in a
+/// co_await expression. Name it: `auto body = [s](hold&) -> awaitable<void> {...}; co_await with_lock(lock, body);`
+///
+/// With several threads run each coroutine on a strand of its own.
+template <class Lock, class Body>
+auto with_lock(Lock lock, acquire_options options, Body&& body) {
+  using parts = detail::awaitable_parts<std::invoke_result_t<std::remove_reference_t<Body>&, hold&>>;
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+  static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_destructible_v<std::remove_cvref_t<Body>>,
+                "g++ before 13 miscompiles a temporary body with non-trivial captures: give the body a name first");
+#endif
+  return detail::run_with_lock<typename parts::value, typename parts::executor, Body>(std::move(lock), options,
+                                                                                      std::forward<Body>(body));
+}
+
+template <class Lock, class Body>
+auto with_lock(Lock lock, Body&& body) {
+  return with_lock(std::move(lock), acquire_options(), std::forward<Body>(body));
+}
+
+}  // namespace leasehold

@@ -1,0 +1,38 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The arithmetic of leases. No I/O, no clock of its own.
+#pragma once
+
+#include "clock.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace leasehold::detail {
+
+// How much earlier than the server's expiry a lease is taken to end, for clocks that run at different rates and for
+// Redis's resolution of a millisecond ("Distributed Locks with Redis", redis.io).
+struct drift_allowance {
+  double ratio = 0.01;
+  std::chrono::milliseconds floor{2};
+
+  clock::duration of(std::chrono::milliseconds lease) const {
+    const auto proportional = std::chrono::duration<double, std::milli>(static_cast<double>(lease.count()) * ratio);
+    return std::chrono::duration_cast<clock::duration>(proportional) + floor;
+  }
+};
+
+// The local deadline after an answered request that was sent at `sent` and certainly ran before the lease of `lease`
+// began or was last lengthened; `left` is what the server then said is left (negative: the key has no expiry).
+inline clock::time_point local_deadline(clock::time_point sent, std::chrono::milliseconds lease,
+                                        std::chrono::milliseconds left, const drift_allowance& drift) {
+  const auto sure = left.count() < 0 ? lease : std::min(lease, left);
+  return later(sent, sure) - drift.of(sure);
+}
+
+// When to renew: two thirds of the lease before the deadline, so that two more attempts fit.
+inline clock::time_point renewal_due(clock::time_point deadline, std::chrono::milliseconds lease) {
+  return deadline - clock::duration(lease) * 2 / 3;
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,59 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "options.hpp"
+
+#include <cmath>
+
+namespace leasehold {
+
+client_options::client_options() = default;
+client_options::client_options(const client_options&) = default;
+client_options::client_options(client_options&&) noexcept = default;
+client_options& client_options::operator=(const client_options&) = default;
+client_options& client_options::operator=(client_options&&) noexcept = default;
+client_options::~client_options() = default;
+
+namespace detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+bool is_lease(milliseconds d) noexcept { return d >= milliseconds(1) && d <= longest_lease; }
+
+bool is_backoff(const backoff& b) noexcept {
+  return b.first >= milliseconds(1) && b.first <= b.max && b.max <= longest_lease && std::isfinite(b.factor) &&
+         b.factor >= 1.0 && b.jitter >= 0.0 && b.jitter <= 1.0;
+}
+
+}  // namespace
+
+error_code check_lease(milliseconds lease) noexcept {
+  return is_lease(lease) ? error_code() : make_error_code(error::invalid_option);
+}
+
+error_code check(const acquire_options& o) noexcept {
+  const bool valid = is_lease(o.lease) && o.wait >= milliseconds(0) && is_backoff(o.retry) &&
+                     o.margin >= milliseconds(0) && o.margin < o.lease;
+  if (!valid) return error::invalid_option;
+  if (o.replicas != 0) return error::not_supported;
+  return {};
+}
+
+error_code check_name(std::string_view name, std::string_view record) noexcept {
+  const bool valid = !name.empty() && name.size() <= 65536 && !record.starts_with("leasehold:");
+  return valid ? error_code() : make_error_code(error::invalid_name);
+}
+
+void check(const client_options& o) {
+  const auto require = [](bool valid, const char* member) {
+    if (!valid) throw system_error(make_error_code(error::invalid_option), member);
+  };
+  require(o.prefix.size() <= 65536, "client_options::prefix");
+  require(is_lease(o.connect_timeout), "client_options::connect_timeout");
+  require(is_lease(o.command_timeout), "client_options::command_timeout");
+  require(o.drift >= 0.0 && o.drift <= 0.5, "client_options::drift");
+  require(o.drift_floor >= milliseconds(0) && o.drift_floor <= std::chrono::minutes(1), "client_options::drift_floor");
+  require(is_backoff(o.reconnect), "client_options::reconnect");
+}
+
+}  // namespace detail
+}  // namespace leasehold

@@ -1,0 +1,26 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What is a valid name, option or duration.
+#pragma once
+
+#include <leasehold/acquire_options.hpp>
+#include <leasehold/client.hpp>
+#include <leasehold/error.hpp>
+
+#include <chrono>
+#include <string_view>
+
+namespace leasehold::detail {
+
+inline constexpr std::chrono::milliseconds longest_lease = std::chrono::hours(24 * 30);
+
+error_code check_lease(std::chrono::milliseconds) noexcept;
+error_code check(const acquire_options&) noexcept;
+
+// `record` is prefix + name.
+error_code check_name(std::string_view name, std::string_view record) noexcept;
+
+// Throws system_error(invalid_option) that names the member.
+void check(const client_options&);
+
+}  // namespace leasehold::detail

@@ -1,0 +1,71 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What is known of a server's clock from the times in its replies. No I/O, no clock of its own.
+#pragma once
+
+#include "clock.hpp"
+
+#include <algorithm>
+
+#include <chrono>
+#include <cstdint>
+
+namespace leasehold::detail {
+
+// A reply that says "c" was made between its request's sending and its arrival, so the difference between the server's
+// clock and ours lies in [c - received, c - sent]. The intervals of all replies are intersected, after the one known so
+// far was widened by `drift` of the time passed (clocks that run at different rates, up to what the leases allow for). A
+// reply whose interval lies wholly above it proves that the server's clock was stepped forward.
+class server_clock {
+ public:
+  explicit server_clock(double drift) : drift_(drift) {}
+
+  // Forgets everything: another server.
+  void reset() { known_ = false; }
+  bool known() const { return known_; }
+
+  // Returns by how much the server's clock may have been stepped forward since the last reply; 0 if it was not. (Each
+  // lease that began before ends that much earlier for us.) A step back is followed and harmless: leases end later.
+  clock::duration observe(std::int64_t server_microseconds, clock::time_point sent, clock::time_point received) {
+    const clock::duration server = std::chrono::microseconds(server_microseconds);
+    const clock::duration low = server - received.time_since_epoch();
+    const clock::duration high = server - sent.time_since_epoch();
+    clock::duration jump{0};
+    if (known_) {
+      const auto passed = std::max(received - at_, clock::duration(0));
+      const auto slack = std::chrono::duration_cast<clock::duration>(passed * drift_) + std::chrono::milliseconds(1);
+      const clock::duration oldest_low = low_ - slack;
+      const clock::duration oldest_high = high_ + slack;
+      if (low > oldest_high) {
+        jump = high - low_;
+      } else if (high >= oldest_low) {
+        low_ = std::max(low, oldest_low);
+        high_ = std::min(high, oldest_high);
+        at_ = received;
+        return clock::duration(0);
+      }
+    }
+    known_ = true;
+    low_ = low;
+    high_ = high;
+    at_ = received;
+    return jump;
+  }
+
+  // The server's clock at a local instant, in microseconds: never less than it really shows.
+  std::int64_t latest(clock::time_point local) const {
+    return std::chrono::duration_cast<std::chrono::microseconds>(local.time_since_epoch() + high_).count() + 1;
+  }
+
+  // How much `latest` may be ahead of the server's clock.
+  clock::duration uncertainty() const { return high_ - low_ + std::chrono::milliseconds(2); }
+
+ private:
+  double drift_;
+  bool known_ = false;
+  clock::duration low_{0};
+  clock::duration high_{0};
+  clock::time_point at_{};
+};
+
+}  // namespace leasehold::detail
