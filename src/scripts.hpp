@@ -1,0 +1,21 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <string_view>
+
+namespace leasehold::detail {
+
+// A Lua script as the build embeds it: the shared parts that it uses, then lua/<name>.lua.
+struct script {
+  std::string_view name;
+  std::string_view sha1;  // of `text`, in lower-case hexadecimal, as EVALSHA takes it
+  std::string_view text;
+};
+
+// One for each file lua/*.lua; lua/CMakeLists.txt generates the definitions.
+namespace scripts {
+
+extern const script mutex;
+
+}  // namespace scripts
+}  // namespace leasehold::detail
