@@ -1,0 +1,18 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// main() of every test program, and Boost.Test itself, which is used header-only.
+#define BOOST_TEST_MODULE leasehold
+#define BOOST_TEST_NO_MAIN
+#define BOOST_TEST_ALTERNATIVE_INIT_API
+#include "support/child.hpp"
+
+#include <boost/test/included/unit_test.hpp>
+
+#include <csignal>
+
+int main(int argc, char** argv) {
+  // A server that is killed must not take the test along.
+  std::signal(SIGPIPE, SIG_IGN);
+  if (const auto status = leasehold::test::run_as_child(argc, argv)) return *status;
+  return boost::unit_test::unit_test_main(&init_unit_test, argc, argv);
+}

@@ -1,0 +1,74 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "support/limit.hpp"
+
+#include <leasehold/leasehold.hpp>
+
+#include <boost/asio.hpp>
+
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace leasehold::test {
+
+using namespace std::chrono_literals;
+using asio::awaitable;
+
+// Runs the context until nothing is left to do, and fails if that does not come.
+inline void run_to_end(asio::io_context& context) {
+  context.restart();
+  context.run_for(limit);
+  if (!context.stopped()) throw std::runtime_error("io_context::run() did not return in time");
+}
+
+// Runs a coroutine to its end and then the context to its: whatever the coroutine leaves behind has to end by itself.
+// Rethrows what the coroutine throws.
+template <class Body>
+void run(asio::io_context& context, Body body) {
+  std::optional<std::exception_ptr> end;
+  asio::co_spawn(context, body(), [&end](std::exception_ptr failure) { end = failure; });
+  try {
+    run_to_end(context);
+  } catch (const std::runtime_error&) {
+    // That the coroutine failed says more than that something of it was left.
+    if (end && *end) std::rethrow_exception(*end);
+    throw;
+  }
+  if (!end) throw std::runtime_error("the coroutine did not end, and nothing is left to do");
+  if (*end) std::rethrow_exception(*end);
+}
+
+template <class Body>
+void run(Body body) {
+  asio::io_context context;
+  run(context, std::move(body));
+}
+
+// Waits for something that happens on this context.
+template <class Condition>
+awaitable<void> eventually(const char* what, Condition condition) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) throw std::runtime_error(std::string("did not happen in time: ") + what);
+    timer.expires_after(1ms);
+    co_await timer.async_wait(asio::deferred);
+  }
+}
+
+// Lets everything run that is ready.
+inline awaitable<void> turn(int times = 3) {
+  for (int i = 0; i < times; ++i) co_await asio::post(asio::deferred);
+}
+
+// Nothing is proved by its length: it only gives a broken subject the time to show itself.
+inline awaitable<void> pause(std::chrono::milliseconds d) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, d);
+  co_await timer.async_wait(asio::deferred);
+}
+
+}  // namespace leasehold::test
