@@ -145,11 +145,11 @@ class client {
   /// password, say); its words are in last_refusal(). error::closed.
   /// @par Cancellation
   /// All types; nothing changes.
-  auto ready() const { return ready(asio::deferred); }
   template <asio::completion_token_for<void(error_code)> Token>
   auto ready(Token&& token) const {
     return detail::initiate<&detail::start_ready, void(error_code)>(handle_, token);
   }
+  auto ready() const { return ready(asio::deferred); }
 
   /// Gives everything back and disconnects: waiters fail with error::closed, hold::lost completes, holds are released
   /// (a hold of with_lock once its body has ended). Idempotent; bounded by client_options::connect_timeout.
@@ -159,11 +159,11 @@ class client {
   /// error::unreachable: some hold could not be given back in time; it ends with its lease.
   /// @par Cancellation
   /// Terminal and partial stop the waiting; closing goes on.
-  auto close() const { return close(asio::deferred); }
   template <asio::completion_token_for<void(error_code)> Token>
   auto close(Token&& token) const {
     return detail::initiate<&detail::start_close, void(error_code)>(handle_, token);
   }
+  auto close() const { return close(asio::deferred); }
 
   /// A snapshot.
   statistics stats() const;

@@ -88,20 +88,20 @@ class hold {
   /// error::refused.
   /// @par Cancellation
   /// Terminal and partial stop the waiting; the request goes on.
-  auto extend(std::chrono::milliseconds lease) { return extend(lease, asio::deferred); }
   template <asio::completion_token_for<void(error_code)> Token>
   auto extend(std::chrono::milliseconds lease, Token&& token) {
     return detail::initiate<&detail::start_extend, void(error_code)>(state_, token, lease);
   }
+  auto extend(std::chrono::milliseconds lease) { return extend(lease, asio::deferred); }
 
   /// From writer to reader without a gap: shared mutexes. Elsewhere error::not_supported.
   ///
   /// @par Completion signature `void(error_code)`
-  auto downgrade() { return downgrade(asio::deferred); }
   template <asio::completion_token_for<void(error_code)> Token>
   auto downgrade(Token&& token) {
     return detail::initiate<&detail::start_downgrade, void(error_code)>(state_, token);
   }
+  auto downgrade() { return downgrade(asio::deferred); }
 
   /// Gives the lock back. `valid()` is false from the start of the operation on.
   ///
@@ -111,11 +111,11 @@ class hold {
   /// already, or empty. error::unreachable: no answer before the lease had ended. error::refused.
   /// @par Cancellation
   /// Terminal and partial stop the waiting; the release goes on.
-  auto release() { return release(asio::deferred); }
   template <asio::completion_token_for<void(error_code)> Token>
   auto release(Token&& token) {
     return detail::initiate<&detail::start_release, void(error_code)>(state_, token);
   }
+  auto release() { return release(asio::deferred); }
 
   /// Waits until the hold is lost: acquire_options::margin before `expires_at()` at the latest (while the execution
   /// context runs), or as soon as Redis says that the token is gone, or when the client is closed.
@@ -128,11 +128,11 @@ class hold {
   ///
   /// `co_await (work() || h.lost(asio::use_awaitable))` waits for the first *success* and hangs when work throws: use
   /// `while_held`.
-  auto lost() const { return lost(asio::deferred); }
   template <asio::completion_token_for<void(error_code)> Token>
   auto lost(Token&& token) const {
     return detail::initiate<&detail::start_lost, void(error_code)>(state_, token);
   }
+  auto lost() const { return lost(asio::deferred); }
 
  private:
   friend detail::access;

@@ -74,16 +74,16 @@ class mutex {
   /// All types. Leaves no trace: a grant that was under way is given back, which cancellation waits for shortly (100 ms
   /// at most), so that the lock is free again when the operation completes. If the store does not answer meanwhile, the
   /// giving back goes on in the background.
-  auto acquire() const { return acquire(acquire_options(), asio::deferred); }
-  auto acquire(acquire_options options) const { return acquire(options, asio::deferred); }
-  template <asio::completion_token_for<void(error_code, hold)> Token>
-  auto acquire(Token&& token) const {
-    return acquire(acquire_options(), std::forward<Token>(token));
-  }
   template <asio::completion_token_for<void(error_code, hold)> Token>
   auto acquire(acquire_options options, Token&& token) const {
     return detail::initiate<&detail::start_acquire, void(error_code, hold)>(lock_, token, options);
   }
+  template <asio::completion_token_for<void(error_code, hold)> Token>
+  auto acquire(Token&& token) const {
+    return acquire(acquire_options(), std::forward<Token>(token));
+  }
+  auto acquire(acquire_options options) const { return acquire(options, asio::deferred); }
+  auto acquire() const { return acquire(acquire_options(), asio::deferred); }
 
   /// Asks once. A busy lock is no error: the result is empty then.
   ///
@@ -93,16 +93,16 @@ class mutex {
   /// The others as for acquire, without error::timed_out.
   /// @par Cancellation
   /// As for acquire.
-  auto try_acquire() const { return try_acquire(acquire_options(), asio::deferred); }
-  auto try_acquire(acquire_options options) const { return try_acquire(options, asio::deferred); }
-  template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
-  auto try_acquire(Token&& token) const {
-    return try_acquire(acquire_options(), std::forward<Token>(token));
-  }
   template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
   auto try_acquire(acquire_options options, Token&& token) const {
     return detail::initiate<&detail::start_try_acquire, void(error_code, std::optional<hold>)>(lock_, token, options);
   }
+  template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
+  auto try_acquire(Token&& token) const {
+    return try_acquire(acquire_options(), std::forward<Token>(token));
+  }
+  auto try_acquire(acquire_options options) const { return try_acquire(options, asio::deferred); }
+  auto try_acquire() const { return try_acquire(acquire_options(), asio::deferred); }
 
   /// What Redis says about the lock.
   ///
@@ -112,11 +112,11 @@ class mutex {
   /// client_options::command_timeout. error::refused, error::invalid_name, error::closed.
   /// @par Cancellation
   /// All types; nothing changes.
-  auto inspect() const { return inspect(asio::deferred); }
   template <asio::completion_token_for<void(error_code, lock_info)> Token>
   auto inspect(Token&& token) const {
     return detail::initiate<&detail::start_inspect, void(error_code, lock_info)>(lock_, token);
   }
+  auto inspect() const { return inspect(asio::deferred); }
 
  private:
   std::shared_ptr<detail::lock_state> lock_;
