@@ -1,0 +1,54 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include <leasehold/error.hpp>
+
+#include "support/unit_test.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+using leasehold::error;
+
+BOOST_AUTO_TEST_SUITE(errors)
+
+BOOST_AUTO_TEST_CASE(the_message_is_the_enumerator_with_spaces) {
+  const std::pair<error, std::string> all[] = {
+      {error::timed_out, "timed out"},         {error::lost, "lost"},
+      {error::not_held, "not held"},           {error::no_quorum, "no quorum"},
+      {error::unreachable, "unreachable"},     {error::refused, "refused"},
+      {error::wrong_type, "wrong type"},       {error::wrong_limit, "wrong limit"},
+      {error::invalid_name, "invalid name"},   {error::invalid_option, "invalid option"},
+      {error::invalid_url, "invalid url"},     {error::not_supported, "not supported"},
+      {error::closed, "closed"},
+  };
+  std::set<int> values;
+  for (const auto& [e, text] : all) {
+    const leasehold::error_code ec = e;
+    BOOST_TEST(ec.message() == text);
+    BOOST_TEST(ec.failed());
+    BOOST_TEST(ec.category().name() == std::string("leasehold"));
+    BOOST_TEST((ec == e));
+    values.insert(ec.value());
+  }
+  BOOST_TEST(values.size() == std::size(all));
+}
+
+BOOST_AUTO_TEST_CASE(there_is_one_category) {
+  BOOST_TEST((&leasehold::error_category() == &make_error_code(error::lost).category()));
+  const leasehold::error_code ec = error::lost;
+  BOOST_TEST((ec != error::closed));
+  BOOST_TEST((ec != leasehold::error_code(ec.value(), boost::system::generic_category())));
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_is_no_error_has_a_message_too) {
+  BOOST_TEST(leasehold::error_category().message(99) == "unknown error");
+  BOOST_TEST(leasehold::error_category().message(-1) == "unknown error");
+}
+
+BOOST_AUTO_TEST_CASE(a_system_error_carries_the_message) {
+  const leasehold::system_error e(make_error_code(error::timed_out), "report");
+  BOOST_TEST(std::string(e.what()).starts_with("report: timed out"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

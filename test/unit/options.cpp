@@ -1,0 +1,170 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "options.hpp"
+
+#include "support/unit_test.hpp"
+
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <string>
+
+using namespace std::chrono_literals;
+using leasehold::acquire_options;
+using leasehold::backoff;
+using leasehold::client_options;
+using leasehold::error;
+using leasehold::error_code;
+using leasehold::renewal;
+using leasehold::detail::check;
+using leasehold::detail::check_lease;
+using leasehold::detail::check_name;
+using std::chrono::milliseconds;
+
+// Both are values that a program may keep in constants.
+static_assert(renewal::automatic == renewal::automatic);
+static_assert(renewal::none == renewal::at_most(0));
+static_assert(renewal::at_most(3) == renewal::at_most(3));
+static_assert(renewal::at_most(3) != renewal::at_most(4));
+static_assert(renewal::automatic != renewal::at_most(1000000));
+static_assert(renewal::at_most(7).limit() == 7);
+static_assert(backoff() == backoff{10ms, 500ms, 2.0, 1.0});
+static_assert(backoff() != backoff{10ms, 500ms, 2.0, 0.5});
+static_assert(leasehold::forever == milliseconds::max());
+static_assert(acquire_options().renew == renewal::automatic && acquire_options().wait == leasehold::forever);
+
+namespace {
+
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+error_code after(const std::function<void(acquire_options&)>& change) {
+  acquire_options o;
+  change(o);
+  return check(o);
+}
+
+// The member that check() names, or "" if all is well.
+std::string refused(const std::function<void(client_options&)>& change) {
+  client_options o;
+  change(o);
+  try {
+    check(o);
+    return "";
+  } catch (const leasehold::system_error& e) {
+    BOOST_TEST((e.code() == error::invalid_option));
+    const std::string what = e.what();
+    return what.substr(0, what.find(':', what.find("::") + 2));
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(options)
+
+BOOST_AUTO_TEST_CASE(the_defaults_are_valid) {
+  BOOST_TEST(!check(acquire_options()));
+  BOOST_TEST(refused([](client_options&) {}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_is_one_millisecond_to_thirty_days) {
+  BOOST_TEST(!check_lease(1ms));
+  BOOST_TEST(!check_lease(30s));
+  BOOST_TEST(!check_lease(std::chrono::hours(24 * 30)));
+  BOOST_TEST((check_lease(0ms) == error::invalid_option));
+  BOOST_TEST((check_lease(-1ms) == error::invalid_option));
+  BOOST_TEST((check_lease(std::chrono::hours(24 * 30) + 1ms) == error::invalid_option));
+  BOOST_TEST((check_lease(milliseconds::max()) == error::invalid_option));
+  BOOST_TEST((check_lease(milliseconds::min()) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.lease = 0ms; }) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.lease = leasehold::forever; }) == error::invalid_option));
+  BOOST_TEST(!after([](auto& o) { o.lease = 1ms; }));
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_is_zero_or_more) {
+  BOOST_TEST(!after([](auto& o) { o.wait = 0ms; }));
+  BOOST_TEST(!after([](auto& o) { o.wait = milliseconds::max() - 1ms; }));
+  BOOST_TEST(!after([](auto& o) { o.wait = leasehold::forever; }));
+  BOOST_TEST((after([](auto& o) { o.wait = -1ms; }) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.wait = milliseconds::min(); }) == error::invalid_option));
+}
+
+// What a user gets who writes seconds::max(): the conversion overflows, usually into a negative number of milliseconds.
+BOOST_AUTO_TEST_CASE(the_longest_number_of_seconds_overflows_into_an_invalid_wait) {
+  const auto seconds = std::chrono::seconds::max();
+  const milliseconds converted(static_cast<milliseconds::rep>(static_cast<std::uint64_t>(seconds.count()) * 1000U));
+  BOOST_TEST(converted < 0ms);
+  BOOST_TEST((after([&](auto& o) { o.wait = converted; }) == error::invalid_option));
+  BOOST_TEST((after([&](auto& o) { o.lease = converted; }) == error::invalid_option));
+}
+
+BOOST_AUTO_TEST_CASE(a_margin_is_less_than_the_lease) {
+  BOOST_TEST(!after([](auto& o) { o.lease = 10ms, o.margin = 9ms; }));
+  BOOST_TEST((after([](auto& o) { o.lease = 10ms, o.margin = 10ms; }) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.margin = -1ms; }) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.margin = milliseconds::max(); }) == error::invalid_option));
+}
+
+BOOST_AUTO_TEST_CASE(a_backoff_is_in_its_bounds) {
+  BOOST_TEST(!after([](auto& o) { o.retry = {1ms, 1ms, 1.0, 0.0}; }));
+  BOOST_TEST(!after([](auto& o) { o.retry = {1ms, std::chrono::hours(24 * 30), 1e308, 1.0}; }));
+  BOOST_TEST((after([](auto& o) { o.retry.first = 0ms; }) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.retry.first = -1ms; }) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.retry.max = 9ms; }) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.retry.max = leasehold::forever; }) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.retry.factor = 0.99; }) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.retry.factor = infinity; }) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.retry.factor = not_a_number; }) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.retry.jitter = -0.01; }) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.retry.jitter = 1.01; }) == error::invalid_option));
+  BOOST_TEST((after([](auto& o) { o.retry.jitter = not_a_number; }) == error::invalid_option));
+}
+
+BOOST_AUTO_TEST_CASE(replicas_are_not_supported_yet) {
+  BOOST_TEST((after([](auto& o) { o.replicas = 1; }) == error::not_supported));
+}
+
+BOOST_AUTO_TEST_CASE(options_of_a_client_are_in_their_bounds) {
+  BOOST_TEST(refused([](auto& o) { o.connect_timeout = 0ms; }) == "client_options::connect_timeout");
+  BOOST_TEST(refused([](auto& o) { o.connect_timeout = leasehold::forever; }) == "client_options::connect_timeout");
+  BOOST_TEST(refused([](auto& o) { o.connect_timeout = 1ms; }) == "");
+  BOOST_TEST(refused([](auto& o) { o.command_timeout = -1ms; }) == "client_options::command_timeout");
+  BOOST_TEST(refused([](auto& o) { o.command_timeout = std::chrono::hours(24 * 31); }) ==
+             "client_options::command_timeout");
+  BOOST_TEST(refused([](auto& o) { o.drift = -0.01; }) == "client_options::drift");
+  BOOST_TEST(refused([](auto& o) { o.drift = 0.51; }) == "client_options::drift");
+  BOOST_TEST(refused([](auto& o) { o.drift = not_a_number; }) == "client_options::drift");
+  BOOST_TEST(refused([](auto& o) { o.drift = 0.5; }) == "");
+  BOOST_TEST(refused([](auto& o) { o.drift_floor = -1ms; }) == "client_options::drift_floor");
+  BOOST_TEST(refused([](auto& o) { o.drift_floor = 61s; }) == "client_options::drift_floor");
+  BOOST_TEST(refused([](auto& o) { o.reconnect.first = 0ms; }) == "client_options::reconnect");
+  BOOST_TEST(refused([](auto& o) { o.reconnect.factor = not_a_number; }) == "client_options::reconnect");
+  BOOST_TEST(refused([](auto& o) { o.prefix = std::string(70000, 'x'); }) == "client_options::prefix");
+}
+
+BOOST_AUTO_TEST_CASE(a_name_is_one_to_65536_arbitrary_bytes) {
+  const auto checked = [](const std::string& name, const std::string& prefix = "") {
+    return check_name(name, prefix + name);
+  };
+  BOOST_TEST(!checked("a"));
+  BOOST_TEST(!checked(std::string("\0\xff\r\n {}", 7)));
+  BOOST_TEST(!checked(std::string(65536, 'x')));
+  BOOST_TEST((checked("") == error::invalid_name));
+  BOOST_TEST((checked("", "prefix:") == error::invalid_name));
+  BOOST_TEST((checked(std::string(65537, 'x')) == error::invalid_name));
+  BOOST_TEST((checked(std::string(1 << 20, 'x')) == error::invalid_name));
+}
+
+// B9: the keys that the library derives are its own.
+BOOST_AUTO_TEST_CASE(a_record_does_not_begin_as_the_librarys_own_keys) {
+  const auto checked = [](const std::string& prefix, const std::string& name) {
+    return check_name(name, prefix + name);
+  };
+  BOOST_TEST((checked("", "leasehold:x") == error::invalid_name));
+  BOOST_TEST((checked("", "leasehold:") == error::invalid_name));
+  BOOST_TEST((checked("lease", "hold:x") == error::invalid_name));
+  BOOST_TEST((checked("leasehold:", "x") == error::invalid_name));
+  BOOST_TEST(!checked("", "leasehold"));
+  BOOST_TEST(!checked("my:", "leasehold:x"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,158 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "url.hpp"
+
+#include "support/unit_test.hpp"
+
+#include <leasehold/error.hpp>
+
+#include <string>
+
+using leasehold::detail::address;
+using leasehold::detail::parse_url;
+using leasehold::detail::without_password;
+
+namespace {
+
+// The text of the refusal, or "" if the URL is taken.
+std::string refusal(const std::string& url) {
+  try {
+    parse_url(url);
+    return "";
+  } catch (const leasehold::system_error& e) {
+    BOOST_TEST((e.code() == leasehold::error::invalid_url));
+    return e.what();
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(urls)
+
+BOOST_AUTO_TEST_CASE(a_host_alone_has_the_usual_port_and_database) {
+  const address a = parse_url("redis://example.org");
+  BOOST_TEST((a.kind == address::scheme::redis));
+  BOOST_REQUIRE(a.hosts.size() == 1U);
+  BOOST_TEST(a.hosts[0].host == "example.org");
+  BOOST_TEST(a.hosts[0].port == "6379");
+  BOOST_TEST(a.database == 0U);
+  BOOST_TEST(a.user == "");
+  BOOST_TEST(a.password == "");
+  BOOST_TEST(a.verify);
+}
+
+BOOST_AUTO_TEST_CASE(everything_can_be_given) {
+  const address a = parse_url("redis://alice:s3cret@10.0.0.1:7000/5");
+  BOOST_TEST(a.user == "alice");
+  BOOST_TEST(a.password == "s3cret");
+  BOOST_TEST(a.hosts.at(0).host == "10.0.0.1");
+  BOOST_TEST(a.hosts.at(0).port == "7000");
+  BOOST_TEST(a.database == 5U);
+}
+
+BOOST_AUTO_TEST_CASE(a_password_may_stand_alone_and_be_escaped) {
+  const address a = parse_url("redis://:p%40ss%3aw%2Frd@h");
+  BOOST_TEST(a.user == "");
+  BOOST_TEST(a.password == "p@ss:w/rd");
+}
+
+BOOST_AUTO_TEST_CASE(a_password_may_contain_colons_and_at_signs) {
+  const address a = parse_url("redis://u:a:b@c@h:1");
+  BOOST_TEST(a.user == "u");
+  BOOST_TEST(a.password == "a:b@c");
+  BOOST_TEST(a.hosts.at(0).host == "h");
+}
+
+BOOST_AUTO_TEST_CASE(an_ipv6_address_stands_in_brackets) {
+  const address a = parse_url("redis://[::1]:6380/2");
+  BOOST_TEST(a.hosts.at(0).host == "::1");
+  BOOST_TEST(a.hosts.at(0).port == "6380");
+  BOOST_TEST(a.database == 2U);
+  BOOST_TEST(refusal("redis://[::1") != "");
+  BOOST_TEST(refusal("redis://::1") != "");
+  BOOST_TEST(refusal("redis://[::1]x:1") != "");
+}
+
+BOOST_AUTO_TEST_CASE(tls_has_its_options) {
+  BOOST_TEST(parse_url("rediss://h").verify);
+  BOOST_TEST((parse_url("rediss://h").kind == address::scheme::rediss));
+  BOOST_TEST(!parse_url("rediss://h?insecure=1").verify);
+  BOOST_TEST(parse_url("rediss://h/3?insecure=0").verify);
+  const address a = parse_url("rediss://h:1/3?ca=/etc/my%20ca.pem&insecure=1");
+  BOOST_TEST(a.ca == "/etc/my ca.pem");
+  BOOST_TEST(!a.verify);
+  BOOST_TEST(a.database == 3U);
+  BOOST_TEST(refusal("rediss://h?insecure=yes") != "");
+  BOOST_TEST(refusal("rediss://h?ca=") != "");
+  // Without TLS they would promise what nobody keeps.
+  BOOST_TEST(refusal("redis://h?insecure=1") != "");
+  BOOST_TEST(refusal("redis://h?ca=/x") != "");
+}
+
+BOOST_AUTO_TEST_CASE(a_unix_socket_has_a_path) {
+  const address a = parse_url("unix:///run/redis%20a.sock?db=4");
+  BOOST_TEST((a.kind == address::scheme::unix_socket));
+  BOOST_TEST(a.path == "/run/redis a.sock");
+  BOOST_TEST(a.database == 4U);
+  BOOST_TEST(a.hosts.empty());
+  const address b = parse_url("unix://u:p@/run/redis.sock");
+  BOOST_TEST(b.user == "u");
+  BOOST_TEST(b.password == "p");
+  BOOST_TEST(b.path == "/run/redis.sock");
+  BOOST_TEST(refusal("unix://relative/path") != "");
+  BOOST_TEST(refusal("unix://") != "");
+  BOOST_TEST(refusal("unix:///" + std::string(107, 'x')) != "");
+  BOOST_TEST(refusal("unix:///" + std::string(106, 'x')) == "");
+  BOOST_TEST(refusal("unix:///a%00b") != "");
+}
+
+BOOST_AUTO_TEST_CASE(sentinel_and_cluster_are_understood) {
+  const address s = parse_url("redis+sentinel://u:p@h1:26380,h2,[::1]/my-master/3");
+  BOOST_TEST((s.kind == address::scheme::sentinel));
+  BOOST_REQUIRE(s.hosts.size() == 3U);
+  BOOST_TEST(s.hosts[0].port == "26380");
+  BOOST_TEST(s.hosts[1].port == "26379");
+  BOOST_TEST(s.hosts[2].host == "::1");
+  BOOST_TEST(s.master == "my-master");
+  BOOST_TEST(s.database == 3U);
+  const address c = parse_url("redis+cluster://h1:7000,h2:7001");
+  BOOST_TEST((c.kind == address::scheme::cluster));
+  BOOST_TEST(c.hosts.size() == 2U);
+  BOOST_TEST(refusal("redis+sentinel://h1") != "");
+  BOOST_TEST(refusal("redis+cluster://h1/1") != "");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_url_is_refused) {
+  for (const char* url :
+       {"", "redis", "redis:", "redis:/", "redis://", "redis:///", "redis://:6379", "://h", "http://h", "REDIS//h",
+        "redis://h:0", "redis://h:65536", "redis://h:-1", "redis://h:x", "redis://h:", "redis://h:1:2", "redis://h/x",
+        "redis://h/-1", "redis://h/99999999999999999999", "redis://h/1/2", "redis://h1,h2", "redis://h#f", "redis://h h",
+        "redis://h?unknown=1", "redis://user@h", "redis://%zz", "redis://h%4", "redis://h\n", "redis://h%00x",
+        "unix:///s?db=", "unix:///s?db=x", "redis://h?db=1"}) {
+    BOOST_TEST_CONTEXT(url) { BOOST_TEST(refusal(url) != ""); }
+  }
+  BOOST_TEST(refusal(std::string("redis://h\0x", 11)) != "");
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_names_the_url_without_its_password) {
+  for (const char* url :
+       {"redis://alice:hunter2@h:x", "unix://alice:hunter2@relative", "redis+cluster://alice:hunter2@h/1",
+        "redis://alice:hunter2@", "redis://alice:hunter2@h:1/x", "nonsense://alice:hunter2@h",
+        "redis://alice:hun/ter2@h", "redis://alice:hun?ter2@h", "redis://alice:hun#ter2@h", "redis://alice:hun ter2@h"}) {
+    BOOST_TEST_CONTEXT(url) {
+      const std::string text = refusal(url);
+      BOOST_TEST(text.find("alice") != text.npos);
+      BOOST_TEST(text.find("ter2") == text.npos);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_url_may_be_shown_without_its_password) {
+  BOOST_TEST(without_password("redis://h:1/2") == "redis://h:1/2");
+  BOOST_TEST(without_password("redis://u:p@h:1/2") == "redis://u:***@h:1/2");
+  BOOST_TEST(without_password("redis://:p@h") == "redis://:***@h");
+  BOOST_TEST(without_password("unix://u:p@/run/x@y") == "unix://u:***@/run/x@y");
+  BOOST_TEST(without_password("redis://u@h") == "redis://u@h");
+  BOOST_TEST(without_password("no url") == "no url");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
