@@ -32,40 +32,47 @@ class server_clock {
     const clock::duration high = server - sent.time_since_epoch();
     clock::duration jump{0};
     if (known_) {
-      const auto passed = std::max(received - at_, clock::duration(0));
-      const auto slack = std::chrono::duration_cast<clock::duration>(passed * drift_) + std::chrono::milliseconds(1);
-      const clock::duration oldest_low = low_ - slack;
-      const clock::duration oldest_high = high_ + slack;
+      const clock::duration oldest_low = low_ - slack(received);
+      const clock::duration oldest_high = high_ + slack(received);
       if (low > oldest_high) {
         jump = high - low_;
       } else if (high >= oldest_low) {
         low_ = std::max(low, oldest_low);
         high_ = std::min(high, oldest_high);
-        at_ = received;
+        at_ = sent;
         return clock::duration(0);
       }
     }
     known_ = true;
     low_ = low;
     high_ = high;
-    at_ = received;
+    at_ = sent;
     return jump;
   }
 
   // The server's clock at a local instant, in microseconds: never less than it really shows.
   std::int64_t latest(clock::time_point local) const {
-    return std::chrono::duration_cast<std::chrono::microseconds>(local.time_since_epoch() + high_).count() + 1;
+    const auto at_most = local.time_since_epoch() + high_ + slack(local);
+    return std::chrono::duration_cast<std::chrono::microseconds>(at_most).count() + 1;
   }
 
-  // How much `latest` may be ahead of the server's clock.
-  clock::duration uncertainty() const { return high_ - low_ + std::chrono::milliseconds(2); }
+  // How much `latest(local)` may be ahead of the server's clock.
+  clock::duration uncertainty(clock::time_point local) const {
+    return high_ - low_ + 2 * slack(local) + std::chrono::microseconds(2);
+  }
 
  private:
+  // How far the server's clock may have drifted from ours since the last reply.
+  clock::duration slack(clock::time_point now) const {
+    const auto passed = std::max(now - at_, clock::duration(0));
+    return std::chrono::duration_cast<clock::duration>(passed * drift_) + std::chrono::milliseconds(1);
+  }
+
   double drift_;
   bool known_ = false;
   clock::duration low_{0};
   clock::duration high_{0};
-  clock::time_point at_{};
+  clock::time_point at_{};  // When the interval was true; it widens from then on.
 };
 
 }  // namespace leasehold::detail
