@@ -172,7 +172,7 @@ std::int64_t redis_server::ttl(const std::string& key) { return command("PTTL", 
 std::size_t redis_server::size() {
   std::size_t n = 0;
   for (const auto& key : command("KEYS", "*").items) {
-    if (!(key.text.starts_with("leasehold:{") && key.text.ends_with("}:fence"))) ++n;
+    if (!(key.text.starts_with("leasehold:") && key.text.ends_with("fence"))) ++n;
   }
   return n;
 }
