@@ -1,0 +1,170 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "command.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace leasehold::cli {
+namespace {
+
+bool has_terminal() {
+  const int fd = ::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  if (fd >= 0) {
+    ::close(fd);
+    return true;
+  }
+  // In a container /dev/tty may be missing.
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::tcgetpgrp(standard) >= 0) return true;
+  }
+  return false;
+}
+
+// As execvp(3) looks for it.
+std::vector<std::string> candidates(const std::string& name) {
+  if (name.empty()) return {};
+  if (name.find('/') != name.npos) return {name};
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path ? path : "/bin:/usr/bin";
+  std::vector<std::string> files;
+  for (;;) {
+    const auto end = rest.find(':');
+    const auto folder = rest.substr(0, end);
+    // An empty entry means the current folder.
+    files.push_back(folder.empty() ? "./" + name : std::string(folder) + "/" + name);
+    if (end == rest.npos) return files;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> p;
+  for (auto& s : strings) p.push_back(s.data());
+  p.push_back(nullptr);
+  return p;
+}
+
+}  // namespace
+
+command::command(std::vector<std::string> arguments, std::vector<std::string> variables)
+    : arguments_(std::move(arguments)),
+      environment_(std::move(variables)),
+      files_(candidates(arguments_.at(0))),
+      leads_group_(!has_terminal()) {
+  const std::size_t added = environment_.size();
+  for (char** e = environ; *e; ++e) {
+    const std::string_view variable = *e;
+    const auto name = variable.substr(0, variable.find('=') + 1);
+    bool replaced = false;
+    for (std::size_t i = 0; i < added; ++i) replaced = replaced || environment_[i].starts_with(name);
+    if (!replaced || name.empty()) environment_.emplace_back(variable);
+  }
+  argv_ = pointers(arguments_);
+  envp_ = pointers(environment_);
+  // A script without a first line that says who reads it: "/bin/sh", the file, the other arguments.
+  static char shell[] = "/bin/sh";
+  shell_argv_ = argv_;
+  shell_argv_.insert(shell_argv_.begin(), shell);
+}
+
+// In the child. Returns to nobody: it is the command from here on, or reports why not and ends.
+void command::become(const signals& s, pid_t parent, int report) {
+  // Our end is told by the kernel; if it came before this call, nobody would tell.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(128 + SIGTERM);
+  if (leads_group_) ::setpgid(0, 0);
+  s.restore();
+
+  int reason = ENOENT;
+  bool forbidden = false;
+  for (auto& file : files_) {
+    ::execve(file.c_str(), argv_.data(), envp_.data());
+    reason = errno;
+    if (reason == ENOEXEC) {
+      shell_argv_[1] = file.data();
+      ::execve(shell_argv_[0], shell_argv_.data(), envp_.data());
+      break;
+    }
+    forbidden = forbidden || reason == EACCES;
+    // A later folder of PATH may have it.
+    if (reason != EACCES && reason != ENOENT && reason != ENOTDIR && reason != ESTALE && reason != ENODEV &&
+        reason != ETIMEDOUT) {
+      forbidden = false;
+      break;
+    }
+  }
+  if (forbidden) reason = EACCES;
+  [[maybe_unused]] const auto written = ::write(report, &reason, sizeof reason);
+  ::_exit(127);
+}
+
+boost::asio::awaitable<int> command::start(boost::asio::io_context& context, const signals& s,
+                                           const inherited_descriptors& inherited) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+  boost::asio::posix::stream_descriptor report(context, ends[0]);
+  inherited.close_all_others_on_exec();
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  const int reason = errno;
+  if (pid_ == 0) become(s, parent, ends[1]);
+  ::close(ends[1]);
+  if (pid_ < 0) throw std::system_error(reason, std::generic_category(), "fork");
+  // The child does the same: whoever comes first.
+  if (leads_group_) ::setpgid(pid_, pid_);
+
+  // A successful exec closes the pipe. Not a blocking read: the lease is renewed meanwhile.
+  int answer = 0;
+  const auto buffer = boost::asio::buffer(&answer, sizeof answer);
+  const auto token = boost::asio::as_tuple(boost::asio::use_awaitable);
+  const auto [ec, n] = co_await boost::asio::async_read(report, buffer, token);
+  co_return !ec && n == sizeof answer ? answer : 0;
+}
+
+void command::reap() {
+  int status = 0;
+  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (pid == pid_) status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+}
+
+void command::pass_on(const signals::received& r) {
+  if (status_ || pid_ < 0 || (r.from_terminal && !leads_group_)) return;
+  ::kill(pid_, r.number);
+}
+
+void command::signal_all(int number) {
+  if (leads_group_) {
+    ::kill(-pid_, number);
+  } else if (!status_) {
+    ::kill(pid_, number);
+  }
+}
+
+void command::stop() {
+  // The children that the command leaves behind become ours, so that SIGCHLD tells when they have ended.
+  if (leads_group_) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  signal_all(SIGTERM);
+  // A stopped process would not notice.
+  signal_all(SIGCONT);
+}
+
+void command::kill() { signal_all(SIGKILL); }
+
+bool command::all_ended() const { return status_ && (!leads_group_ || ::kill(-pid_, 0) != 0); }
+
+}  // namespace leasehold::cli

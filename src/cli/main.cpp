@@ -1,0 +1,35 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The leasehold command: locks in Redis for shell scripts.
+#include "descriptors.hpp"
+#include "exit_code.hpp"
+#include "options.hpp"
+#include "run.hpp"
+#include "status.hpp"
+#include "text.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <system_error>
+#include <variant>
+
+int main(int argc, char** argv) {
+  using namespace leasehold::cli;
+  try {
+    const inherited_descriptors inherited;
+    const request wanted = parse_options({argv + 1, argv + argc});
+    if (const auto* o = std::get_if<run_options>(&wanted)) return run(*o, inherited);
+    if (const auto* o = std::get_if<status_options>(&wanted)) return status(*o);
+    std::fputs(std::get<information>(wanted).text.c_str(), stdout);
+    return 0;
+  } catch (const failure& f) {
+    complain(f.what());
+    return static_cast<int>(f.code());
+  } catch (const std::system_error& e) {
+    complain(e.what());
+    return static_cast<int>(exit_code::system);
+  } catch (const std::exception& e) {
+    complain(e.what());
+    return static_cast<int>(exit_code::internal);
+  }
+}

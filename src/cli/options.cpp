@@ -1,0 +1,230 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "options.hpp"
+
+#include "duration.hpp"
+#include "text.hpp"
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+namespace leasehold::cli {
+namespace {
+
+constexpr const char* default_url = "redis://127.0.0.1:6379";
+constexpr const char* run_usage = "leasehold run [OPTION]... NAME -- COMMAND [ARG]...";
+constexpr const char* status_usage = "leasehold status [OPTION]... NAME";
+
+constexpr const char* exit_codes = R"(Exit status of run: the command's own; 128 + n when signal n ended it; and
+   64  wrong usage, invalid option, name or URL
+   65  the key holds something that is not a mutex
+   69  the store is unreachable
+   74  the lease was lost and the command therefore stopped
+   75  not acquired in time (see --conflict-exit-code)
+   77  the store refused: a wrong password, for example
+  126  the command cannot be executed
+  127  the command was not found)";
+
+constexpr const char* duration_help = "Durations: 250ms, 5s, 2m, 1.5h, 1d.";
+
+failure wrong_usage(const std::string& text) { return {exit_code::usage, text}; }
+
+// CLI11 knows nothing of the words after "--".
+class formatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string) const override {
+    const std::string& name = app->get_name();
+    return fmt::format("\nUsage: {}\n", name == "run"      ? run_usage
+                                        : name == "status" ? status_usage
+                                                           : "leasehold SUBCOMMAND ...");
+  }
+};
+
+// What the user typed, before anything is made of it.
+struct typed {
+  std::vector<std::string> urls;
+  std::string prefix;
+  std::string name;
+  std::string lease = "30s";
+  std::string wait;
+  std::string grace = "5s";
+  int conflict_exit_code = static_cast<int>(exit_code::not_acquired);
+  bool no_wait = false;
+  bool json = false;
+};
+
+CLI::Option* add_text(CLI::App& app, const std::string& option, std::string& value, const char* placeholder,
+                      const std::string& help) {
+  return app.add_option(option, value, help)->option_text(placeholder)->take_last();
+}
+
+// The options of every subcommand.
+void add_common(CLI::App& app, typed& t) {
+  app.add_option("--redis", t.urls,
+                 fmt::format("The store: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://... (TLS) or "
+                             "unix:///PATH (default: $LEASEHOLD_REDIS, else {})",
+                             default_url))
+      ->option_text("URL")
+      // One URL each time: NAME, which may follow, is not another one.
+      ->allow_extra_args(false);
+  add_text(app, "--prefix", t.prefix, "TEXT", "Put in front of NAME to make the key in Redis");
+  app.add_option("NAME", t.name, "The lock's name: 1 to 65536 bytes")->option_text(" ");
+  // What is left over is reported below: CLI11 does not know what is missing.
+  app.allow_extras();
+}
+
+std::chrono::milliseconds duration(const char* option, const std::string& text) {
+  try {
+    return parse_duration(text);
+  } catch (const std::invalid_argument& e) {
+    throw wrong_usage(fmt::format("{} {}: {}", option, in_quotes(text), e.what()));
+  }
+}
+
+store_options store(typed& t) {
+  store_options s;
+  s.urls = std::move(t.urls);
+  s.prefix = std::move(t.prefix);
+  if (s.urls.empty()) {
+    const char* url = std::getenv("LEASEHOLD_REDIS");
+    s.urls.emplace_back(url && *url ? url : default_url);
+  }
+  return s;
+}
+
+void check_left_over(const CLI::App& app, bool separator_missing) {
+  const auto rest = app.remaining();
+  if (rest.empty()) return;
+  if (rest[0].size() > 1 && rest[0][0] == '-') {
+    throw wrong_usage(fmt::format("{}: unknown option {}", app.get_name(), in_quotes(rest[0])));
+  }
+  if (separator_missing) {
+    throw wrong_usage(fmt::format("run: '--' is missing before the command {}: {}", in_quotes(rest[0]), run_usage));
+  }
+  throw wrong_usage(fmt::format("{}: one NAME is enough: {}", app.get_name(), in_quotes(rest[0])));
+}
+
+run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
+  check_left_over(app, !rest);
+  const bool named = app.get_option("NAME")->count() > 0;
+  if (!named && rest && rest->size() >= 2 && (*rest)[1] == "--") {
+    // `run -- -name -- command`: a name that looks like an option.
+    t.name = std::move((*rest)[0]);
+    rest->erase(rest->begin(), rest->begin() + 2);
+  } else if (!named) {
+    throw wrong_usage(fmt::format("run: NAME is missing: {}", run_usage));
+  }
+  if (!rest)
+    throw wrong_usage(fmt::format("run: '--' and the command are missing after {}: {}", in_quotes(t.name), run_usage));
+  if (rest->empty()) throw wrong_usage(fmt::format("run: the command is missing after '--': {}", run_usage));
+
+  run_options o;
+  o.store = store(t);
+  o.name = std::move(t.name);
+  o.lease = duration("--lease", t.lease);
+  if (o.lease < std::chrono::milliseconds(1) || o.lease > std::chrono::hours(24 * 30)) {
+    throw wrong_usage(fmt::format("--lease {}: a lease is 1ms to 30d", in_quotes(t.lease)));
+  }
+  if (t.no_wait) {
+    o.wait = std::chrono::milliseconds(0);
+  } else if (app.get_option("--wait")->count() > 0) {
+    o.wait = duration("--wait", t.wait);
+  }
+  o.grace = duration("--grace", t.grace);
+  o.conflict_exit_code = t.conflict_exit_code;
+  o.command = std::move(*rest);
+  return o;
+}
+
+status_options to_status(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
+  check_left_over(app, false);
+  if (app.get_option("NAME")->count() > 0) {
+    if (rest && !rest->empty()) throw wrong_usage(fmt::format("status: one NAME is enough: {}", in_quotes((*rest)[0])));
+  } else if (rest && rest->size() == 1) {
+    t.name = std::move((*rest)[0]);
+  } else {
+    throw wrong_usage(fmt::format("status: NAME is missing: {}", status_usage));
+  }
+  status_options o;
+  o.store = store(t);
+  o.name = std::move(t.name);
+  o.json = t.json;
+  return o;
+}
+
+}  // namespace
+
+request parse_options(std::vector<std::string> arguments) {
+  // Nobody but the command itself may look at its words: they are cut off before CLI11 sees them.
+  std::optional<std::vector<std::string>> rest;
+  if (const auto separator = std::find(arguments.begin(), arguments.end(), "--"); separator != arguments.end()) {
+    rest.emplace(std::make_move_iterator(separator + 1), std::make_move_iterator(arguments.end()));
+    arguments.erase(separator, arguments.end());
+  }
+  // CLI11 would take the word after "--prefix=" for the value.
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].starts_with("--") || !arguments[i].ends_with('=') ||
+        arguments[i].find('=') + 1 != arguments[i].size())
+      continue;
+    arguments[i].pop_back();
+    arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, "");
+  }
+
+  typed t;
+  CLI::App app("Runs a command while holding a lock in Redis: flock(1) for a fleet.", "leasehold");
+  const auto format = std::make_shared<formatter>();
+  format->column_width(30);
+  app.formatter(format);
+  app.set_version_flag("--version", "leasehold " LEASEHOLD_VERSION, "Print the version");
+  app.require_subcommand(1);
+  app.footer("leasehold SUBCOMMAND --help tells more.");
+  app.get_help_ptr()->description("Print this and exit");
+
+  CLI::App& run = *app.add_subcommand("run", "Acquire the lock NAME, run COMMAND while it is held, and give it back.");
+  add_common(run, t);
+  add_text(run, "--lease", t.lease, "TIME", "How long Redis keeps the lock after the last renewal (default: 30s)");
+  CLI::Option* wait = add_text(run, "--wait", t.wait, "TIME", "How long to wait for the lock (default: for ever)");
+  run.add_flag("--no-wait", t.no_wait, "Try once")->excludes(wait);
+  add_text(run, "--grace", t.grace, "TIME",
+           "How long the command may take to end after SIGTERM, before SIGKILL, if the lease is lost (default: 5s)");
+  run.add_option("--conflict-exit-code", t.conflict_exit_code,
+                 "Exit status if the lock was not acquired in time (default: 75)")
+      ->option_text("N")
+      ->check(CLI::Range(0, 255))
+      ->take_last();
+  run.footer(
+      fmt::format("The command finds LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_FENCE in its environment.\n{}\n\n{}",
+                  duration_help, exit_codes));
+
+  CLI::App& status = *app.add_subcommand("status", "Say who holds the lock NAME.");
+  add_common(status, t);
+  status.add_flag("--json", t.json, "Print one JSON object: name, held, token, fence, ttl_ms, waiters");
+
+  try {
+    if (!arguments.empty() && !arguments[0].starts_with('-') && arguments[0] != "run" && arguments[0] != "status") {
+      throw wrong_usage(fmt::format("unknown subcommand {}: run or status", in_quotes(arguments[0])));
+    }
+    // CLI11 wants them in reverse.
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(std::move(reversed));
+  } catch (const CLI::Success& success) {
+    // --help or --version; CLI11 knows what to print for which.
+    std::ostringstream out, none;
+    app.exit(success, out, none);
+    information i;
+    i.text = out.str();
+    return i;
+  } catch (const CLI::ParseError& e) {
+    throw wrong_usage(e.what());
+  }
+  if (app.got_subcommand(&run)) return to_run(run, t, std::move(rest));
+  return to_status(status, t, std::move(rest));
+}
+
+}  // namespace leasehold::cli

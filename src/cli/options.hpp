@@ -1,0 +1,48 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <leasehold/acquire_options.hpp>
+
+#include "exit_code.hpp"
+
+#include <chrono>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace leasehold::cli {
+
+// Where the locks are: the same for every subcommand.
+struct store_options {
+  std::vector<std::string> urls;  // never empty: --redis, else LEASEHOLD_REDIS, else the default
+  std::string prefix;
+};
+
+struct run_options {
+  store_options store;
+  std::string name;
+  std::chrono::milliseconds lease{30'000};
+  std::chrono::milliseconds wait = forever;
+  std::chrono::milliseconds grace{5'000};
+  int conflict_exit_code = static_cast<int>(exit_code::not_acquired);
+  std::vector<std::string> command;  // never empty
+};
+
+struct status_options {
+  store_options store;
+  std::string name;
+  bool json = false;
+};
+
+// The answer to --help and --version.
+struct information {
+  std::string text;
+};
+
+// What the user wants.
+using request = std::variant<information, run_options, status_options>;
+
+// Throws failure for what it does not understand.
+request parse_options(std::vector<std::string> arguments);
+
+}  // namespace leasehold::cli

@@ -1,0 +1,62 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "signals.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <sys/signalfd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace leasehold::cli {
+namespace {
+
+constexpr int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
+
+bool is_ignored(int number) {
+  struct sigaction now {};
+  return ::sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+signals::signals(boost::asio::io_context& context) : descriptor_(context), mask_before_(), child_before_() {
+  sigset_t all;
+  ::sigemptyset(&all);
+  ::sigaddset(&all, SIGCHLD);
+  for (const int number : passed_on) {
+    if (!is_ignored(number)) ::sigaddset(&all, number);
+  }
+  // A child of a process that ignores SIGCHLD leaves no status behind.
+  struct sigaction default_action {};
+  default_action.sa_handler = SIG_DFL;
+  ::sigaction(SIGCHLD, &default_action, &child_before_);
+
+  const int fd = ::signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
+  descriptor_.assign(fd);
+  // Nobody reading what we complain about is no reason to leave the command alone.
+  ::sigaddset(&all, SIGPIPE);
+  ::sigprocmask(SIG_BLOCK, &all, &mask_before_);
+}
+
+boost::asio::awaitable<signals::received> signals::next() {
+  signalfd_siginfo info{};
+  const auto buffer = boost::asio::buffer(&info, sizeof info);
+  co_await boost::asio::async_read(descriptor_, buffer, boost::asio::use_awaitable);
+  received r{};
+  r.number = static_cast<int>(info.ssi_signo);
+  r.from_terminal = info.ssi_code == SI_KERNEL;
+  co_return r;
+}
+
+void signals::cancel() { descriptor_.cancel(); }
+
+void signals::restore() const noexcept {
+  ::sigaction(SIGCHLD, &child_before_, nullptr);
+  ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+}  // namespace leasehold::cli

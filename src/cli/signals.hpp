@@ -1,0 +1,41 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <csignal>
+
+namespace leasehold::cli {
+
+// The signals that `run` passes on to its command, and SIGCHLD. From the constructor on they are blocked and read
+// from a descriptor, never handled: no handler can run in the child between fork and exec, and who sent a signal is
+// known.
+//
+// What this program was told to ignore (nohup, a shell's background job) stays ignored, also by the command. SIGTSTP is
+// left alone: Ctrl-Z stops both, as it would the command alone.
+class signals {
+ public:
+  explicit signals(boost::asio::io_context&);
+
+  struct received {
+    int number;
+    // From the kernel, to everybody in the foreground of the terminal: Ctrl-C, for example.
+    bool from_terminal;
+  };
+  boost::asio::awaitable<received> next();
+
+  // Ends next() with operation_aborted. The signals stay blocked: the exit status is decided.
+  void cancel();
+
+  // In the child, before exec: as if this program had never been there. Only calls that are safe after fork.
+  void restore() const noexcept;
+
+ private:
+  boost::asio::posix::stream_descriptor descriptor_;
+  sigset_t mask_before_;
+  struct sigaction child_before_;
+};
+
+}  // namespace leasehold::cli

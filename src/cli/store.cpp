@@ -1,0 +1,42 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store.hpp"
+
+#include "text.hpp"
+
+#include <fmt/format.h>
+
+namespace leasehold::cli {
+
+client connect(boost::asio::io_context& context, const store_options& where) {
+  client_options settings;
+  settings.prefix = where.prefix;
+  try {
+    return client(context, where.urls, settings);
+  } catch (const system_error& e) {
+    throw failure(code_of(e.code()), e.what());
+  }
+}
+
+failure describe(const error_code& ec, const client& store, const store_options& where, const std::string& name) {
+  const exit_code code = code_of(ec);
+  std::string urls;
+  for (const auto& url : where.urls) urls += (urls.empty() ? "" : ", ") + without_password(url);
+  switch (code) {
+    case exit_code::unreachable:
+      return {code, fmt::format("{}: {}", urls, ec.message())};
+    case exit_code::refused:
+      return {code, fmt::format("{}: refused: {}", urls, store.last_refusal())};
+    case exit_code::wrong_type:
+      return {code, fmt::format("{}: wrong type: the key {} holds something that is not a mutex", in_quotes(name),
+                                in_quotes(where.prefix + name))};
+    default:
+      break;
+  }
+  if (ec == error::invalid_name) {
+    return {code, fmt::format("{}: invalid name: 1 to 65536 bytes, and with its prefix not beginning with 'leasehold:'",
+                              in_quotes(name))};
+  }
+  return {code, fmt::format("{}: {}", in_quotes(name), ec.message())};
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,21 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "exit_code.hpp"
+#include "options.hpp"
+
+#include <leasehold/client.hpp>
+
+#include <boost/asio/io_context.hpp>
+
+#include <string>
+
+namespace leasehold::cli {
+
+// Throws failure if the options cannot be understood.
+client connect(boost::asio::io_context&, const store_options&);
+
+// What to tell about an operation on a lock that failed: it names the store or the lock, whichever is at fault.
+failure describe(const error_code&, const client&, const store_options&, const std::string& name);
+
+}  // namespace leasehold::cli

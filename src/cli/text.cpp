@@ -1,0 +1,113 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "text.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace leasehold::cli {
+namespace {
+
+// The length of the UTF-8 sequence that `text` begins with, or 0: neither overlong forms nor surrogates, as RFC 3629
+// says.
+std::size_t utf8_length(std::string_view text) noexcept {
+  const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = at(0);
+  if (first < 0x80) return 1;
+  const std::size_t n = first >= 0xc2 && first < 0xe0   ? 2
+                        : first >= 0xe0 && first < 0xf0 ? 3
+                        : first >= 0xf0 && first < 0xf5 ? 4
+                                                        : 0;
+  if (n == 0 || text.size() < n) return 0;
+  for (std::size_t i = 1; i < n; ++i) {
+    if ((at(i) & 0xc0) != 0x80) return 0;
+  }
+  const unsigned second = at(1);
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) || (first == 0xf0 && second < 0x90) ||
+      (first == 0xf4 && second >= 0x90)) {
+    return 0;
+  }
+  return n;
+}
+
+// U+0080 to U+009F are control characters as well; some terminals obey them.
+bool is_control(std::string_view character) noexcept {
+  const auto first = static_cast<unsigned char>(character[0]);
+  return first < 0x20 || first == 0x7f || (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
+}
+
+}  // namespace
+
+bool is_utf8(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const auto n = utf8_length(text);
+    if (n == 0) return false;
+    text.remove_prefix(n);
+  }
+  return true;
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  while (!bytes.empty()) {
+    const auto piece = bytes.substr(0, 3);
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < 3; ++i)
+      bits = bits << 8 | (i < piece.size() ? static_cast<unsigned char>(piece[i]) : 0u);
+    for (std::size_t i = 0; i < 4; ++i) text += i <= piece.size() ? digits[bits >> (18 - 6 * i) & 63] : '=';
+    bytes.remove_prefix(piece.size());
+  }
+  return text;
+}
+
+std::string printable(std::string_view text) {
+  std::string line;
+  while (!text.empty()) {
+    const auto n = utf8_length(text);
+    const auto character = text.substr(0, n == 0 ? 1 : n);
+    if (n != 0 && !is_control(character)) {
+      line += character;
+    } else if (character == "\n") {
+      line += "\\n";
+    } else {
+      for (const char c : character) line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+    text.remove_prefix(character.size());
+  }
+  return line;
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t most = 100;
+  std::string shortened(text);
+  if (shortened.size() > most) {
+    shortened.resize(most);
+    // Not in the middle of a character.
+    for (int i = 0; i < 3 && is_utf8(text) && !is_utf8(shortened); ++i) shortened.pop_back();
+    shortened += "...";
+  }
+  return fmt::format("'{}'", printable(shortened));
+}
+
+std::string without_password(std::string_view url) {
+  const auto scheme = url.find("://");
+  const auto begin = scheme == url.npos ? 0 : scheme + 3;
+  const auto end = url.rfind('@');
+  if (end == url.npos || end < begin) return std::string(url);
+  const auto user = url.substr(begin, end - begin);
+  const auto colon = user.find(':');
+  // Without a colon it might be a password in the wrong place.
+  return fmt::format("{}{}***{}", url.substr(0, begin), colon == user.npos ? "" : user.substr(0, colon + 1),
+                     url.substr(end));
+}
+
+void complain(std::string_view text) {
+  const std::string line = fmt::format("leasehold: {}\n", printable(text));
+  // One write, so that the lines of several processes do not mix. If nobody can read it there is nobody to tell.
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace leasehold::cli

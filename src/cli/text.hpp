@@ -1,0 +1,27 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Bytes that somebody else chose, made fit for a line on a terminal or for JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace leasehold::cli {
+
+bool is_utf8(std::string_view) noexcept;
+
+std::string base64(std::string_view);
+
+// Control characters and what is not UTF-8 become \n, \x1b and so on, so that a line stays one line.
+std::string printable(std::string_view);
+
+// Printable, between quotes, and shortened if it is long.
+std::string in_quotes(std::string_view);
+
+// A URL may be printed only without its password.
+std::string without_password(std::string_view url);
+
+// One line to standard error: "leasehold: " and the printable text.
+void complain(std::string_view text);
+
+}  // namespace leasehold::cli

@@ -1,0 +1,128 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include <leasehold/client.hpp>
+
+#include "client_core.hpp"
+#include "options.hpp"
+#include "url.hpp"
+
+#include <boost/asio/error.hpp>
+
+namespace leasehold {
+namespace detail {
+namespace {
+
+// client::ready.
+class ready_op final : public caller, public member, public alarm, public std::enable_shared_from_this<ready_op> {
+ public:
+  ready_op(std::shared_ptr<client_handle> handle, pending<void(error_code)>::handler_type h)
+      : handle_(std::move(handle)), core_(handle_->core), handler_(std::move(h), core_->executor()) {}
+
+  static void start(const std::shared_ptr<client_handle>& handle, pending<void(error_code)>::handler_type h) {
+    auto op = make_recycled<ready_op>(handle, std::move(h));
+    op->handler_.connect_cancellation(op, any_type, [](const std::shared_ptr<ready_op>& o) {
+      o->core_->post([o] { o->end(asio::error::operation_aborted); });
+    });
+    op->core_->post([op] { op->begin(); });
+  }
+
+ private:
+  void begin() {
+    if (!handler_) return;
+    self_ = shared_from_this();
+    if (!core_->open()) return end(error::closed);
+    if (core_->up()) return end(error_code());
+    if (core_->refused()) return end(error::refused);
+    core_->add(*this);
+    core_->when_up(self_);
+    core_->set(*this, later(clock::now(), core_->options().connect_timeout));
+  }
+
+  void write(std::uint32_t, arguments&) override {}
+  void answered(std::uint32_t, const answer&) override {}
+  void store_is_up() override { end(error_code()); }
+  void store_refuses(error_code ec) override { end(ec); }
+  void on_close() override { end(error::closed); }
+  void ring(clock::time_point) override { end(error::unreachable); }
+  void abandon() override {
+    const auto self = std::move(self_);
+    handler_.drop();
+  }
+
+  void end(error_code ec) {
+    const auto self = std::move(self_);
+    unset();
+    member::unlink();
+    core_->complete(handler_, ec);
+  }
+
+  const std::shared_ptr<client_handle> handle_;
+  const std::shared_ptr<client_core> core_;
+  pending<void(error_code)> handler_;
+  std::shared_ptr<ready_op> self_;  // Until it is over.
+};
+
+}  // namespace
+
+std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::vector<std::string> urls,
+                                           client_options options) {
+  check(options);
+  if (urls.empty()) throw system_error(make_error_code(error::invalid_url), "no URL");
+  std::vector<address> addresses;
+  for (const auto& url : urls) {
+    addresses.push_back(parse_url(url));
+    const auto kind = addresses.back().kind;
+    if (kind == address::scheme::sentinel || kind == address::scheme::cluster) {
+      throw system_error(make_error_code(error::not_supported), "'" + without_password(url) + "'");
+    }
+  }
+  if (addresses.size() > 1) throw system_error(make_error_code(error::not_supported), "several URLs (a quorum)");
+  auto core = std::make_shared<client_core>(std::move(executor), std::move(addresses.front()), std::move(options));
+  core->start();
+  return std::make_shared<client_handle>(std::move(core));
+}
+
+asio::any_io_executor executor_of(const std::shared_ptr<client_handle>& handle) noexcept {
+  return handle->core->executor();
+}
+
+void start_ready(const std::shared_ptr<client_handle>& handle, asio::any_completion_handler<void(error_code)> h) {
+  ready_op::start(handle, std::move(h));
+}
+
+void start_close(const std::shared_ptr<client_handle>& handle, asio::any_completion_handler<void(error_code)> h) {
+  const auto& core = handle->core;
+  auto waiting = std::make_shared<pending<void(error_code)>>(std::move(h), core->executor());
+  waiting->connect_cancellation(waiting, stops_waiting, [core](const std::shared_ptr<pending<void(error_code)>>& w) {
+    core->post([core, w] { core->complete(*w, asio::error::operation_aborted); });
+  });
+  core->post([core, waiting] { core->close(waiting); });
+}
+
+}  // namespace detail
+
+statistics client::stats() const {
+  const auto& c = handle_->core->count();
+  const auto get = [](const std::atomic<std::uint64_t>& n) { return n.load(std::memory_order_relaxed); };
+  statistics s;
+  s.held = static_cast<std::size_t>(get(c.held));
+  s.waiting = static_cast<std::size_t>(get(c.waiting));
+  s.acquired = get(c.acquired);
+  s.contended = get(c.contended);
+  s.timed_out = get(c.timed_out);
+  s.cancelled = get(c.cancelled);
+  s.lost = get(c.lost);
+  s.released = get(c.released);
+  s.renewed = get(c.renewed);
+  s.renewal_failed = get(c.renewal_failed);
+  s.given_back = get(c.given_back);
+  s.refused = get(c.refused);
+  s.commands = get(c.commands);
+  s.connects = get(c.connects);
+  s.reconnects = get(c.reconnects);
+  s.clock_jumps = get(c.clock_jumps);
+  return s;
+}
+
+std::string client::last_refusal() const { return handle_->core->last_refusal(); }
+
+}  // namespace leasehold

@@ -1,0 +1,296 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "client_core.hpp"
+
+#include "store/redis.hpp"
+
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/query.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_set>
+
+namespace leasehold::detail {
+
+// Ends the cores of an execution context when the context ends: a core may be kept alive by a client, lock or hold that
+// outlives the context, and its timer, strand and sockets must not.
+class context_service final : public asio::execution_context::service {
+ public:
+  using key_type = context_service;
+  static inline asio::execution_context::id id;
+
+  explicit context_service(asio::execution_context& context) : asio::execution_context::service(context) {}
+
+  void add(client_core& core) {
+    const std::lock_guard lock(mutex_);
+    cores_.insert(&core);
+  }
+  void remove(client_core& core) {
+    const std::lock_guard lock(mutex_);
+    cores_.erase(&core);
+  }
+
+ private:
+  void shutdown() override {
+    std::vector<std::shared_ptr<client_core>> cores;
+    {
+      const std::lock_guard lock(mutex_);
+      for (client_core* core : cores_) {
+        // One that is being destroyed at this moment has nothing left to end.
+        if (auto strong = core->weak_from_this().lock()) cores.push_back(std::move(strong));
+      }
+      cores_.clear();
+    }
+    for (auto& core : cores) core->abandon();
+  }
+
+  std::mutex mutex_;
+  std::unordered_set<client_core*> cores_;
+};
+
+namespace {
+
+context_service& service_of(const asio::any_io_executor& executor) {
+  return asio::use_service<context_service>(asio::query(executor, asio::execution::context));
+}
+
+std::string random_id() {
+  std::random_device device;
+  std::string id;
+  for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", static_cast<std::uint32_t>(device()));
+  return id;
+}
+
+std::mt19937_64 seeded_engine() {
+  std::random_device device;
+  std::seed_seq seed{device(), device(), device(), device()};
+  return std::mt19937_64(seed);
+}
+
+}  // namespace
+
+refusal classify(std::string_view words) noexcept {
+  // Redis before 7 wraps the error of a command inside a script in words of its own.
+  const auto says = [words](std::string_view code) {
+    if (words.starts_with(code)) return true;
+    if (!words.starts_with("ERR Error running script")) return false;
+    const auto at = words.find(code);
+    return at != words.npos && words[at - 1] == ' ';
+  };
+  if (says("WRONGTYPE ")) return refusal::wrong_type;
+  for (const auto* code : {"LOADING ", "BUSY ", "TRYAGAIN ", "CLUSTERDOWN ", "MASTERDOWN "}) {
+    if (says(code)) return refusal::try_again;
+  }
+  return refusal::no;
+}
+
+client_core::client_core(asio::any_io_executor executor, address where, client_options options)
+    : options_(std::move(options)),
+      drift_{options_.drift, options_.drift_floor},
+      base_(std::move(executor)),
+      server_clock_(options_.drift),
+      engine_(seeded_engine()),
+      client_id_(random_id()) {
+  std::tie(store_, strand_) = make_redis_store(base_, std::move(where), options_, *this);
+  timer_.emplace(strand_);
+  // Registered last: services are shut down in the reverse order of their creation, and the core needs the others then.
+  service_of(base_).add(*this);
+}
+
+client_core::~client_core() {
+  if (alive_) service_of(base_).remove(*this);
+}
+
+void client_core::start() {
+  post([self = shared_from_this()] {
+    if (self->store_) self->store_->start(self);
+  });
+}
+
+asio::any_io_executor client_core::executor() const {
+  const std::lock_guard lock(mutex_);
+  return base_;
+}
+
+std::string client_core::last_refusal() const {
+  const std::lock_guard lock(mutex_);
+  return last_refusal_;
+}
+
+bool client_core::send(const script& s, std::shared_ptr<caller> who, std::uint32_t what) {
+  if (!store_ || !store_->run(s, std::move(who), what)) return false;
+  counters_.commands.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void client_core::when_up(const std::shared_ptr<caller>& who) { until_up_.push_back(who); }
+
+void client_core::set(alarm& a, clock::time_point due) {
+  if (due == clock::time_point::max()) {
+    a.unset();
+    return;
+  }
+  alarms_.set(a, due);
+  if (due < armed_for_) arm();
+}
+
+// An alarm that was unset leaves the timer as it is: it fires once for nothing, which is cheaper than to set it anew
+// for each hold that comes and goes.
+void client_core::arm() {
+  const auto next = alarms_.next();
+  armed_for_ = next;
+  if (next == clock::time_point::max() || !timer_) return;
+  timer_->expires_at(next);
+  timer_->async_wait([self = shared_from_this()](error_code ec) {
+    if (!ec) self->on_timer();
+  });
+}
+
+void client_core::on_timer() {
+  armed_for_ = clock::time_point::min();  // While alarms ring, nobody arms.
+  alarms_.ring(clock::now());
+  arm();
+}
+
+std::string client_core::next_token() { return fmt::format("{}.{}", client_id_, ++tokens_); }
+
+void client_core::observe_time(std::int64_t microseconds, const answer& a) {
+  if (microseconds <= 0) return;
+  const auto jump = server_clock_.observe(microseconds, a.sent, a.received);
+  if (jump == clock::duration(0)) return;
+  counters_.clock_jumps.fetch_add(1, std::memory_order_relaxed);
+  tell(event::kind::clock_jump, {},
+       fmt::format("{} ms", std::chrono::duration_cast<std::chrono::milliseconds>(jump).count()));
+  each_member([jump](member& m) { m.on_clock_jump(jump); });
+}
+
+std::pair<std::int64_t, clock::time_point> client_core::not_after(clock::time_point now) const {
+  const auto timeout = options_.command_timeout;
+  const std::int64_t at = server_clock_.latest(now) + std::chrono::microseconds(timeout).count();
+  // The server's clock may be behind what is added here by the uncertainty, and run slower by the drift.
+  const auto certain = later(now, timeout) + server_clock_.uncertainty(now) +
+                       std::chrono::duration_cast<clock::duration>(clock::duration(timeout) * options_.drift);
+  return {at, certain};
+}
+
+void client_core::note_refusal(std::string_view words) {
+  counters_.refused.fetch_add(1, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    last_refusal_ = words;
+  }
+  tell(event::kind::refused, {}, words);
+}
+
+void client_core::tell(event::kind what, std::string_view name, std::string_view text) {
+  if (options_.observer) options_.observer(event{what, name, text});
+}
+
+void client_core::on_up(const store::server& server) {
+  counters_.connects.fetch_add(1, std::memory_order_relaxed);
+  const bool again = counters_.connects.load(std::memory_order_relaxed) > 1;
+  if (again) counters_.reconnects.fetch_add(1, std::memory_order_relaxed);
+  refused_ = false;
+  const bool another = again && (server.run_id.empty() || server.run_id != run_id_);
+  run_id_ = server.run_id;
+  tell(event::kind::connected, {}, server.version);
+  if (!server.maxmemory_policy.empty() && server.maxmemory_policy != "noeviction") {
+    tell(event::kind::evicting, {}, server.maxmemory_policy);
+  }
+  if (another) server_clock_.reset();
+  observe_time(server.time, answer{nullptr, server.sent, server.received});
+  // A server that is not the one that granted the holds may not know them.
+  if (another) {
+    each_member([](member& m) { m.on_other_server(); });
+  }
+  auto waiting = std::move(until_up_);
+  until_up_.clear();
+  for (auto& weak : waiting) {
+    if (auto who = weak.lock()) who->store_is_up();
+  }
+}
+
+void client_core::on_down(std::string_view why) { tell(event::kind::disconnected, {}, why); }
+
+void client_core::on_refused(std::string_view words) {
+  note_refusal(words);
+  refused_ = true;
+  auto waiting = std::move(until_up_);
+  until_up_.clear();
+  for (auto& weak : waiting) {
+    if (auto who = weak.lock()) who->store_refuses(error::refused);
+  }
+}
+
+void client_core::close(std::shared_ptr<pending<void(error_code)>> waiting) {
+  if (waiting) {
+    if (closed_) return complete(*waiting, outcome_of_close());
+    closers_.push_back(std::move(waiting));
+  }
+  if (!open()) return;
+  state_ = state::closing;
+  set(close_limit_, later(clock::now(), options_.connect_timeout));
+  each_member([](member& m) { m.on_close(); });
+  stop_if_idle();
+}
+
+void client_core::end_work() {
+  --work_;
+  stop_if_idle();
+}
+
+void client_core::stop_if_idle() {
+  if (state_ == state::closing && work_ == 0) finish_close();
+}
+
+void client_core::close_limit::ring(clock::time_point) {
+  core_.unfinished_ = true;
+  core_.finish_close();
+}
+
+void client_core::finish_close() {
+  state_ = state::stopped;
+  close_limit_.unset();
+  if (store_) store_->stop();
+}
+
+void client_core::on_stopped() {
+  // Whatever is still waiting for the store waits in vain now.
+  until_up_.clear();
+  each_member([](member& m) { m.on_stopped(); });
+  alarms_.clear();
+  if (timer_) timer_->cancel();
+  auto closers = std::move(closers_);
+  closers_.clear();
+  closed_ = true;
+  for (auto& waiting : closers) complete(*waiting, outcome_of_close());
+}
+
+void client_core::abandon() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    alive_ = false;
+  }
+  state_ = state::stopped;
+  alarms_.clear();
+  auto closers = std::move(closers_);
+  closers_.clear();
+  // Destroying a handler may destroy holds, locks and other members.
+  while (!members_.empty()) {
+    member& m = members_.front();
+    members_.pop_front();
+    m.abandon();
+  }
+  for (auto& waiting : closers) waiting->drop();
+  until_up_.clear();
+  timer_.reset();
+  store_.reset();
+  const std::lock_guard lock(mutex_);
+  strand_ = {};
+  base_ = {};
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,214 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The engine of a client: one strand on which everything happens, one timer for everything that is due, one store.
+//
+// Ownership. Users hold client_handles (through clients, locks, holds and operations under way); when the last one goes,
+// the core shuts itself down. The core is kept alive by its own unfinished work. An execution context that ends first
+// takes the core's timer, strand and connection with it (see context_service in client_core.cpp); what users still hold
+// then does nothing.
+#pragma once
+
+#include "alarms.hpp"
+#include "lease.hpp"
+#include "pauses.hpp"
+#include "pending.hpp"
+#include "server_clock.hpp"
+#include "store/store.hpp"
+#include "url.hpp"
+
+#include <leasehold/client.hpp>
+#include <leasehold/hold.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/recycling_allocator.hpp>
+#include <boost/intrusive/list.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leasehold::detail {
+
+// Something that the core must be able to find when it closes or when its context ends.
+class member : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+ public:
+  // The client closes: end with error::closed, or give back.
+  virtual void on_close() = 0;
+  // The store has stopped for good; what could not be given back stays.
+  virtual void on_stopped() {}
+  // The server's clock was stepped forward.
+  virtual void on_clock_jump(clock::duration) {}
+  // Another server answers than the one before.
+  virtual void on_other_server() {}
+  // The context ends: destroy the handler, hold no executor any more. Nothing may be sent or posted.
+  virtual void abandon() = 0;
+
+ protected:
+  ~member() = default;
+};
+
+class client_core final : public std::enable_shared_from_this<client_core>, private store::events {
+ public:
+  struct counters {
+    std::atomic<std::uint64_t> held{0}, waiting{0}, acquired{0}, contended{0}, timed_out{0}, cancelled{0}, lost{0},
+        released{0}, renewed{0}, renewal_failed{0}, given_back{0}, refused{0}, commands{0}, connects{0}, reconnects{0},
+        clock_jumps{0};
+  };
+
+  client_core(asio::any_io_executor, address, client_options);
+  ~client_core();
+
+  // --- From any thread ---
+
+  // To be called once, right after construction.
+  void start();
+  // Runs f on the strand, never inside this call; drops it when the context has gone.
+  template <class F>
+  void post(F&& f) {
+    const std::lock_guard lock(mutex_);
+    if (alive_) asio::post(strand_, std::forward<F>(f));
+  }
+  asio::any_io_executor executor() const;
+  const client_options& options() const { return options_; }
+  const drift_allowance& drift() const { return drift_; }
+  std::string last_refusal() const;
+  counters& count() { return counters_; }
+
+  // --- On the strand ---
+
+  bool open() const { return state_ == state::open; }
+  bool stopped() const { return state_ == state::stopped; }
+
+  // store::run; counts. False: not up, see when_up.
+  bool send(const script&, std::shared_ptr<caller>, std::uint32_t what);
+  // Calls caller::store_is_up once the store is up again, or store_refuses. Held weakly.
+  void when_up(const std::shared_ptr<caller>&);
+  std::uint64_t epoch() const { return store_ ? store_->epoch() : 0; }
+  bool up() const { return store_ && store_->up(); }
+  // What the server said when it last refused a connection, while it still does.
+  bool refused() const { return refused_; }
+
+  void set(alarm&, clock::time_point due);
+  template <class... Args>
+  void complete(pending<void(Args...)>& handler, std::type_identity_t<Args>... args) {
+    if (handler) handler.complete(base_, std::move(args)...);
+  }
+
+  std::string next_token();
+  double random() { return std::uniform_real_distribution<double>(0.0, 1.0)(engine_); }
+
+  // A reply carried the server's clock.
+  void observe_time(std::int64_t microseconds, const answer&);
+  // Not-after for a request sent now, and the local instant at which it has certainly passed.
+  std::pair<std::int64_t, clock::time_point> not_after(clock::time_point now) const;
+
+  // The server said no: keeps its words.
+  void note_refusal(std::string_view words);
+  void tell(event::kind, std::string_view name, std::string_view text);
+
+  void add(member& m) { members_.push_back(m); }
+  // Something that must reach the store before the client may disconnect.
+  void begin_work() { ++work_; }
+  void end_work();
+
+  // client::close; null: the last handle has gone.
+  void close(std::shared_ptr<pending<void(error_code)>> waiting);
+
+  // The context ends. Called on the thread that destroys it.
+  void abandon() noexcept;
+
+ private:
+  friend class context_service;
+  using timer = asio::basic_waitable_timer<clock, wait_traits, asio::any_io_executor>;
+  enum class state { open, closing, stopped };
+
+  void on_up(const store::server&) override;
+  void on_down(std::string_view why) override;
+  void on_refused(std::string_view words) override;
+  void on_stopped() override;
+
+  // f may remove its member and add others.
+  template <class F>
+  void each_member(F f) {
+    for (auto it = members_.begin(); it != members_.end();) f(*it++);
+  }
+  void arm();
+  void on_timer();
+  void stop_if_idle();
+  void finish_close();
+  error_code outcome_of_close() const { return unfinished_ ? make_error_code(error::unreachable) : error_code(); }
+
+  class close_limit final : public alarm {
+   public:
+    explicit close_limit(client_core& core) : core_(core) {}
+
+   private:
+    void ring(clock::time_point) override;
+    client_core& core_;
+  };
+
+  const client_options options_;
+  const drift_allowance drift_;
+  counters counters_;
+
+  mutable std::mutex mutex_;  // For what other threads may ask for: alive_, the executors, last_refusal_.
+  bool alive_ = true;
+  asio::any_io_executor base_;
+  asio::any_io_executor strand_;
+  std::string last_refusal_;
+
+  std::shared_ptr<store> store_;
+  std::optional<timer> timer_;
+  clock::time_point armed_for_ = clock::time_point::max();
+  alarms alarms_;
+  boost::intrusive::list<member, boost::intrusive::constant_time_size<false>> members_;
+  std::vector<std::weak_ptr<caller>> until_up_;
+  server_clock server_clock_;
+  std::string run_id_;
+  bool refused_ = false;
+
+  std::mt19937_64 engine_;
+  std::string client_id_;
+  std::uint64_t tokens_ = 0;
+
+  state state_ = state::open;
+  std::size_t work_ = 0;
+  bool closed_ = false;      // The store has stopped.
+  bool unfinished_ = false;  // Work was left when closing hit its limit.
+  close_limit close_limit_{*this};
+  std::vector<std::shared_ptr<pending<void(error_code)>>> closers_;
+};
+
+// What users' objects share; the last one shuts the core down.
+class client_handle {
+ public:
+  explicit client_handle(std::shared_ptr<client_core> c) : core(std::move(c)) {}
+  client_handle(const client_handle&) = delete;
+  client_handle& operator=(const client_handle&) = delete;
+  ~client_handle() {
+    core->post([core = core] { core->close(nullptr); });
+  }
+
+  const std::shared_ptr<client_core> core;
+};
+
+// make_shared from Asio's per-thread cache of small blocks.
+template <class T, class... Args>
+std::shared_ptr<T> make_recycled(Args&&... args) {
+  return std::allocate_shared<T>(asio::recycling_allocator<T>(), std::forward<Args>(args)...);
+}
+
+// What an error reply of the server means for an operation.
+enum class refusal { try_again, wrong_type, no };
+refusal classify(std::string_view words) noexcept;
+
+}  // namespace leasehold::detail

@@ -1,0 +1,42 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// hold::extend.
+#pragma once
+
+#include "client_core.hpp"
+#include "hold_state.hpp"
+#include "pending.hpp"
+
+#include <chrono>
+#include <memory>
+
+namespace leasehold::detail {
+
+class extend_op final : public caller, public member, public alarm, public std::enable_shared_from_this<extend_op> {
+ public:
+  extend_op(std::shared_ptr<hold_state> hold, hold_handler handler, std::chrono::milliseconds lease);
+  static void start(const std::shared_ptr<hold_state>& hold, hold_handler handler, std::chrono::milliseconds lease);
+
+ private:
+  void write(std::uint32_t, arguments&) override;
+  void answered(std::uint32_t, const answer&) override;
+  void store_is_up() override { send(); }
+  void store_refuses(error_code ec) override { end(ec); }
+  void on_close() override { end(error::closed); }
+  void abandon() override;
+  void ring(clock::time_point) override;
+
+  void begin();
+  void send();
+  void end(error_code);
+
+  const std::shared_ptr<client_core> core_;
+  std::shared_ptr<hold_state> hold_;
+  pending<void(error_code)> handler_;
+  const std::chrono::milliseconds lease_;
+  clock::time_point give_up_at_{};
+  bool asking_ = false;
+  std::shared_ptr<extend_op> self_;  // While somebody waits for it.
+};
+
+}  // namespace leasehold::detail

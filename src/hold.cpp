@@ -1,0 +1,91 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include <leasehold/hold.hpp>
+#include <leasehold/with_lock.hpp>
+
+#include "extend.hpp"
+#include "hold_state.hpp"
+#include "lost.hpp"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/system_executor.hpp>
+
+namespace leasehold {
+
+namespace {
+const std::string nothing;
+}
+
+hold& hold::operator=(hold&& other) noexcept {
+  if (this != &other) {
+    hold old(std::move(*this));
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+hold::~hold() {
+  if (state_) detail::hold_state::drop(std::move(state_));
+}
+
+const std::string& hold::name() const noexcept { return state_ ? state_->lock().name : nothing; }
+const std::string& hold::token() const noexcept { return state_ ? state_->token() : nothing; }
+std::uint64_t hold::fence() const noexcept { return state_ ? state_->fence() : 0; }
+bool hold::valid() const noexcept { return state_ && state_->valid(); }
+std::size_t hold::depth() const noexcept { return state_ ? 1 : 0; }
+
+std::chrono::steady_clock::time_point hold::expires_at() const noexcept {
+  return state_ ? detail::to_steady(state_->deadline()) : std::chrono::steady_clock::time_point::min();
+}
+
+namespace detail {
+
+asio::any_io_executor executor_of(const std::shared_ptr<hold_state>& state) noexcept {
+  return state ? state->core()->executor() : asio::any_io_executor(asio::system_executor());
+}
+
+void start_extend(const std::shared_ptr<hold_state>& state, hold_handler handler, std::chrono::milliseconds lease) {
+  extend_op::start(state, std::move(handler), lease);
+}
+
+void start_lost(const std::shared_ptr<hold_state>& state, hold_handler handler) {
+  lost_op::start(state, std::move(handler));
+}
+
+void start_downgrade(const std::shared_ptr<hold_state>& state, hold_handler handler) {
+  const auto& core = state->core();
+  auto waiting = std::make_shared<pending<void(error_code)>>(std::move(handler), core->executor());
+  core->post([core, state, waiting] {
+    core->complete(*waiting, state->released() ? error::not_held : error::not_supported);
+  });
+}
+
+void start_release(const std::shared_ptr<hold_state>& state, hold_handler handler) {
+  const auto& core = state->core();
+  // Shared by the release and the cancellation; whoever comes first completes it.
+  auto waiting = make_recycled<pending<void(error_code)>>(std::move(handler), core->executor());
+  waiting->connect_cancellation(waiting, stops_waiting, [core](const std::shared_ptr<pending<void(error_code)>>& w) {
+    core->post([core, w] { core->complete(*w, asio::error::operation_aborted); });
+  });
+  const bool first = state->begin_release();
+  core->post([core, state, waiting, first] {
+    if (!first) return core->complete(*waiting, error::not_held);
+    state->release([core, waiting](error_code ec) { core->complete(*waiting, ec); });
+  });
+}
+
+void guard(const std::shared_ptr<hold_state>& state) noexcept { state->guard(); }
+bool outlived(const std::shared_ptr<hold_state>& state) noexcept { return !state->released() && state->gone(); }
+void throw_lost() { throw system_error(make_error_code(error::lost)); }
+
+bool is_operation_aborted(const std::exception_ptr& failure) noexcept {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const system_error& e) {
+    return e.code() == asio::error::operation_aborted;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace detail
+}  // namespace leasehold

@@ -1,0 +1,193 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "hold_state.hpp"
+
+#include "lost.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace leasehold::detail {
+
+using std::chrono::milliseconds;
+
+hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant g)
+    : core_(handle->core),
+      lock_(std::move(lock)),
+      grant_(std::move(g)),
+      deadline_(grant_.deadline),
+      handle_(std::move(handle)),
+      renewals_left_(grant_.renew.limit()) {}
+
+hold_state::~hold_state() = default;
+
+void hold_state::start() {
+  core_->add(*this);
+  core_->count().held.fetch_add(1, std::memory_order_relaxed);
+  core_->count().acquired.fetch_add(1, std::memory_order_relaxed);
+  counted_ = true;
+  if (renewals_left_ != 0) renew_at_ = renewal_due(deadline(), grant_.lease);
+  schedule();
+}
+
+void hold_state::schedule() { core_->set(*this, std::min(renew_at_, deadline() - grant_.margin)); }
+
+void hold_state::ring(clock::time_point now) {
+  if (now >= deadline() - grant_.margin) return tell_lost();
+  if (now >= renew_at_) ask();
+  schedule();
+}
+
+// Renews; where no renewal is left (or wanted), asks whether the hold is still there without lengthening it.
+void hold_state::ask() {
+  renew_at_ = clock::time_point::max();  // Until the answer.
+  if (asking_) return;
+  asking_ = core_->send(*lock_->kind, shared_from_this(), renewals_left_ != 0 ? renewing : confirming);
+  if (!asking_) core_->when_up(shared_from_this());
+}
+
+void hold_state::store_is_up() {
+  if (told_ || released()) return;
+  ask();
+  schedule();
+}
+
+void hold_state::store_refuses(error_code) { core_->when_up(shared_from_this()); }
+
+void hold_state::on_other_server() { store_is_up(); }
+
+void hold_state::write(std::uint32_t what, arguments& a) {
+  a.key(lock_->record);
+  a.arg("renew");
+  a.arg(grant_.token);
+  a.arg(what == renewing ? grant_.lease.count() : std::int64_t{0});
+}
+
+void hold_state::answered(std::uint32_t what, const answer& a) {
+  asking_ = false;
+  if (told_ || released()) return;
+  auto& failed = core_->count().renewal_failed;
+  if (a.from_store == nullptr) {
+    failed.fetch_add(1, std::memory_order_relaxed);
+    ask();
+    return schedule();
+  }
+  const reply& r = *a.from_store;
+  if (r.is_error()) {
+    const refusal why = classify(r.text(0));
+    if (why == refusal::wrong_type) return lose();  // Somebody has overwritten the record.
+    if (why == refusal::no) core_->note_refusal(r.text(0));
+    failed.fetch_add(1, std::memory_order_relaxed);
+    if (what == renewing) {
+      // Until the local deadline there is hope.
+      renew_at_ = later(a.received, std::clamp(grant_.lease / 10, milliseconds(1), milliseconds(500)));
+    }
+    return schedule();
+  }
+  core_->observe_time(r.number(3), a);
+  if (told_) return;  // A jump of the server's clock has ended it.
+  if (r.number(0) != 1) return lose();
+  if (what == renewing) {
+    core_->count().renewed.fetch_add(1, std::memory_order_relaxed);
+    if (renewals_left_ != std::numeric_limits<std::uint32_t>::max()) --renewals_left_;
+    raise(a.sent, grant_.lease, milliseconds(r.number(2)));
+  } else {
+    schedule();
+  }
+}
+
+void hold_state::raise(clock::time_point sent, milliseconds lease, milliseconds left) {
+  const auto confirmed = local_deadline(sent, lease, left, core_->drift());
+  if (confirmed > deadline()) deadline_.store(confirmed, std::memory_order_release);
+  renew_at_ = renewals_left_ == 0 ? clock::time_point::max() : renewal_due(deadline(), grant_.lease);
+  schedule();
+}
+
+void hold_state::on_clock_jump(clock::duration jump) {
+  if (told_ || released()) return;
+  deadline_.store(deadline() - jump, std::memory_order_release);
+  if (renew_at_ != clock::time_point::max()) renew_at_ = renewal_due(deadline(), grant_.lease);
+  clock::now() >= deadline() - grant_.margin ? tell_lost() : schedule();
+}
+
+void hold_state::lose() {
+  gone_.store(true, std::memory_order_release);
+  if (!told_ && !released()) tell_lost();
+}
+
+void hold_state::tell_lost() {
+  core_->count().lost.fetch_add(1, std::memory_order_relaxed);
+  core_->tell(event::kind::lost, lock_->name, {});
+  stop_holding();
+}
+
+// It has had its time: no renewals any more, and whoever watches is told.
+void hold_state::stop_holding() {
+  told_ = true;
+  leave();
+  tell_waiters(error_code());
+}
+
+void hold_state::leave() {
+  unset();
+  renew_at_ = clock::time_point::max();
+  if (std::exchange(counted_, false)) core_->count().held.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void hold_state::tell_waiters(error_code ec) {
+  auto waiters = std::move(waiters_);
+  waiters_.clear();
+  for (auto& w : waiters) w->complete(ec);
+}
+
+void hold_state::wait_for_loss(std::shared_ptr<lost_op> op) {
+  if (told_) return op->complete(error_code());
+  if (released()) return op->complete(error::not_held);
+  if (core_->stopped()) return op->complete(error_code());
+  waiters_.push_back(std::move(op));
+}
+
+void hold_state::forget(lost_op& op) {
+  std::erase_if(waiters_, [&op](const auto& w) { return w.get() == &op; });
+}
+
+void hold_state::release(release_op::listener l) {
+  member::unlink();
+  leave();
+  tell_waiters(error::not_held);
+  if (gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists) {
+    // Redis has said so already.
+    if (l) l(error::lost);
+  } else {
+    auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
+    op->start(std::move(l));
+  }
+  handle_.reset();
+  if (std::exchange(close_waits_, false)) core_->end_work();
+}
+
+void hold_state::drop(std::shared_ptr<hold_state> state) {
+  if (!state->begin_release()) return;
+  auto core = state->core_;
+  core->post([state = std::move(state)] { state->release(nullptr); });
+}
+
+void hold_state::on_close() {
+  if (!told_ && !released()) stop_holding();
+  if (guarded_.load(std::memory_order_relaxed)) {
+    // with_lock gives it back when its body has ended.
+    close_waits_ = true;
+    core_->begin_work();
+  } else if (begin_release()) {
+    release(nullptr);
+  }
+}
+
+void hold_state::abandon() {
+  auto waiters = std::move(waiters_);
+  waiters_.clear();
+  for (auto& w : waiters) w->abandon();
+  unset();
+  handle_.reset();
+}
+
+}  // namespace leasehold::detail

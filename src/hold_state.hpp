@@ -1,0 +1,108 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A hold, as the client keeps it: its deadline, its renewals, who waits for its loss.
+#pragma once
+
+#include "client_core.hpp"
+#include "lock_state.hpp"
+#include "release.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace leasehold::detail {
+
+class lost_op;
+
+// Public members are for any thread; what is marked so belongs to the strand.
+class hold_state final : public caller, public member, public alarm, public std::enable_shared_from_this<hold_state> {
+ public:
+  struct grant {
+    std::string token;
+    std::uint64_t fence;
+    clock::time_point deadline;
+    std::chrono::milliseconds lease;
+    renewal renew;
+    std::chrono::milliseconds margin;
+    unanswered_attempt unanswered;
+  };
+
+  hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant g);
+  ~hold_state();
+
+  const std::shared_ptr<client_core>& core() const { return core_; }
+  const lock_identity& lock() const { return *lock_; }
+  const std::shared_ptr<const lock_identity>& shared_lock() const { return lock_; }
+  const std::string& token() const { return grant_.token; }
+  std::uint64_t fence() const { return grant_.fence; }
+  clock::time_point deadline() const { return deadline_.load(std::memory_order_acquire); }
+
+  bool released() const { return released_.load(std::memory_order_acquire); }
+  // Redis no longer has it, or the deadline has passed.
+  bool gone() const { return gone_.load(std::memory_order_acquire) || clock::now() >= deadline(); }
+  bool valid() const { return !released() && !gone(); }
+
+  // True for the first who asks: from then on the hold is being released.
+  bool begin_release() { return !released_.exchange(true, std::memory_order_acq_rel); }
+  // The hold's owner has destroyed it without releasing it.
+  static void drop(std::shared_ptr<hold_state>);
+  void guard() { guarded_.store(true, std::memory_order_relaxed); }
+
+  // --- On the strand ---
+
+  // The grant has arrived: starts the renewals.
+  void start();
+  // After begin_release.
+  void release(release_op::listener);
+  void wait_for_loss(std::shared_ptr<lost_op>);
+  void forget(lost_op&);
+  // lost() has been told; the hold stays lost.
+  bool told() const { return told_; }
+  // A lease of `lease` was confirmed for a request sent then.
+  void raise(clock::time_point sent, std::chrono::milliseconds lease, std::chrono::milliseconds left);
+  // Redis does not have it any more.
+  void lose();
+
+ private:
+  enum : std::uint32_t { renewing, confirming };
+
+  void write(std::uint32_t what, arguments&) override;
+  void answered(std::uint32_t what, const answer&) override;
+  void store_is_up() override;
+  void store_refuses(error_code) override;
+  void on_close() override;
+  void on_clock_jump(clock::duration) override;
+  void on_other_server() override;
+  void abandon() override;
+  void ring(clock::time_point now) override;
+
+  void schedule();
+  void ask();
+  void tell_lost();
+  void stop_holding();
+  void tell_waiters(error_code);
+  void leave();
+
+  const std::shared_ptr<client_core> core_;
+  const std::shared_ptr<const lock_identity> lock_;
+  const grant grant_;
+  std::atomic<clock::time_point> deadline_;
+  std::atomic<bool> released_{false};
+  std::atomic<bool> gone_{false};
+  std::atomic<bool> guarded_{false};
+
+  std::shared_ptr<client_handle> handle_;  // Until the release is under way.
+  std::uint32_t renewals_left_;
+  clock::time_point renew_at_ = clock::time_point::max();
+  bool asking_ = false;
+  bool told_ = false;
+  bool close_waits_ = false;
+  bool counted_ = false;  // In the gauge of holds.
+  std::vector<std::shared_ptr<lost_op>> waiters_;
+};
+
+}  // namespace leasehold::detail

@@ -1,0 +1,59 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include <leasehold/mutex.hpp>
+
+#include "acquire.hpp"
+#include "client_core.hpp"
+#include "inspect.hpp"
+#include "lock_state.hpp"
+#include "options.hpp"
+
+#include <charconv>
+
+namespace leasehold::detail {
+
+lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind)
+    : handle(std::move(h)),
+      identity([&] {
+        std::string record = handle->core->options().prefix + name;
+        return std::make_shared<const lock_identity>(lock_identity{std::move(name), std::move(record), &kind});
+      }()),
+      bad_name(check_name(identity->name, identity->record)) {}
+
+bool parse_record(std::string_view value, lock_record& record) noexcept {
+  constexpr std::string_view magic = "leasehold:";
+  if (!value.starts_with(magic)) return false;
+  value.remove_prefix(magic.size());
+  const auto colon = value.rfind(':');
+  if (colon == value.npos || colon == 0) return false;
+  const std::string_view digits = value.substr(colon + 1);
+  const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), record.fence);
+  record.token = value.substr(0, colon);
+  return !digits.empty() && ec == std::errc() && end == digits.data() + digits.size();
+}
+
+std::shared_ptr<lock_state> make_lock(const std::shared_ptr<client_handle>& handle, std::string name) {
+  return std::make_shared<lock_state>(handle, std::move(name), scripts::mutex);
+}
+
+const std::string& name_of(const std::shared_ptr<lock_state>& lock) noexcept { return lock->identity->name; }
+
+asio::any_io_executor executor_of(const std::shared_ptr<lock_state>& lock) noexcept {
+  return lock->handle->core->executor();
+}
+
+void start_acquire(const std::shared_ptr<lock_state>& lock, asio::any_completion_handler<void(error_code, hold)> h,
+                   acquire_options options) {
+  acquire_op::start(make_recycled<acquire_op>(lock, options, acquire_op::wait_handler(std::move(h), executor_of(lock))));
+}
+
+void start_try_acquire(const std::shared_ptr<lock_state>& lock,
+                       asio::any_completion_handler<void(error_code, std::optional<hold>)> h, acquire_options options) {
+  acquire_op::start(make_recycled<acquire_op>(lock, options, acquire_op::try_handler(std::move(h), executor_of(lock))));
+}
+
+void start_inspect(const std::shared_ptr<lock_state>& lock,
+                   asio::any_completion_handler<void(error_code, lock_info)> h) {
+  inspect_op::start(lock, std::move(h));
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,100 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "release.hpp"
+
+#include <algorithm>
+
+namespace leasehold::detail {
+
+void release_op::start(listener l) {
+  self_ = shared_from_this();
+  listener_ = std::move(l);
+  core_->add(*this);
+  core_->begin_work();
+  send();
+}
+
+void release_op::send() {
+  if (!self_) return;
+  unset();
+  const auto now = clock::now();
+  asking_ = core_->send(*lock_->kind, self_, 0);
+  if (asking_) {
+    if (listener_ && lease_end_ > now) core_->set(*this, lease_end_);
+    return;
+  }
+  // Neither the hold nor what an attempt may have left can be there after this.
+  const auto pointless = unanswered_.exists ? std::max(lease_end_, unanswered_.gone_by) : lease_end_;
+  if (core_->stopped() || now >= pointless) return end(error::unreachable);
+  if (now >= lease_end_) tell(error::unreachable);
+  core_->when_up(self_);
+  core_->set(*this, listener_ ? lease_end_ : pointless);
+}
+
+void release_op::write(std::uint32_t, arguments& a) {
+  a.key(lock_->record);
+  a.arg("release");
+  a.arg(token_);
+}
+
+void release_op::answered(std::uint32_t, const answer& a) {
+  if (!self_) return;
+  asking_ = false;
+  if (a.from_store == nullptr) {
+    repeated_ = true;
+    return send();
+  }
+  const reply& r = *a.from_store;
+  if (r.is_error()) {
+    switch (classify(r.text(0))) {
+      case refusal::try_again: return core_->set(*this, later(clock::now(), std::chrono::milliseconds(50)));
+      case refusal::wrong_type: return settle(error::lost);  // Somebody has overwritten the record.
+      case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
+    }
+  }
+  if (r.number(0) == 1) {
+    core_->count().released.fetch_add(1, std::memory_order_relaxed);
+    return settle(error_code());
+  }
+  // "Not yours" to a repeat: the first sending did it, provided the lease has not ended meanwhile.
+  settle(repeated_ && a.received < lease_end_ ? error_code() : make_error_code(error::lost));
+}
+
+// The token is not there now. If an attempt may still run, make sure afterwards that it has left nothing.
+void release_op::settle(error_code ec) {
+  tell(ec);
+  // On one connection everything runs in order, so the release ran after the attempt.
+  if (!unanswered_.exists || unanswered_.epoch == core_->epoch() || clock::now() >= unanswered_.may_run_until) {
+    return end(ec);
+  }
+  core_->set(*this, unanswered_.may_run_until);
+}
+
+void release_op::ring(clock::time_point now) {
+  if (asking_) return tell(error::unreachable);  // The lease has ended, and the answer may still come.
+  if (unanswered_.exists && now >= unanswered_.may_run_until && !listener_ && core_->up()) {
+    unanswered_.exists = false;  // One more sending settles it.
+  }
+  send();
+}
+
+void release_op::store_refuses(error_code) { core_->when_up(self_); }
+
+void release_op::tell(error_code ec) {
+  if (auto l = std::exchange(listener_, nullptr)) l(ec);
+}
+
+void release_op::end(error_code ec) {
+  if (!self_) return;
+  const auto self = std::move(self_);
+  unset();
+  member::unlink();
+  tell(ec);
+  core_->end_work();
+}
+
+void release_op::abandon() {
+  const auto self = std::move(self_);
+  listener_ = nullptr;
+}
+
+}  // namespace leasehold::detail

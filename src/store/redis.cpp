@@ -1,0 +1,400 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "redis.hpp"
+
+#include "../alarms.hpp"
+#include "../pauses.hpp"
+#include "../pending.hpp"
+#include "deprecated.hpp"
+#include "tls.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/redis/connection.hpp>
+
+#include <deque>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace leasehold::detail {
+namespace {
+
+namespace redis = boost::redis;
+
+// One script on its way.
+struct call {
+  const script* what_script;
+  std::shared_ptr<caller> who;
+  std::uint32_t what;
+  clock::time_point sent;
+};
+
+// The scripts that go out together in one request of Boost.Redis: those asked for in one turn of the event loop.
+struct batch {
+  redis::request request;
+  std::vector<call> calls;
+  std::size_t answered = 0;
+
+  void clear() {
+    request.clear();
+    calls.clear();
+    answered = 0;
+  }
+};
+
+redis::request make_request() {
+  // A request that was written and not answered when the connection is lost is never sent again by Boost.Redis: whether
+  // it ran is unknown, and the callers know how to ask. One that waits is of no use on another connection.
+  redis::request::config config;
+  config.cancel_if_unresponded = true;
+  config.cancel_on_connection_lost = true;
+  return redis::request(config);
+}
+
+// The value of "name:value\r\n" in the reply to INFO.
+std::string field_of(std::string_view info, std::string_view name) {
+  for (std::size_t at = 0; at < info.size();) {
+    const std::size_t end = std::min(info.find('\n', at), info.size());
+    std::string_view line = info.substr(at, end - at);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
+      return std::string(line.substr(name.size() + 1));
+    }
+    at = end + 1;
+  }
+  return {};
+}
+
+// Strand: a concrete strand where the executor is known, because type erasure costs Boost.Redis a third of its speed.
+template <class Strand>
+class redis_store final : public store, public std::enable_shared_from_this<redis_store<Strand>> {
+ public:
+  redis_store(Strand strand, address where, const client_options& options, store::events& owner)
+      : strand_(strand),
+        where_(std::move(where)),
+        connect_timeout_(options.connect_timeout),
+        command_timeout_(options.command_timeout),
+        backoff_(options.reconnect),
+        events_(&owner),
+        connection_(strand, make_tls_context(where_), make_logger()),
+        pause_(strand),
+        watch_(strand),
+        random_(std::random_device()()) {}
+
+  void start(std::shared_ptr<void> keep_alive) override {
+    asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), asio::detached);
+  }
+
+  void stop() override {
+    stopping_ = true;
+    up_ = false;
+    connection_.cancel(redis::operation::run);
+    pause_.cancel();
+    watch_.cancel();
+  }
+
+  bool up() const override { return up_; }
+  std::uint64_t epoch() const override { return epoch_; }
+
+  bool run(const script& s, std::shared_ptr<caller> who, std::uint32_t what) override {
+    if (!up_) return false;
+    append(call{&s, std::move(who), what, clock::now()}, /*whole_text=*/false);
+    return true;
+  }
+
+ private:
+  using timer = asio::basic_waitable_timer<clock, wait_traits, Strand>;
+  using awaitable = asio::awaitable<void, Strand>;
+
+  // A member function's coroutine parameters keep the store and its owner alive while the loop runs.
+  static awaitable run_connections(std::shared_ptr<redis_store> self, std::shared_ptr<void> keep_alive) {
+    const asio::use_awaitable_t<Strand> use;
+    pauses pause(self->backoff_);
+    const redis::config config = self->make_config();
+    while (!self->stopping_) {
+      ++self->epoch_;
+      self->why_down_.clear();
+      self->shake_hands();
+      self->watch(later(clock::now(), self->connect_timeout_));
+      error_code ec;
+      auto token = asio::redirect_error(use, ec);
+      co_await self->connection_.async_run(config, token);
+      // What was never written would wait for the next connection otherwise.
+      self->connection_.cancel(redis::operation::exec);
+      self->watch_.cancel();
+      const bool was_up = std::exchange(self->up_, false);
+      self->drop_batch();
+      if (was_up) {
+        pause.reset();
+        self->events_->on_down(self->why_down_.empty() ? ec.message() : self->why_down_);
+      }
+      if (self->stopping_) break;
+      self->pause_.expires_after(pause.next(std::uniform_real_distribution<double>(0.0, 1.0)(self->random_)));
+      auto pause_token = asio::redirect_error(use, ec);
+      co_await self->pause_.async_wait(pause_token);
+    }
+    // Let the answers of the last connection arrive first.
+    co_await asio::post(self->strand_, use);
+    self->drain();
+    std::exchange(self->events_, nullptr)->on_stopped();
+    keep_alive.reset();
+  }
+
+  redis::config make_config() const {
+    redis::config config;
+    if (where_.kind == address::scheme::unix_socket) {
+      config.unix_socket = where_.path;
+    } else {
+      config.addr.host = where_.hosts.front().host;
+      config.addr.port = where_.hosts.front().port;
+      config.use_ssl = where_.kind == address::scheme::rediss;
+    }
+    config.use_setup = true;
+    config.setup.clear();  // shake_hands does it, in order to see the server's words.
+    config.resolve_timeout = connect_timeout_;
+    config.connect_timeout = connect_timeout_;
+    config.ssl_handshake_timeout = connect_timeout_;
+    config.health_check_interval = std::chrono::seconds(10);
+    config.reconnect_wait_interval = std::chrono::seconds(0);  // run_connections does it, with backoff and jitter.
+    return config;
+  }
+
+  // Boost.Redis's log goes nowhere: what matters is told by events.
+  static redis::logger make_logger() {
+    return redis::logger(redis::logger::level::disabled, [](redis::logger::level, std::string_view) {});
+  }
+
+  // --- The first exchange on a connection ---
+
+  struct handshake {
+    redis::request request = make_request();
+    std::vector<reply> replies;
+    clock::time_point sent;
+  };
+
+  void shake_hands() {
+    auto h = std::make_shared<handshake>();
+    if (where_.password.empty() && where_.user.empty()) {
+      h->request.push("HELLO", "3", "SETNAME", "leasehold");
+    } else {
+      const std::string user = where_.user.empty() ? "default" : where_.user;
+      h->request.push("HELLO", "3", "AUTH", user, where_.password, "SETNAME", "leasehold");
+    }
+    h->request.push("SELECT", where_.database);
+    h->request.push("INFO");
+    h->request.push("TIME");
+    h->sent = clock::now();
+    redis::any_adapter adapter(
+        [h](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
+          if (e == redis::any_adapter::parse_event::init) h->replies.emplace_back();
+          if (e == redis::any_adapter::parse_event::node) add_node(h->replies.back(), node);
+        });
+    const auto epoch = epoch_;
+    connection_.async_exec(h->request, std::move(adapter),
+                           [self = this->shared_from_this(), h, epoch](error_code ec, std::size_t) {
+                             if (epoch == self->epoch_ && !self->stopping_) self->on_handshake(ec, *h);
+                           });
+  }
+
+  void on_handshake(error_code ec, const handshake& h) {
+    if (ec || h.replies.size() != 4) return;  // The connection was lost; run_connections sees to it.
+    for (const std::size_t i : {0U, 1U, 3U}) {
+      if (!h.replies[i].is_error()) continue;
+      events_->on_refused(h.replies[i].text(0));
+      reset("refused");
+      return;
+    }
+    set_no_delay(connection_);
+    store::server found;
+    if (!h.replies[2].is_error()) {  // A user without the right to INFO can do without.
+      const std::string_view info = h.replies[2].text(0);
+      found.version = field_of(info, "redis_version");
+      found.run_id = field_of(info, "run_id");
+      found.maxmemory_policy = field_of(info, "maxmemory_policy");
+    }
+    found.time = h.replies[3].number(0) * 1000000 + h.replies[3].number(1);
+    found.sent = h.sent;
+    found.received = clock::now();
+    up_ = true;
+    watch_.cancel();
+    events_->on_up(found);
+  }
+
+  // Drops the connection; run_connections makes another.
+  void reset(std::string why) {
+    why_down_ = std::move(why);
+    connection_.cancel(redis::operation::run);
+  }
+
+  // --- Scripts ---
+
+  void append(call c, bool whole_text) {
+    if (!next_) {
+      next_ = take_batch();
+      asio::post(strand_, [self = this->shared_from_this()] { self->flush(); });
+    }
+    arguments args;
+    c.who->write(c.what, args);
+    next_->request.push_range(whole_text ? "EVAL" : "EVALSHA", whole_text ? c.what_script->text : c.what_script->sha1,
+                              args.begin(), args.end());
+    next_->calls.push_back(std::move(c));
+  }
+
+  std::shared_ptr<batch> take_batch() {
+    if (spare_.empty()) return std::make_shared<batch>(batch{make_request(), {}, 0});
+    auto b = std::move(spare_.back());
+    spare_.pop_back();
+    return b;
+  }
+
+  void flush() {
+    if (!next_) return;
+    auto b = std::exchange(next_, nullptr);
+    if (in_flight_.empty()) watch(later(b->calls.front().sent, command_timeout_));
+    in_flight_.push_back(b);
+    // The connection keeps the adapter, so the adapter must not keep the store.
+    redis::any_adapter adapter([this, b](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
+                                         error_code&) {
+      // Never sets an error: Boost.Redis would tear the connection down.
+      switch (e) {
+        case redis::any_adapter::parse_event::init: reading_.clear(); break;
+        case redis::any_adapter::parse_event::node: add_node(reading_, node); break;
+        case redis::any_adapter::parse_event::done: on_reply(*b); break;
+      }
+    });
+    connection_.async_exec(b->request, std::move(adapter),
+                           [self = this->shared_from_this(), b](error_code, std::size_t) { self->on_batch_end(b); });
+  }
+
+  static void add_node(reply& r, const redis::resp3::node_view& node) {
+    switch (node.data_type) {
+      case redis::resp3::type::array:
+      case redis::resp3::type::map:
+      case redis::resp3::type::set:
+      case redis::resp3::type::push:
+      case redis::resp3::type::attribute: return;
+      case redis::resp3::type::simple_error:
+      case redis::resp3::type::blob_error: r.set_error(); break;
+      default: break;
+    }
+    r.add(node.value);
+  }
+
+  // A reply is kept until Boost.Redis has finished with what it has read: callers must not find it in the middle.
+  void on_reply(batch& b) {
+    if (b.answered == b.calls.size()) return;
+    call& c = b.calls[b.answered++];
+    if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
+    ready_.push_back({std::move(c), std::move(reading_), true});
+    reading_.clear();
+  }
+
+  void on_batch_end(const std::shared_ptr<batch>& b) {
+    fail(*b);
+    std::erase(in_flight_, b);
+    b->clear();
+    if (spare_.size() < 16) spare_.push_back(b);
+  }
+
+  // Nobody will answer the rest of this batch.
+  void fail(batch& b) {
+    while (b.answered != b.calls.size()) {
+      if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
+      ready_.push_back({std::move(b.calls[b.answered++]), {}, false});
+    }
+  }
+
+  void drop_batch() {
+    if (next_) fail(*std::exchange(next_, nullptr));
+  }
+
+  void drain() {
+    auto ready = std::move(ready_);
+    ready_.clear();
+    const auto now = clock::now();
+    for (auto& r : ready) {
+      if (r.arrived && r.from_store.is_error() && r.from_store.text(0).starts_with("NOSCRIPT") && up_) {
+        append(std::move(r.of), /*whole_text=*/true);  // Counted from the first sending: earlier is safe.
+        continue;
+      }
+      const auto who = std::move(r.of.who);
+      who->answered(r.of.what, answer{r.arrived ? &r.from_store : nullptr, r.of.sent, now});
+    }
+    ready.clear();
+    if (ready_.empty()) ready_.swap(ready);  // Keeps the memory.
+  }
+
+  // --- A server that does not answer ---
+
+  // Gives the connection up at `due` unless its handshake, or its oldest call, was answered by then. (A half-open
+  // connection would go unnoticed until the next health check.)
+  void watch(clock::time_point due) {
+    watch_.expires_at(due);
+    watch_.async_wait([self = this->shared_from_this(), epoch = epoch_](error_code ec) {
+      if (ec || epoch != self->epoch_ || self->stopping_) return;
+      if (!self->up_) return self->reset("no answer");
+      if (self->in_flight_.empty()) return;
+      const batch& oldest = *self->in_flight_.front();
+      if (oldest.answered == oldest.calls.size()) return self->watch(later(clock::now(), self->command_timeout_));
+      const auto next = later(oldest.calls[oldest.answered].sent, self->command_timeout_);
+      next > clock::now() ? self->watch(next) : self->reset("no answer");
+    });
+  }
+
+  struct answered_call {
+    call of;
+    reply from_store;
+    bool arrived;
+  };
+
+  const Strand strand_;
+  const address where_;
+  const std::chrono::milliseconds connect_timeout_;
+  const std::chrono::milliseconds command_timeout_;
+  const backoff backoff_;
+  store::events* events_;
+
+  redis::basic_connection<Strand> connection_;
+  timer pause_;
+  timer watch_;
+  std::minstd_rand random_;
+  std::string why_down_;
+  std::uint64_t epoch_ = 0;
+  bool up_ = false;
+  bool stopping_ = false;
+
+  std::shared_ptr<batch> next_;
+  std::deque<std::shared_ptr<batch>> in_flight_;
+  std::vector<std::shared_ptr<batch>> spare_;
+  reply reading_;
+  std::vector<answered_call> ready_;
+};
+
+template <class Executor>
+std::pair<std::shared_ptr<store>, asio::any_io_executor> make(const Executor& executor, address where,
+                                                              const client_options& options, store::events& events) {
+  auto strand = asio::make_strand(executor);
+  auto made = std::make_shared<redis_store<decltype(strand)>>(strand, std::move(where), options, events);
+  return {std::move(made), asio::any_io_executor(strand)};
+}
+
+}  // namespace
+
+std::pair<std::shared_ptr<store>, asio::any_io_executor> make_redis_store(const asio::any_io_executor& executor,
+                                                                          address where, const client_options& options,
+                                                                          store::events& events) {
+  if (const auto* known = executor.target<asio::io_context::executor_type>()) {
+    return make(*known, std::move(where), options, events);
+  }
+  return make(executor, std::move(where), options, events);
+}
+
+}  // namespace leasehold::detail

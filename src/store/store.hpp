@@ -1,0 +1,153 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What runs the scripts. Implementations: redis.hpp. Everything here happens on the client's strand.
+#pragma once
+
+#include "../clock.hpp"
+#include "../scripts.hpp"
+
+#include <leasehold/error.hpp>
+
+#include <boost/container/small_vector.hpp>
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace leasehold::detail {
+
+// Keys and arguments of one script call. The views must stay valid until the call was written.
+class arguments {
+ public:
+  void key(std::string_view s) {
+    views_[count_++] = s;
+    ++keys_;
+  }
+  void arg(std::string_view s) { views_[count_++] = s; }
+  void arg(std::int64_t n) {
+    char* const first = digits_.data() + used_;
+    char* const end = std::to_chars(first, digits_.data() + digits_.size(), n).ptr;
+    used_ = static_cast<std::size_t>(end - digits_.data());
+    arg(std::string_view(first, static_cast<std::size_t>(end - first)));
+  }
+
+  // What EVALSHA takes behind the digest: the number of keys, the keys, the arguments.
+  const std::string_view* begin() {
+    *std::to_chars(number_of_keys_.data(), number_of_keys_.data() + 2, keys_).ptr = '\0';
+    views_[0] = std::string_view(number_of_keys_.data());
+    return views_.data();
+  }
+  const std::string_view* end() const { return views_.data() + count_; }
+
+ private:
+  std::array<std::string_view, 16> views_;
+  std::array<char, 96> digits_;
+  std::array<char, 4> number_of_keys_;
+  std::size_t used_ = 0;
+  std::size_t count_ = 1;
+  std::size_t keys_ = 0;
+};
+
+// The reply to one command: its scalars in order, or the server's error.
+class reply {
+ public:
+  void clear() {
+    bytes_.clear();
+    ends_.clear();
+    error_ = false;
+  }
+  void add(std::string_view s) {
+    bytes_.insert(bytes_.end(), s.begin(), s.end());
+    ends_.push_back(static_cast<std::uint32_t>(bytes_.size()));
+  }
+  void set_error() { error_ = true; }
+
+  bool is_error() const { return error_; }
+  std::size_t size() const { return ends_.size(); }
+  // "" if there is no such scalar.
+  std::string_view text(std::size_t i) const {
+    if (i >= ends_.size()) return {};
+    const std::size_t from = i == 0 ? 0 : ends_[i - 1];
+    return {bytes_.data() + from, ends_[i] - from};
+  }
+  // 0 if it is no number.
+  template <class Number = std::int64_t>
+  Number number(std::size_t i) const {
+    Number n = 0;
+    const std::string_view s = text(i);
+    std::from_chars(s.data(), s.data() + s.size(), n);
+    return n;
+  }
+
+ private:
+  boost::container::small_vector<char, 80> bytes_;
+  boost::container::small_vector<std::uint32_t, 6> ends_;
+  bool error_ = false;
+};
+
+// How a call ended.
+struct answer {
+  // The store's reply, or null: there was none, and nobody knows whether the script ran.
+  const reply* from_store = nullptr;
+  clock::time_point sent;
+  clock::time_point received;
+};
+
+// Somebody who calls scripts. `what` tells its calls apart.
+class caller {
+ public:
+  // Fills in keys and arguments; may happen again for the same call (the server did not know the script yet).
+  virtual void write(std::uint32_t what, arguments&) = 0;
+  // Exactly once for each call, never from inside store::run. NOSCRIPT never arrives here.
+  virtual void answered(std::uint32_t what, const answer&) = 0;
+  // The store is up again, or has changed its mind; only after client_core::when_up.
+  virtual void store_is_up() {}
+  // The store refuses every connection; only after client_core::when_up, instead of store_is_up.
+  virtual void store_refuses(error_code) {}
+
+ protected:
+  ~caller() = default;
+};
+
+class store {
+ public:
+  // What a connection learns of its server.
+  struct server {
+    std::string version;
+    std::string run_id;            // "" if the server does not tell.
+    std::string maxmemory_policy;  // "" if the server does not tell.
+    std::int64_t time = 0;         // Microseconds.
+    clock::time_point sent;        // When `time` was asked for,
+    clock::time_point received;    // and when it was known.
+  };
+
+  // Implemented by the client.
+  class events {
+   public:
+    virtual void on_up(const server&) = 0;
+    virtual void on_down(std::string_view why) = 0;
+    virtual void on_refused(std::string_view words) = 0;
+    virtual void on_stopped() = 0;
+
+   protected:
+    ~events() = default;
+  };
+
+  virtual ~store() = default;
+  // Connects, and connects again whenever the connection is lost, until stop. `keep_alive` (the owner of the events)
+  // is held meanwhile.
+  virtual void start(std::shared_ptr<void> keep_alive) = 0;
+  // Ends every connection; on_stopped follows, and nothing after it.
+  virtual void stop() = 0;
+  virtual bool up() const = 0;
+  // Which connection is up; another number after each reconnect. Calls of one connection run in the order of `run`.
+  virtual std::uint64_t epoch() const = 0;
+  // Sends the script; false (and no answer) if the store is not up.
+  virtual bool run(const script&, std::shared_ptr<caller>, std::uint32_t what) = 0;
+};
+
+}  // namespace leasehold::detail

@@ -1,0 +1,37 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The URLs that name a store. (Boost.URL parses no host lists and needs a compiled library.)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::detail {
+
+struct host_and_port {
+  std::string host;
+  std::string port;
+};
+
+struct address {
+  enum class scheme { redis, rediss, unix_socket, sentinel, cluster };
+  scheme kind = scheme::redis;
+  std::vector<host_and_port> hosts;  // One; more only for sentinel and cluster; none for a unix socket.
+  std::string path;                  // Of the unix socket.
+  std::string master;                // Of a Sentinel group.
+  std::string user;                  // "" : the default user.
+  std::string password;              // "" : none.
+  std::uint32_t database = 0;
+  bool verify = true;  // TLS: the certificate and the host name.
+  std::string ca;      // TLS: file of a certificate authority; "": the system's.
+};
+
+// Throws system_error(invalid_url) whose text names the URL, without its password, and what is wrong with it.
+address parse_url(std::string_view url);
+
+// The URL as it may be shown: without its password.
+std::string without_password(std::string_view url);
+
+}  // namespace leasehold::detail
