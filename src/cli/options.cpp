@@ -61,16 +61,18 @@ struct typed {
 
 CLI::Option* add_text(CLI::App& app, const std::string& option, std::string& value, const char* placeholder,
                       const std::string& help) {
-  return app.add_option(option, value, help)->option_text(placeholder)->take_last();
+  return app.add_option(option, value, help)->option_text(placeholder)->type_name(placeholder)->take_last();
 }
 
 // The options of every subcommand.
 void add_common(CLI::App& app, typed& t) {
   app.add_option("--redis", t.urls,
-                 fmt::format("The store: redis://[USER:PASSWORD@]HOST[:PORT][/DB], rediss://... (TLS) or "
-                             "unix:///PATH (default: $LEASEHOLD_REDIS, else {})",
+                 fmt::format("The store: redis://[USER:PASSWORD@]HOST[:PORT][/DB],\n"
+                             "rediss://... (TLS) or unix:///PATH\n"
+                             "(default: $LEASEHOLD_REDIS, else {})",
                              default_url))
       ->option_text("URL")
+      ->type_name("URL")
       // One URL each time: NAME, which may follow, is not another one.
       ->allow_extra_args(false);
   add_text(app, "--prefix", t.prefix, "TEXT", "Put in front of NAME to make the key in Redis");
@@ -98,16 +100,18 @@ store_options store(typed& t) {
   return s;
 }
 
+// What CLI11 could make nothing of.
 void check_left_over(const CLI::App& app, bool separator_missing) {
   const auto rest = app.remaining();
   if (rest.empty()) return;
+  const std::string where = app.get_parent() ? app.get_name() + ": " : "";
   if (rest[0].size() > 1 && rest[0][0] == '-') {
-    throw wrong_usage(fmt::format("{}: unknown option {}", app.get_name(), in_quotes(rest[0])));
+    throw wrong_usage(fmt::format("{}unknown option {}", where, in_quotes(rest[0])));
   }
   if (separator_missing) {
     throw wrong_usage(fmt::format("run: '--' is missing before the command {}: {}", in_quotes(rest[0]), run_usage));
   }
-  throw wrong_usage(fmt::format("{}: one NAME is enough: {}", app.get_name(), in_quotes(rest[0])));
+  throw wrong_usage(fmt::format("{}one word too many: {}", where, in_quotes(rest[0])));
 }
 
 run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
@@ -145,7 +149,7 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
 status_options to_status(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
   check_left_over(app, false);
   if (app.get_option("NAME")->count() > 0) {
-    if (rest && !rest->empty()) throw wrong_usage(fmt::format("status: one NAME is enough: {}", in_quotes((*rest)[0])));
+    if (rest && !rest->empty()) throw wrong_usage(fmt::format("status: one word too many: {}", in_quotes((*rest)[0])));
   } else if (rest && rest->size() == 1) {
     t.name = std::move((*rest)[0]);
   } else {
@@ -182,7 +186,9 @@ request parse_options(std::vector<std::string> arguments) {
   format->column_width(30);
   app.formatter(format);
   app.set_version_flag("--version", "leasehold " LEASEHOLD_VERSION, "Print the version");
-  app.require_subcommand(1);
+  // At most: what is missing, and what cannot be understood, is reported below.
+  app.require_subcommand(0, 1);
+  app.allow_extras();
   app.footer("leasehold SUBCOMMAND --help tells more.");
   app.get_help_ptr()->description("Print this and exit");
 
@@ -190,12 +196,13 @@ request parse_options(std::vector<std::string> arguments) {
   add_common(run, t);
   add_text(run, "--lease", t.lease, "TIME", "How long Redis keeps the lock after the last renewal (default: 30s)");
   CLI::Option* wait = add_text(run, "--wait", t.wait, "TIME", "How long to wait for the lock (default: for ever)");
-  run.add_flag("--no-wait", t.no_wait, "Try once")->excludes(wait);
+  run.add_flag("--no-wait", t.no_wait, "Try once")->excludes(wait)->option_text(" ");
   add_text(run, "--grace", t.grace, "TIME",
-           "How long the command may take to end after SIGTERM, before SIGKILL, if the lease is lost (default: 5s)");
+           "If the lease is lost: how long the command may take to end\nafter SIGTERM, before SIGKILL (default: 5s)");
   run.add_option("--conflict-exit-code", t.conflict_exit_code,
-                 "Exit status if the lock was not acquired in time (default: 75)")
+                 "Exit status if the lock was not acquired in time; with 0\nnothing is printed either (default: 75)")
       ->option_text("N")
+      ->type_name("N")
       ->check(CLI::Range(0, 255))
       ->take_last();
   run.footer(
@@ -205,6 +212,7 @@ request parse_options(std::vector<std::string> arguments) {
   CLI::App& status = *app.add_subcommand("status", "Say who holds the lock NAME.");
   add_common(status, t);
   status.add_flag("--json", t.json, "Print one JSON object: name, held, token, fence, ttl_ms, waiters");
+  status.footer("Exit status: 0 whether the lock is held or free, else as for run.");
 
   try {
     if (!arguments.empty() && !arguments[0].starts_with('-') && arguments[0] != "run" && arguments[0] != "status") {
@@ -223,7 +231,9 @@ request parse_options(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& e) {
     throw wrong_usage(e.what());
   }
+  check_left_over(app, false);
   if (app.got_subcommand(&run)) return to_run(run, t, std::move(rest));
+  if (!app.got_subcommand(&status)) throw wrong_usage("a subcommand is missing: run or status");
   return to_status(status, t, std::move(rest));
 }
 

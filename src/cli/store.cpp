@@ -13,7 +13,10 @@ client connect(boost::asio::io_context& context, const store_options& where) {
   try {
     return client(context, where.urls, settings);
   } catch (const system_error& e) {
-    throw failure(code_of(e.code()), e.what());
+    // The library's explanation, without the number of the error that comes with it.
+    std::string text = e.what();
+    if (const auto end = text.rfind(": " + e.code().what()); end != text.npos) text.resize(end);
+    throw failure(code_of(e.code()), fmt::format("{}: {}", e.code().message(), text));
   }
 }
 
