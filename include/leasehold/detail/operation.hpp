@@ -10,9 +10,11 @@
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/append.hpp>
+#include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/system_executor.hpp>
 
 #include <memory>
 #include <type_traits>
@@ -46,7 +48,8 @@ struct initiation {
     if constexpr (std::is_same_v<State, hold_state>) {
       // An empty hold has no client, hence no strand to complete from.
       if (!state) {
-        asio::post(asio::append(std::forward<Handler>(handler), make_error_code(error::not_held)));
+        const auto executor = asio::get_associated_executor(handler, asio::system_executor());
+        asio::post(executor, asio::append(std::forward<Handler>(handler), make_error_code(error::not_held)));
         return;
       }
     }
