@@ -1,0 +1,36 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What nearly every test with a server includes.
+#pragma once
+
+#include "support/redis_server.hpp"
+#include "support/run.hpp"
+#include "support/unit_test.hpp"
+
+#include <leasehold/leasehold.hpp>
+
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace leasehold::test {
+
+// A fixture: a server of its own for each test.
+struct with_redis {
+  redis_server redis;
+};
+
+// For results instead of exceptions: auto [ec, hold] = co_await lock.acquire(as_tuple);
+inline constexpr auto as_tuple = asio::as_tuple(asio::deferred);
+
+// What an operation that was started with a callback has ended with so far.
+struct outcome {
+  std::optional<error_code> ec;
+  bool ended() const { return ec.has_value(); }
+  auto handler() {
+    return [this](error_code e) { ec = e; };
+  }
+};
+
+}  // namespace leasehold::test
