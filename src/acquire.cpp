@@ -110,10 +110,11 @@ void acquire_op::answered(std::uint32_t attempt, const answer& a) {
   const reply& r = *a.from_store;
   if (r.is_error()) return on_error(r.text(0), a.received);
   answered_ = true;
-  core_->observe_time(r.number(3), a);
-  switch (r.number(0)) {
-    case 1: return on_grant(r, a);
-    case 0: return on_busy(milliseconds(r.number(2)), a.received);
+  const lease_reply lease(r.text(0));
+  core_->observe_time(lease.server_time, a);
+  switch (lease.status) {
+    case 1: return on_grant(lease, a);
+    case 0: return on_busy(lease.left, a.received);
     default: return ask();  // Too late: the server's clock is known better now.
   }
 }
@@ -141,16 +142,16 @@ void acquire_op::on_error(std::string_view words, clock::time_point now) {
   pause(later(now, pauses_.next(core_->random())));
 }
 
-void acquire_op::on_grant(const reply& r, const answer& a) {
+void acquire_op::on_grant(const lease_reply& lease, const answer& a) {
   if (a.received >= deadline_) return leave(error::timed_out);  // Too late: given back.
-  const auto until = local_deadline(a.sent, options_.lease, milliseconds(r.number(2)), core_->drift());
+  const auto until = local_deadline(a.sent, options_.lease, lease.left, core_->drift());
   if (clock::now() >= until && !std::exchange(asked_again_, true)) {
     // The answer took longer than the lease. A repeat lengthens it.
     return ask();
   }
   auto granted = make_recycled<hold_state>(
       lock_->handle, lock_->identity,
-      hold_state::grant{std::move(token_), r.number<std::uint64_t>(1), until, options_.lease, options_.renew,
+      hold_state::grant{std::move(token_), lease.fence, until, options_.lease, options_.renew,
                         options_.margin, unanswered_});
   state_ = state::over;
   granted->start();

@@ -54,7 +54,7 @@ class acquire_op final : public caller, public member, public alarm, public std:
   void pause(clock::time_point until);
   void on_busy(std::chrono::milliseconds left, clock::time_point now);
   void on_error(std::string_view words, clock::time_point now);
-  void on_grant(const reply&, const answer&);
+  void on_grant(const lease_reply&, const answer&);
   void on_deadline();
   void cancel();
   // Gives back what the attempt under way may get, then ends.

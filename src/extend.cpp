@@ -64,12 +64,13 @@ void extend_op::answered(std::uint32_t, const answer& a) {
       case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
     }
   }
-  core_->observe_time(r.number(3), a);
+  const lease_reply lease(r.text(0));
+  core_->observe_time(lease.server_time, a);
   if (hold->released()) return end(error::not_held);
-  if (r.number(0) != 1) hold->lose();
+  if (lease.status != 1) hold->lose();
   if (hold->told()) return end(error::lost);
   // Taken in even if nobody waits any more: the lease is that long now.
-  hold->raise(a.sent, lease_, milliseconds(r.number(2)));
+  hold->raise(a.sent, lease_, lease.left);
   end(error_code());
 }
 

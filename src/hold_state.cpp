@@ -83,13 +83,14 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
     }
     return schedule();
   }
-  core_->observe_time(r.number(3), a);
+  const lease_reply lease(r.text(0));
+  core_->observe_time(lease.server_time, a);
   if (told_) return;  // A jump of the server's clock has ended it.
-  if (r.number(0) != 1) return lose();
+  if (lease.status != 1) return lose();
   if (what == renewing) {
     core_->count().renewed.fetch_add(1, std::memory_order_relaxed);
     if (renewals_left_ != std::numeric_limits<std::uint32_t>::max()) --renewals_left_;
-    raise(a.sent, grant_.lease, milliseconds(r.number(2)));
+    raise(a.sent, grant_.lease, lease.left);
   } else {
     schedule();
   }

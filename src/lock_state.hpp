@@ -8,6 +8,8 @@
 
 #include <leasehold/error.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,5 +41,15 @@ struct lock_record {
   std::uint64_t fence = 0;
 };
 bool parse_record(std::string_view value, lock_record&) noexcept;
+
+// What acquire and renew answer: "<status> <fence> <left> <s> <us>" (lua/mutex.lua).
+struct lease_reply {
+  explicit lease_reply(std::string_view text) noexcept;
+
+  std::int64_t status = 0;
+  std::uint64_t fence = 0;
+  std::chrono::milliseconds left{0};
+  std::int64_t server_time = 0;  // Microseconds.
+};
 
 }  // namespace leasehold::detail

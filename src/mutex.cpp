@@ -31,6 +31,25 @@ bool parse_record(std::string_view value, lock_record& record) noexcept {
   return !digits.empty() && ec == std::errc() && end == digits.data() + digits.size();
 }
 
+lease_reply::lease_reply(std::string_view text) noexcept {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  const auto next = [&](auto& number) {
+    at = std::from_chars(at, end, number).ptr;
+    if (at != end) ++at;
+  };
+  std::int64_t milliseconds = 0;
+  std::int64_t seconds = 0;
+  std::int64_t microseconds = 0;
+  next(status);
+  next(fence);
+  next(milliseconds);
+  next(seconds);
+  next(microseconds);
+  left = std::chrono::milliseconds(milliseconds);
+  server_time = seconds * 1000000 + microseconds;
+}
+
 std::shared_ptr<lock_state> make_lock(const std::shared_ptr<client_handle>& handle, std::string name) {
   return std::make_shared<lock_state>(handle, std::move(name), scripts::mutex);
 }
