@@ -147,7 +147,7 @@ class client {
   /// All types; nothing changes.
   template <asio::completion_token_for<void(error_code)> Token>
   auto ready(Token&& token) const {
-    return detail::initiate<&detail::start_ready, void(error_code)>(handle_, token);
+    return detail::initiate<&detail::start_ready, void(error_code)>(handle_, std::forward<Token>(token));
   }
   auto ready() const { return ready(asio::deferred); }
 
@@ -161,7 +161,7 @@ class client {
   /// Terminal and partial stop the waiting; closing goes on.
   template <asio::completion_token_for<void(error_code)> Token>
   auto close(Token&& token) const {
-    return detail::initiate<&detail::start_close, void(error_code)>(handle_, token);
+    return detail::initiate<&detail::start_close, void(error_code)>(handle_, std::forward<Token>(token));
   }
   auto close() const { return close(asio::deferred); }
 

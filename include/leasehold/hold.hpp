@@ -90,7 +90,7 @@ class hold {
   /// Terminal and partial stop the waiting; the request goes on.
   template <asio::completion_token_for<void(error_code)> Token>
   auto extend(std::chrono::milliseconds lease, Token&& token) {
-    return detail::initiate<&detail::start_extend, void(error_code)>(state_, token, lease);
+    return detail::initiate<&detail::start_extend, void(error_code)>(state_, std::forward<Token>(token), lease);
   }
   auto extend(std::chrono::milliseconds lease) { return extend(lease, asio::deferred); }
 
@@ -99,7 +99,7 @@ class hold {
   /// @par Completion signature `void(error_code)`
   template <asio::completion_token_for<void(error_code)> Token>
   auto downgrade(Token&& token) {
-    return detail::initiate<&detail::start_downgrade, void(error_code)>(state_, token);
+    return detail::initiate<&detail::start_downgrade, void(error_code)>(state_, std::forward<Token>(token));
   }
   auto downgrade() { return downgrade(asio::deferred); }
 
@@ -113,7 +113,7 @@ class hold {
   /// Terminal and partial stop the waiting; the release goes on.
   template <asio::completion_token_for<void(error_code)> Token>
   auto release(Token&& token) {
-    return detail::initiate<&detail::start_release, void(error_code)>(state_, token);
+    return detail::initiate<&detail::start_release, void(error_code)>(state_, std::forward<Token>(token));
   }
   auto release() { return release(asio::deferred); }
 
@@ -130,7 +130,7 @@ class hold {
   /// `while_held`.
   template <asio::completion_token_for<void(error_code)> Token>
   auto lost(Token&& token) const {
-    return detail::initiate<&detail::start_lost, void(error_code)>(state_, token);
+    return detail::initiate<&detail::start_lost, void(error_code)>(state_, std::forward<Token>(token));
   }
   auto lost() const { return lost(asio::deferred); }
 

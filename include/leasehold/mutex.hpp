@@ -76,7 +76,8 @@ class mutex {
   /// giving back goes on in the background.
   template <asio::completion_token_for<void(error_code, hold)> Token>
   auto acquire(acquire_options options, Token&& token) const {
-    return detail::initiate<&detail::start_acquire, void(error_code, hold)>(lock_, token, options);
+    return detail::initiate<&detail::start_acquire, void(error_code, hold)>(lock_, std::forward<Token>(token),
+                                                                           options);
   }
   template <asio::completion_token_for<void(error_code, hold)> Token>
   auto acquire(Token&& token) const {
@@ -95,7 +96,8 @@ class mutex {
   /// As for acquire.
   template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
   auto try_acquire(acquire_options options, Token&& token) const {
-    return detail::initiate<&detail::start_try_acquire, void(error_code, std::optional<hold>)>(lock_, token, options);
+    return detail::initiate<&detail::start_try_acquire, void(error_code, std::optional<hold>)>(
+        lock_, std::forward<Token>(token), options);
   }
   template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
   auto try_acquire(Token&& token) const {
@@ -114,7 +116,7 @@ class mutex {
   /// All types; nothing changes.
   template <asio::completion_token_for<void(error_code, lock_info)> Token>
   auto inspect(Token&& token) const {
-    return detail::initiate<&detail::start_inspect, void(error_code, lock_info)>(lock_, token);
+    return detail::initiate<&detail::start_inspect, void(error_code, lock_info)>(lock_, std::forward<Token>(token));
   }
   auto inspect() const { return inspect(asio::deferred); }
 

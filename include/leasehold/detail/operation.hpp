@@ -58,8 +58,9 @@ struct initiation {
 };
 
 // Runs Start(state, handler, args...) when the operation is started with its final completion handler.
+// (Token is deduced with its reference: an lvalue is copied, not moved from.)
 template <auto Start, class Signature, class State, class Token, class... Args>
-auto initiate(const std::shared_ptr<State>& state, Token& token, Args... args) {
+auto initiate(const std::shared_ptr<State>& state, Token&& token, Args... args) {
   return asio::async_initiate<Token, Signature>(initiation<Start, State, Signature>{state}, token, args...);
 }
 
