@@ -5,11 +5,11 @@
 -- 53, so it is put together from two halves. The counter may be lost at any time: TIME is its floor. It disappears by
 -- itself two days after the last grant. (%d is exact here, and costs a quarter of %.0f.)
 local function next_fence(key, now)
-  local last = redis.call('SET', key, string.format('%d', now), 'PX', '172800000', 'GET')
-  last = last and tonumber(last)
+  local found = redis.call('SET', key, string.format('%d', now), 'PX', '172800000', 'GET')
+  local last = found and tonumber(found)
   if last and last >= now then
     if last >= 4503599627370496 then
-      redis.call('SET', key, string.format('%d', last), 'PX', '172800000')
+      redis.call('SET', key, found, 'PX', '172800000')
       error('leasehold: the fence counter ' .. key .. ' is out of range')
     end
     now = last + 1
