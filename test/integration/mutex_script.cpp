@@ -13,6 +13,7 @@
 #include <functional>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,26 @@ namespace {
 const std::string record = "record";
 const std::string counter = "leasehold:fence";
 const std::string never = "9007199254740991";
+
+// The answer to acquire and renew.
+struct answer {
+  answer() = default;
+  explicit answer(const reply& r) {
+    BOOST_REQUIRE_MESSAGE(r.type == '$', r.text);
+    std::int64_t seconds = 0;
+    std::int64_t microseconds = 0;
+    std::istringstream in(r.text);
+    in >> status >> fence_text >> left >> seconds >> microseconds;
+    BOOST_REQUIRE_MESSAGE(in && in.eof(), r.text);
+    fence = std::stoull(fence_text);
+    now = seconds * 1000000 + microseconds;
+  }
+  int status = 0;
+  std::string fence_text;
+  std::uint64_t fence = 0;
+  std::int64_t left = 0;
+  std::int64_t now = 0;
+};
 
 struct script_on_a_server {
   redis_server redis;
@@ -40,13 +61,17 @@ struct script_on_a_server {
     return r;
   }
 
-  reply acquire(const std::string& token, std::int64_t lease = 30000, const std::string& not_after = never) {
-    return call({"acquire", token, std::to_string(lease), not_after});
+  answer acquire(const std::string& token, std::int64_t lease = 30000, const std::string& not_after = never) {
+    return answer(call({"acquire", token, std::to_string(lease), not_after}));
   }
-  reply renew(const std::string& token, std::int64_t lease = 30000) {
-    return call({"renew", token, std::to_string(lease)});
+  answer renew(const std::string& token, std::int64_t lease = 30000) {
+    return answer(call({"renew", token, std::to_string(lease)}));
   }
-  std::int64_t release(const std::string& token) { return call({"release", token}).items.at(0).integer; }
+  std::int64_t release(const std::string& token) {
+    const reply r = call({"release", token});
+    BOOST_REQUIRE_MESSAGE(r.type == ':', r.text);
+    return r.integer;
+  }
   reply inspect() { return call({"inspect"}); }
 
   std::int64_t server_time() {
@@ -56,14 +81,6 @@ struct script_on_a_server {
 
   redis_connection connection{redis.socket_path()};
 };
-
-std::int64_t status(const reply& r) {
-  BOOST_REQUIRE_MESSAGE(r.type == '*', r.text);
-  return r.items.at(0).integer;
-}
-std::uint64_t fence(const reply& r) { return std::stoull(r.items.at(1).text); }
-std::int64_t left(const reply& r) { return r.items.at(2).integer; }
-std::int64_t now(const reply& r) { return r.items.at(3).integer; }
 
 }  // namespace
 
@@ -76,42 +93,42 @@ BOOST_AUTO_TEST_CASE(the_digest_is_that_of_the_text) {
 
 BOOST_AUTO_TEST_CASE(a_free_lock_is_granted_with_fence_lease_and_time) {
   const auto before = server_time();
-  const reply r = acquire("x", 30000);
+  const answer r = acquire("x", 30000);
   const auto after = server_time();
-  BOOST_TEST(status(r) == 1);
-  BOOST_TEST(left(r) == 30000);
-  BOOST_TEST(now(r) >= before);
-  BOOST_TEST(now(r) <= after);
-  BOOST_TEST(fence(r) == static_cast<std::uint64_t>(now(r)) * 2048);
-  BOOST_TEST(redis.get(record).value() == "leasehold:x:" + r.items[1].text);
+  BOOST_TEST(r.status == 1);
+  BOOST_TEST(r.left == 30000);
+  BOOST_TEST(r.now >= before);
+  BOOST_TEST(r.now <= after);
+  BOOST_TEST(r.fence == static_cast<std::uint64_t>(r.now) * 2048);
+  BOOST_TEST(redis.get(record).value() == "leasehold:x:" + r.fence_text);
   BOOST_TEST(redis.ttl(record) > 0);
   BOOST_TEST(redis.ttl(record) <= 30000);
 }
 
 // A2: sent twice it changes nothing, and says what is left instead of a new lease.
 BOOST_AUTO_TEST_CASE(a_repeat_of_acquire_changes_nothing_but_lengthens) {
-  const reply first = acquire("x", 30000);
+  const answer first = acquire("x", 30000);
   redis.command("PEXPIRE", record, "5000");
-  const reply shorter = acquire("x", 1000);
-  BOOST_TEST(status(shorter) == 1);
-  BOOST_TEST(fence(shorter) == fence(first));
-  BOOST_TEST(left(shorter) > 1000);
-  BOOST_TEST(left(shorter) <= 5000);
+  const answer shorter = acquire("x", 1000);
+  BOOST_TEST(shorter.status == 1);
+  BOOST_TEST(shorter.fence == first.fence);
+  BOOST_TEST(shorter.left > 1000);
+  BOOST_TEST(shorter.left <= 5000);
   BOOST_TEST(redis.ttl(record) > 1000);
-  const reply longer = acquire("x", 60000);
-  BOOST_TEST(status(longer) == 1);
-  BOOST_TEST(fence(longer) == fence(first));
-  BOOST_TEST(left(longer) == 60000);
+  const answer longer = acquire("x", 60000);
+  BOOST_TEST(longer.status == 1);
+  BOOST_TEST(longer.fence == first.fence);
+  BOOST_TEST(longer.left == 60000);
   BOOST_TEST(redis.ttl(record) > 30000);
 }
 
 BOOST_AUTO_TEST_CASE(a_held_lock_is_busy_and_says_how_long) {
   acquire("x", 30000);
   const auto value = redis.get(record);
-  const reply r = acquire("y", 60000);
-  BOOST_TEST(status(r) == 0);
-  BOOST_TEST(left(r) > 0);
-  BOOST_TEST(left(r) <= 30000);
+  const answer r = acquire("y", 60000);
+  BOOST_TEST(r.status == 0);
+  BOOST_TEST(r.left > 0);
+  BOOST_TEST(r.left <= 30000);
   BOOST_TEST((redis.get(record) == value));
   BOOST_TEST(redis.ttl(record) <= 30000);
 }
@@ -119,9 +136,9 @@ BOOST_AUTO_TEST_CASE(a_held_lock_is_busy_and_says_how_long) {
 // A token must match whole: neither its beginning nor one that it begins is the same.
 BOOST_AUTO_TEST_CASE(a_token_that_begins_like_the_holders_is_another_one) {
   acquire("abc");
-  BOOST_TEST(status(acquire("ab")) == 0);
-  BOOST_TEST(status(acquire("abcd")) == 0);
-  BOOST_TEST(status(renew("ab")) == 0);
+  BOOST_TEST(acquire("ab").status == 0);
+  BOOST_TEST(acquire("abcd").status == 0);
+  BOOST_TEST(renew("ab").status == 0);
   BOOST_TEST(release("ab") == 0);
   BOOST_TEST(release("abcd") == 0);
   BOOST_TEST(release("abc") == 1);
@@ -129,17 +146,17 @@ BOOST_AUTO_TEST_CASE(a_token_that_begins_like_the_holders_is_another_one) {
 
 // B3, S3: bytes of a closed connection that arrive late.
 BOOST_AUTO_TEST_CASE(after_its_not_after_an_acquire_is_refused) {
-  const reply r = acquire("x", 30000, std::to_string(server_time() - 1));
-  BOOST_TEST(status(r) == -1);
-  BOOST_TEST(now(r) > 0);
+  const answer r = acquire("x", 30000, std::to_string(server_time() - 1));
+  BOOST_TEST(r.status == -1);
+  BOOST_TEST(r.now > 0);
   BOOST_TEST(!redis.get(record));
   BOOST_TEST(!redis.get(counter));
-  BOOST_TEST(status(acquire("x", 30000, std::to_string(server_time() + 60000000))) == 1);
+  BOOST_TEST(acquire("x", 30000, std::to_string(server_time() + 60000000)).status == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_late_acquire_of_the_holder_itself_is_a_repeat) {
   acquire("x");
-  BOOST_TEST(status(acquire("x", 30000, "1")) == 1);
+  BOOST_TEST(acquire("x", 30000, "1").status == 1);
 }
 
 // A foreign client's record: respected and never touched.
@@ -147,8 +164,8 @@ BOOST_AUTO_TEST_CASE(a_foreign_record_is_respected) {
   for (const char* value : {"value", "leasehold", "leasehold:x", "", "xleasehold:x:1"}) {
     BOOST_TEST_CONTEXT(value) {
       redis.command("SET", record, value, "PX", "30000");
-      BOOST_TEST(status(acquire("x", 60000)) == 0);
-      BOOST_TEST(status(renew("x", 60000)) == 0);
+      BOOST_TEST(acquire("x", 60000).status == 0);
+      BOOST_TEST(renew("x", 60000).status == 0);
       BOOST_TEST(release("x") == 0);
       BOOST_TEST(redis.get(record).value() == value);
       BOOST_TEST(redis.ttl(record) <= 30000);
@@ -159,9 +176,9 @@ BOOST_AUTO_TEST_CASE(a_foreign_record_is_respected) {
 // C6: a foreign lock without an expiry never ends by itself.
 BOOST_AUTO_TEST_CASE(a_foreign_record_without_expiry_says_so) {
   redis.command("SET", record, "value");
-  const reply r = acquire("x");
-  BOOST_TEST(status(r) == 0);
-  BOOST_TEST(left(r) == -1);
+  const answer r = acquire("x");
+  BOOST_TEST(r.status == 0);
+  BOOST_TEST(r.left == -1);
   BOOST_TEST(redis.ttl(record) == -1);
   const reply i = inspect();
   BOOST_TEST(i.items.at(0).integer == 1);
@@ -180,39 +197,39 @@ BOOST_AUTO_TEST_CASE(release_tells_apart_mine_somebody_elses_and_nobodys) {
 
 BOOST_AUTO_TEST_CASE(renewal_lengthens_and_never_shortens) {
   acquire("x", 1000);
-  const reply longer = renew("x", 30000);
-  BOOST_TEST(status(longer) == 1);
-  BOOST_TEST(left(longer) == 30000);
+  const answer longer = renew("x", 30000);
+  BOOST_TEST(longer.status == 1);
+  BOOST_TEST(longer.left == 30000);
   BOOST_TEST(redis.ttl(record) > 1000);
   // A3: an extension by less that arrives late.
-  const reply shorter = renew("x", 100);
-  BOOST_TEST(status(shorter) == 1);
-  BOOST_TEST(left(shorter) > 20000);
+  const answer shorter = renew("x", 100);
+  BOOST_TEST(shorter.status == 1);
+  BOOST_TEST(shorter.left > 20000);
   BOOST_TEST(redis.ttl(record) > 20000);
-  const reply asked_only = renew("x", 0);
-  BOOST_TEST(status(asked_only) == 1);
-  BOOST_TEST(left(asked_only) > 20000);
+  const answer asked_only = renew("x", 0);
+  BOOST_TEST(asked_only.status == 1);
+  BOOST_TEST(asked_only.left > 20000);
 }
 
 BOOST_AUTO_TEST_CASE(renewal_never_creates_a_record) {
-  BOOST_TEST(status(renew("x", 30000)) == 0);
+  BOOST_TEST(renew("x", 30000).status == 0);
   BOOST_TEST(!redis.get(record));
   acquire("x");
   redis.command("DEL", record);
-  BOOST_TEST(status(renew("x", 30000)) == 0);
+  BOOST_TEST(renew("x", 30000).status == 0);
   BOOST_TEST(!redis.get(record));
   acquire("y", 5000);
-  BOOST_TEST(status(renew("x", 30000)) == 0);
+  BOOST_TEST(renew("x", 30000).status == 0);
   BOOST_TEST(redis.ttl(record) <= 5000);
 }
 
 BOOST_AUTO_TEST_CASE(inspect_changes_nothing) {
   const reply nobody = inspect();
   BOOST_TEST(nobody.items.at(0).integer == 0);
-  const reply granted = acquire("x", 30000);
+  const answer granted = acquire("x", 30000);
   const reply held = inspect();
   BOOST_TEST(held.items.at(0).integer == 1);
-  BOOST_TEST(held.items.at(1).text == "leasehold:x:" + granted.items.at(1).text);
+  BOOST_TEST(held.items.at(1).text == "leasehold:x:" + granted.fence_text);
   BOOST_TEST(held.items.at(2).integer > 0);
   BOOST_TEST(held.items.at(2).integer <= 30000);
   BOOST_TEST(held.items.at(3).integer == 0);
@@ -225,25 +242,26 @@ BOOST_AUTO_TEST_CASE(without_memory_acquire_leaves_nothing_and_release_works) {
   const auto counter_before = redis.get(counter);
   BOOST_TEST(release("x") == 1);
   BOOST_TEST(!redis.get(record));
-  const reply r = acquire("y");
+  const reply r = call({"acquire", "y", "30000", never});
   BOOST_TEST(r.is_error());
   BOOST_TEST(r.text.starts_with("OOM"));
   BOOST_TEST(!redis.get(record));
   BOOST_TEST((redis.get(counter) == counter_before));
   redis.command("CONFIG", "SET", "maxmemory", "0");
-  BOOST_TEST(status(acquire("z")) == 1);
+  BOOST_TEST(acquire("z").status == 1);
 }
 
 BOOST_AUTO_TEST_CASE(without_memory_renewal_works) {
   acquire("x", 5000);
   redis.command("CONFIG", "SET", "maxmemory", "1");
-  BOOST_TEST(status(renew("x", 30000)) == 1);
+  BOOST_TEST(renew("x", 30000).status == 1);
   BOOST_TEST(redis.ttl(record) > 5000);
 }
 
 BOOST_AUTO_TEST_CASE(a_record_of_another_type_is_left_alone) {
   redis.command("RPUSH", record, "a", "b");
-  for (const reply& r : {acquire("x"), renew("x"), call({"release", "x"}), inspect()}) {
+  const std::vector<std::string> first = {"acquire", "x", "30000", never};
+  for (const reply& r : {call(first), call({"renew", "x", "1000"}), call({"release", "x"}), inspect()}) {
     BOOST_TEST(r.is_error());
     BOOST_TEST(r.text.starts_with("WRONGTYPE"));
   }
@@ -256,10 +274,10 @@ BOOST_AUTO_TEST_CASE(fences_grow_across_release_and_loss_of_the_counter) {
   std::uint64_t last = 0;
   for (int i = 0; i < 200; ++i) {
     const std::string token = std::to_string(i);
-    const reply r = acquire(token);
-    BOOST_REQUIRE(status(r) == 1);
-    BOOST_REQUIRE(fence(r) > last);
-    last = fence(r);
+    const answer r = acquire(token);
+    BOOST_REQUIRE(r.status == 1);
+    BOOST_REQUIRE(r.fence > last);
+    last = r.fence;
     if (i % 3 == 0) redis.command("DEL", counter);
     if (i % 5 == 0) redis.command("FLUSHALL");
     if (i % 7 == 0) redis.command("SCRIPT", "FLUSH");
@@ -272,8 +290,8 @@ BOOST_AUTO_TEST_CASE(fences_grow_when_the_counter_is_ahead_of_the_clock) {
   const std::int64_t ahead = server_time() + 3600000000;
   redis.command("SET", counter, std::to_string(ahead));
   for (std::int64_t i = 1; i <= 100; ++i) {
-    const reply r = acquire("x");
-    BOOST_REQUIRE(fence(r) == static_cast<std::uint64_t>(ahead + i) * 2048);
+    const answer r = acquire("x");
+    BOOST_REQUIRE(r.fence == static_cast<std::uint64_t>(ahead + i) * 2048);
     BOOST_REQUIRE(redis.get(counter).value() == std::to_string(ahead + i));
     release("x");
   }
@@ -293,7 +311,7 @@ BOOST_AUTO_TEST_CASE(grants_in_one_microsecond_have_different_fences) {
   }
   const reply all = connection.command({"EXEC"});
   BOOST_REQUIRE(all.items.size() == 500U);
-  for (const reply& r : all.items) fences.push_back(fence(r));
+  for (const reply& r : all.items) fences.push_back(answer(r).fence);
   BOOST_TEST((std::adjacent_find(fences.begin(), fences.end(), std::greater_equal<>()) == fences.end()));
 }
 
@@ -311,10 +329,10 @@ BOOST_AUTO_TEST_CASE(the_fence_is_exactly_2048_times_the_counter) {
     for (int i = 0; i < 2000; ++i) edges.push_back(std::uniform_int_distribution<std::int64_t>(time, end - 2)(engine));
     for (const std::int64_t last : edges) {
       redis.command("SET", counter, std::to_string(last));
-      const reply r = acquire("x");
-      BOOST_REQUIRE(status(r) == 1);
+      const answer r = acquire("x");
+      BOOST_REQUIRE(r.status == 1);
       const int128_t expected = (int128_t(last) + 1) * 2048;
-      BOOST_REQUIRE_MESSAGE(r.items.at(1).text == expected.str(), last << " gave " << r.items.at(1).text);
+      BOOST_REQUIRE_MESSAGE(r.fence_text == expected.str(), last << " gave " << r.fence_text);
       BOOST_REQUIRE(expected < (int128_t(1) << 63));
       release("x");
     }
@@ -325,20 +343,20 @@ BOOST_AUTO_TEST_CASE(a_counter_out_of_range_is_refused_and_left_as_it_was) {
   for (const std::string last : {"4503599627370496", "9007199254740993", "18446744073709551616"}) {
     BOOST_TEST_CONTEXT(last) {
       redis.command("SET", counter, last);
-      const reply r = acquire("x");
+      const reply r = call({"acquire", "x", "30000", never});
       BOOST_TEST(r.is_error());
       BOOST_TEST(r.text.find("out of range") != r.text.npos);
       BOOST_TEST(!redis.get(record));
-      BOOST_TEST(std::stod(redis.get(counter).value()) == std::stod(last));
+      BOOST_TEST(redis.get(counter).value() == last);
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_counter_that_is_no_number_begins_anew) {
   redis.command("SET", counter, "nonsense");
-  const reply r = acquire("x");
-  BOOST_TEST(status(r) == 1);
-  BOOST_TEST(fence(r) == static_cast<std::uint64_t>(now(r)) * 2048);
+  const answer r = acquire("x");
+  BOOST_TEST(r.status == 1);
+  BOOST_TEST(r.fence == static_cast<std::uint64_t>(r.now) * 2048);
 }
 
 // Promise 9: the counter goes by itself, after days.
@@ -367,31 +385,31 @@ BOOST_AUTO_TEST_CASE(a_random_schedule_agrees_with_a_model) {
         case 1:
         case 2: {
           const bool late = engine() % 8 == 0;
-          const reply r = acquire(token, lease, late ? "1" : never);
+          const answer r = acquire(token, lease, late ? "1" : never);
           if (mine || (!holder && !late)) {
-            BOOST_REQUIRE(status(r) == 1);
+            BOOST_REQUIRE(r.status == 1);
             if (mine) {
-              BOOST_REQUIRE(fence(r) == holder_fence);
+              BOOST_REQUIRE(r.fence == holder_fence);
             } else {
-              BOOST_REQUIRE(fence(r) > last_fence);
+              BOOST_REQUIRE(r.fence > last_fence);
               at_least = 0;
             }
             holder = token;
-            last_fence = holder_fence = fence(r);
-            BOOST_REQUIRE(left(r) >= lease);
-            BOOST_REQUIRE(left(r) > at_least - 600000);
+            last_fence = holder_fence = r.fence;
+            BOOST_REQUIRE(r.left >= lease);
+            BOOST_REQUIRE(r.left > at_least - 600000);
             at_least = std::max(at_least, lease);
           } else {
-            BOOST_REQUIRE(status(r) == (late ? -1 : 0));
+            BOOST_REQUIRE(r.status == (late ? -1 : 0));
           }
           break;
         }
         case 3:
         case 4: {
-          const reply r = renew(token, engine() % 4 == 0 ? 0 : lease);
-          BOOST_REQUIRE(status(r) == (mine ? 1 : 0));
-          if (mine) BOOST_REQUIRE(fence(r) == holder_fence);
-          if (mine) BOOST_REQUIRE(left(r) > at_least - 600000);
+          const answer r = renew(token, engine() % 4 == 0 ? 0 : lease);
+          BOOST_REQUIRE(r.status == (mine ? 1 : 0));
+          if (mine) BOOST_REQUIRE(r.fence == holder_fence);
+          if (mine) BOOST_REQUIRE(r.left > at_least - 600000);
           break;
         }
         case 5:
