@@ -100,6 +100,7 @@ asio::awaitable<T, E> while_held(hold& h, asio::awaitable<T, E> work) {
     throw system_error(asio::error::operation_aborted);
   }
   auto executor = co_await asio::this_coro::executor;
+  const auto state = detail::access::state(h);  // The work may move the hold elsewhere.
   detail::result_of_work<T> result;
   // Named first and awaited after: g++ 12 miscompiles such temporaries inside a co_await expression.
   auto group = asio::experimental::make_parallel_group(
@@ -111,7 +112,7 @@ asio::awaitable<T, E> while_held(hold& h, asio::awaitable<T, E> work) {
   auto [order, failure, lost] = co_await group.async_wait(condition, asio::use_awaitable_t<E>());
   co_await asio::this_coro::throw_if_cancelled(throws);
   (void)order;
-  const bool outlived = detail::outlived(detail::access::state(h));
+  const bool outlived = detail::outlived(state);
   if (failure) {
     if ((!lost || outlived) && detail::is_operation_aborted(failure)) detail::throw_lost();
     std::rethrow_exception(failure);
