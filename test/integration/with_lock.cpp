@@ -1,0 +1,431 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/with_redis.hpp"
+
+#include <memory>
+#include <stdexcept>
+
+namespace leasehold::test {
+
+namespace {
+
+// Sleeps until it is cancelled; then does a little more before it ends, as clean-up does.
+awaitable<void> work_until_cancelled(bool& ended) {
+  asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
+  auto [ec] = co_await timer.async_wait(as_tuple);
+  BOOST_TEST(ec == asio::error::operation_aborted);
+  co_await asio::this_coro::reset_cancellation_state();
+  timer.expires_after(20ms);
+  co_await timer.async_wait(asio::deferred);
+  ended = true;
+  throw system_error(asio::error::operation_aborted);
+}
+
+// The error code that a coroutine ends with.
+template <class T>
+awaitable<error_code> error_of(awaitable<T> a) {
+  try {
+    co_await std::move(a);
+  } catch (const system_error& e) {
+    co_return e.code();
+  }
+  co_return error_code();
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(with_lock_and_while_held, with_redis)
+
+BOOST_AUTO_TEST_CASE(the_body_runs_while_the_lock_is_held) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    bool ran = false;
+    co_await with_lock(lock, [&](hold& h) -> awaitable<void> {
+      BOOST_TEST(h.valid());
+      BOOST_TEST(redis.get("n").value().find(h.token()) != std::string::npos);
+      auto busy = co_await lock.try_acquire();
+      BOOST_TEST(!busy.has_value());
+      ran = true;
+    });
+    BOOST_TEST(ran);
+    BOOST_TEST(!redis.get("n"));  // The release was awaited.
+    BOOST_TEST(c.stats().released == 1U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(results_come_back) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    const int number = co_await with_lock(lock, {.lease = 5s}, [](hold&) -> awaitable<int> { co_return 42; });
+    BOOST_TEST(number == 42);
+    // Movable only, and without a default constructor.
+    struct box {
+      explicit box(std::unique_ptr<int> v) : value(std::move(v)) {}
+      std::unique_ptr<int> value;
+    };
+    box b = co_await with_lock(lock, [](hold&) -> awaitable<box> { co_return box(std::make_unique<int>(7)); });
+    BOOST_TEST(*b.value == 7);
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_named_body_may_own_things) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    const std::string text(100, 'x');
+    const auto body = [text](hold&) -> awaitable<std::size_t> { co_return text.size(); };
+    const std::size_t size = co_await with_lock(lock, body);
+    BOOST_TEST(size == 100U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_bodys_exception_passes_and_the_lock_is_released) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    std::string text;
+    try {
+      co_await with_lock(lock, [](hold&) -> awaitable<void> {
+        co_await turn();
+        throw std::logic_error("the body's own");
+      });
+    } catch (const std::logic_error& e) {
+      text = e.what();
+    }
+    BOOST_TEST(text == "the body's own");
+    BOOST_TEST(!redis.get("n"));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_body_that_throws_before_it_is_a_coroutine_is_no_different) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    const auto body = [](hold&) -> awaitable<void> { throw std::logic_error("at once"); };
+    bool caught = false;
+    try {
+      co_await with_lock(lock, body);
+    } catch (const std::logic_error&) {
+      caught = true;
+    }
+    BOOST_TEST(caught);
+    BOOST_TEST(!redis.get("n"));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(what_acquire_fails_with_is_thrown) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    redis.command("SET", "n", "somebody's");
+    mutex lock(c, "n");
+    bool ran = false;
+    auto guarded = with_lock(lock, {.wait = 10ms}, [&](hold&) -> awaitable<void> {
+      ran = true;
+      co_return;
+    });
+    const error_code ec = co_await error_of(std::move(guarded));
+    BOOST_TEST(ec == error::timed_out);
+    BOOST_TEST(!ran);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_cancels_the_body_and_joins_it) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    bool ended = false;
+    const auto body = [&](hold& h) -> awaitable<void> {
+      BOOST_TEST(h.valid());
+      redis.command("DEL", "n");
+      co_await work_until_cancelled(ended);
+    };
+    const error_code ec = co_await error_of(with_lock(lock, {.lease = 600ms}, body));
+    BOOST_TEST(ec == error::lost);
+    BOOST_TEST(ended);
+    BOOST_TEST(c.stats().lost == 1U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_ends_cancels_the_body) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    bool ended = false;
+    const auto body = [&](hold&) -> awaitable<int> {
+      co_await work_until_cancelled(ended);
+      co_return 1;
+    };
+    const error_code ec = co_await error_of(with_lock(lock, {.lease = 200ms, .renew = renewal::none}, body));
+    BOOST_TEST(ec == error::lost);
+    BOOST_TEST(ended);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(margin_leaves_the_body_time_to_end) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    bool ended = false;
+    bool held_at_the_end = false;
+    const auto body = [&](hold& h) -> awaitable<void> {
+      try {
+        co_await work_until_cancelled(ended);
+      } catch (const system_error&) {
+        held_at_the_end = std::chrono::steady_clock::now() < h.expires_at();
+        throw;
+      }
+    };
+    const acquire_options options{.lease = 20s, .renew = renewal::none, .margin = 19700ms};
+    const error_code ec = co_await error_of(with_lock(lock, options, body));
+    BOOST_TEST(ec == error::lost);
+    BOOST_TEST(ended);
+    BOOST_TEST(held_at_the_end);
+    BOOST_TEST(!redis.get("n"));
+  });
+}
+
+// A result that outlived the lease is no result.
+BOOST_AUTO_TEST_CASE(a_body_that_ends_normally_after_the_loss_is_a_loss) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    const auto body = [&](hold& h) -> awaitable<int> {
+      co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+      co_await eventually("the hold is no longer valid", [&] { return !h.valid(); });
+      co_return 1;
+    };
+    const error_code ec = co_await error_of(with_lock(lock, {.lease = 100ms, .renew = renewal::none}, body));
+    BOOST_TEST(ec == error::lost);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_after_the_loss_is_the_bodys_own) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    const auto body = [&](hold& h) -> awaitable<int> {
+      co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+      co_await eventually("the hold is no longer valid", [&] { return !h.valid(); });
+      throw std::logic_error("the body's own");
+    };
+    bool caught = false;
+    try {
+      co_await with_lock(lock, {.lease = 100ms, .renew = renewal::none}, body);
+    } catch (const std::logic_error&) {
+      caught = true;
+    }
+    BOOST_TEST(caught);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_body_may_release_by_itself_and_go_on) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    const int result = co_await with_lock(lock, [&](hold& h) -> awaitable<int> {
+      co_await h.release();
+      BOOST_TEST(!redis.get("n"));
+      co_await pause(20ms);
+      auto again = co_await lock.try_acquire();
+      BOOST_TEST(again.has_value());
+      co_return 5;
+    });
+    BOOST_TEST(result == 5);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_body_may_take_the_hold_along) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    hold taken;
+    co_await with_lock(lock, [&](hold& h) -> awaitable<void> {
+      taken = std::move(h);
+      co_return;
+    });
+    BOOST_TEST(taken.valid());
+    BOOST_TEST(redis.get("n").has_value());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_the_caller_stops_the_body_joins_it_and_releases) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
+                            asio::cancellation_type::total}) {
+      bool ended = false;
+      bool started = false;
+      const auto body = [&](hold&) -> awaitable<void> {
+        started = true;
+        co_await work_until_cancelled(ended);
+      };
+      asio::cancellation_signal signal;
+      std::optional<std::exception_ptr> result;
+      const auto caller = [&]() -> awaitable<void> {
+        co_await asio::this_coro::reset_cancellation_state(asio::enable_total_cancellation());
+        co_await with_lock(lock, body);
+      };
+      asio::co_spawn(co_await asio::this_coro::executor, caller(),
+                     asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) { result = e; }));
+      co_await eventually("the body runs", [&] { return started; });
+      signal.emit(type);
+      co_await eventually("it ends", [&] { return result.has_value(); });
+      BOOST_TEST(ended);
+      error_code ec;
+      try {
+        if (*result) std::rethrow_exception(*result);
+      } catch (const system_error& e) {
+        ec = e.code();
+      }
+      BOOST_TEST(ec == asio::error::operation_aborted);
+      co_await eventually("the lock is free", [&] { return !redis.get("n"); });
+    }
+    BOOST_TEST(c.stats().lost == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_while_it_waits_for_the_lock_never_starts_the_body) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    hold h = co_await lock.acquire();
+    bool started = false;
+    asio::cancellation_signal signal;
+    std::optional<std::exception_ptr> result;
+    const auto body = [&](hold&) -> awaitable<void> {
+      started = true;
+      co_return;
+    };
+    asio::co_spawn(co_await asio::this_coro::executor, with_lock(lock, body),
+                   asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) { result = e; }));
+    co_await eventually("it waits", [&] { return c.stats().contended == 1; });
+    signal.emit(asio::cancellation_type::terminal);
+    co_await eventually("it ends", [&] { return result.has_value(); });
+    BOOST_TEST(static_cast<bool>(*result));
+    BOOST_TEST(!started);
+    BOOST_TEST(c.stats().cancelled == 1U);
+  });
+}
+
+// The caller's own cancellation settings are as they were, before and after.
+BOOST_AUTO_TEST_CASE(the_callers_cancellation_settings_are_left_alone) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    for (const bool throws : {true, false}) {
+      co_await asio::this_coro::throw_if_cancelled(throws);
+      co_await with_lock(lock, [](hold&) -> awaitable<void> { co_return; });
+      const bool after = co_await asio::this_coro::throw_if_cancelled();
+      BOOST_TEST(after == throws);
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(close_tells_the_body_and_waits_for_its_end) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    bool started = false;
+    bool ended = false;
+    std::optional<error_code> result;
+    const auto body = [&](hold&) -> awaitable<void> {
+      started = true;
+      // Its end finds the lock still held: nobody else may come in before.
+      try {
+        co_await work_until_cancelled(ended);
+      } catch (const system_error&) {
+        BOOST_TEST(redis.get("n").has_value());
+        throw;
+      }
+    };
+    asio::co_spawn(co_await asio::this_coro::executor, with_lock(lock, body), [&](std::exception_ptr e) {
+      try {
+        if (e) std::rethrow_exception(e);
+        result = error_code();
+      } catch (const system_error& failure) {
+        result = failure.code();
+      }
+    });
+    co_await eventually("the body runs", [&] { return started; });
+    auto [closed] = co_await c.close(as_tuple);
+    BOOST_TEST(!closed);
+    BOOST_TEST(ended);
+    BOOST_TEST(!redis.get("n"));
+    co_await eventually("with_lock ends", [&] { return result.has_value(); });
+    BOOST_TEST(*result == error::lost);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(while_held_does_not_release) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "n").acquire();
+    const auto work = [](int n) -> awaitable<int> { co_return n + 1; };
+    const int result = co_await while_held(h, work(1));
+    BOOST_TEST(result == 2);
+    co_await while_held(h, turn());
+    BOOST_TEST(h.valid());
+    BOOST_TEST(redis.get("n").has_value());
+  });
+}
+
+// What awaitable_operators cannot do: it ends when the work throws.
+BOOST_AUTO_TEST_CASE(while_held_passes_exceptions_on) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "n").acquire();
+    const auto work = []() -> awaitable<void> {
+      co_await turn();
+      throw std::logic_error("work");
+    };
+    bool caught = false;
+    try {
+      co_await while_held(h, work());
+    } catch (const std::logic_error&) {
+      caught = true;
+    }
+    BOOST_TEST(caught);
+    BOOST_TEST(h.valid());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(while_held_stops_the_work_at_the_loss) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "n").acquire({.lease = 200ms, .renew = renewal::none});
+    bool ended = false;
+    const error_code ec = co_await error_of(while_held(h, work_until_cancelled(ended)));
+    BOOST_TEST(ec == error::lost);
+    BOOST_TEST(ended);
+    // And never starts anything after it.
+    const error_code again = co_await error_of(while_held(h, work_until_cancelled(ended)));
+    BOOST_TEST(again == error::lost);
+  });
+}
+
+// Cancelled by nobody: the work's own operation_aborted is its own business.
+BOOST_AUTO_TEST_CASE(the_works_own_abortion_is_no_loss) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "n").acquire();
+    const auto work = []() -> awaitable<void> {
+      asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
+      co_await timer.async_wait(asio::cancel_after(10ms, asio::deferred));
+    };
+    const error_code ec = co_await error_of(while_held(h, work()));
+    BOOST_TEST(ec == asio::error::operation_aborted);
+    BOOST_TEST(h.valid());
+    mutex lock(c, "m");
+    const auto body = [&](hold&) -> awaitable<void> { co_await work(); };
+    const error_code ec2 = co_await error_of(with_lock(lock, body));
+    BOOST_TEST(ec2 == asio::error::operation_aborted);
+    BOOST_TEST(!redis.get("m"));
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
