@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "client_core.hpp"
 
+#include "line_entry.hpp"
 #include "store/redis.hpp"
 
 #include <boost/asio/execution/context.hpp>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <tuple>
 #include <unordered_set>
 
@@ -94,7 +96,7 @@ client_core::client_core(asio::any_io_executor executor, address where, client_o
       server_clock_(options_.drift),
       engine_(seeded_engine()),
       client_id_(random_id()) {
-  std::tie(store_, strand_) = make_redis_store(base_, std::move(where), options_, *this);
+  std::tie(store_, strand_) = make_redis_store(base_, std::move(where), options_, client_id_, *this);
   timer_.emplace(strand_);
   // Registered last: services are shut down in the reverse order of their creation, and the core needs the others then.
   service_of(base_).add(*this);
@@ -206,10 +208,59 @@ void client_core::on_up(const store::server& server) {
   if (another) {
     each_member([](member& m) { m.on_other_server(); });
   }
+  std::vector<std::shared_ptr<line_entry>> in_line;
+  for (const auto& [token, entry] : entries_in_line_) in_line.push_back(entry->shared_from_this());
+  for (const auto& entry : in_line) entry->on_reconnected();
   auto waiting = std::move(until_up_);
   until_up_.clear();
   for (auto& weak : waiting) {
     if (auto who = weak.lock()) who->store_is_up();
+  }
+}
+
+std::shared_ptr<line_entry> client_core::entry_of(const std::shared_ptr<const lock_identity>& lock) {
+  auto& entry = entries_[lock->record];
+  if (!entry) entry = make_recycled<line_entry>(shared_from_this(), lock, /*alone=*/false);
+  return entry;
+}
+
+void client_core::forget_entry(line_entry& entry) {
+  forget_token(entry);
+  const auto found = entries_.find(entry.lock().record);
+  if (found != entries_.end() && found->second.get() == &entry) entries_.erase(found);
+}
+
+void client_core::remember_token(line_entry& entry) { entries_in_line_[entry.token()] = &entry; }
+
+void client_core::forget_token(line_entry& entry) {
+  if (!entries_in_line_.empty()) entries_in_line_.erase(entry.token());
+}
+
+// "granted <token> <fence> <stamp> <lease>" or "watch <token>" (lua/shared/line.lua). Whatever else arrives, or is for a
+// token that waits no more, is dropped: who was meant is told again when he asks.
+void client_core::on_message(std::string_view message) {
+  const auto word = [&message] {
+    const auto end = std::min(message.find(' '), message.size());
+    const auto w = message.substr(0, end);
+    message.remove_prefix(std::min(end + 1, message.size()));
+    return w;
+  };
+  const auto number = [&word] {
+    std::int64_t n = 0;
+    const auto w = word();
+    std::from_chars(w.data(), w.data() + w.size(), n);
+    return n;
+  };
+  const auto what = word();
+  const auto found = entries_in_line_.find(std::string(word()));
+  if (found == entries_in_line_.end()) return;
+  const auto entry = found->second->shared_from_this();
+  if (what == "watch") {
+    entry->on_watch();
+  } else if (what == "granted") {
+    const auto fence = static_cast<std::uint64_t>(number());
+    const clock::time_point stamp{clock::duration(number())};
+    entry->on_granted(fence, stamp, std::chrono::milliseconds(number()));
   }
 }
 
@@ -285,6 +336,10 @@ void client_core::abandon() noexcept {
     m.abandon();
   }
   for (auto& waiting : closers) waiting->drop();
+  entries_in_line_.clear();
+  auto entries = std::move(entries_);
+  entries_.clear();
+  entries.clear();
   until_up_.clear();
   timer_.reset();
   store_.reset();

@@ -33,6 +33,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -56,12 +57,15 @@ class member : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
   ~member() = default;
 };
 
+class line_entry;
+struct lock_identity;
+
 class client_core final : public std::enable_shared_from_this<client_core>, private store::events {
  public:
   struct counters {
     std::atomic<std::uint64_t> held{0}, waiting{0}, acquired{0}, contended{0}, timed_out{0}, cancelled{0}, lost{0},
         released{0}, renewed{0}, renewal_failed{0}, given_back{0}, refused{0}, commands{0}, connects{0}, reconnects{0},
-        clock_jumps{0};
+        handed_off{0}, clock_jumps{0};
   };
 
   client_core(asio::any_io_executor, address, client_options);
@@ -115,6 +119,13 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void note_refusal(std::string_view words);
   void tell(event::kind, std::string_view name, std::string_view text);
 
+  // The client's one entry in the line of this name.
+  std::shared_ptr<line_entry> entry_of(const std::shared_ptr<const lock_identity>&);
+  void forget_entry(line_entry&);
+  // Messages to this token go to the entry.
+  void remember_token(line_entry&);
+  void forget_token(line_entry&);
+
   void add(member& m) { members_.push_back(m); }
   // Something that must reach the store before the client may disconnect.
   void begin_work() { ++work_; }
@@ -133,6 +144,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   void on_up(const store::server&) override;
   void on_down(std::string_view why) override;
+  void on_message(std::string_view) override;
   void on_refused(std::string_view words) override;
   void on_stopped() override;
 
@@ -171,6 +183,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   clock::time_point armed_for_ = clock::time_point::max();
   alarms alarms_;
   boost::intrusive::list<member, boost::intrusive::constant_time_size<false>> members_;
+  std::unordered_map<std::string, std::shared_ptr<line_entry>> entries_;  // By record.
+  std::unordered_map<std::string, line_entry*> entries_in_line_;          // By token.
   std::vector<std::weak_ptr<caller>> until_up_;
   server_clock server_clock_;
   std::string run_id_;

@@ -20,12 +20,17 @@ hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<co
 
 hold_state::~hold_state() = default;
 
-void hold_state::start() {
+void hold_state::start(bool confirmed) {
   core_->add(*this);
   core_->count().held.fetch_add(1, std::memory_order_relaxed);
   core_->count().acquired.fetch_add(1, std::memory_order_relaxed);
   counted_ = true;
-  if (renewals_left_ != 0) renew_at_ = renewal_due(deadline(), grant_.lease);
+  confirmed_ = confirmed;
+  if (!confirmed_) {
+    ask();
+  } else if (renewals_left_ != 0) {
+    renew_at_ = renewal_due(deadline(), grant_.lease);
+  }
   schedule();
 }
 
@@ -37,11 +42,13 @@ void hold_state::ring(clock::time_point now) {
   schedule();
 }
 
-// Renews; where no renewal is left (or wanted), asks whether the hold is still there without lengthening it.
+// Confirms a pushed grant, or renews; where no renewal is left (or wanted), asks whether the hold is still there without
+// lengthening it.
 void hold_state::ask() {
   renew_at_ = clock::time_point::max();  // Until the answer.
   if (asking_) return;
-  asking_ = core_->send(*lock_->kind, shared_from_this(), renewals_left_ != 0 ? renewing : confirming);
+  const std::uint32_t what = !confirmed_ ? confirming : renewals_left_ != 0 ? renewing : checking;
+  asking_ = core_->send(*lock_->kind, shared_from_this(), what);
   if (!asking_) core_->when_up(shared_from_this());
 }
 
@@ -57,9 +64,14 @@ void hold_state::on_other_server() { store_is_up(); }
 
 void hold_state::write(std::uint32_t what, arguments& a) {
   a.key(lock_->record);
-  a.arg("renew");
+  if (what == confirming) {
+    a.key(fence_key);
+    a.key(lock_->line);
+    a.key(lock_->entries);
+  }
+  a.arg(what == confirming ? "confirm" : "renew");
   a.arg(grant_.token);
-  a.arg(what == renewing ? grant_.lease.count() : std::int64_t{0});
+  a.arg(what == checking ? std::int64_t{0} : grant_.lease.count());
 }
 
 void hold_state::answered(std::uint32_t what, const answer& a) {
@@ -77,7 +89,7 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
     if (why == refusal::wrong_type) return lose();  // Somebody has overwritten the record.
     if (why == refusal::no) core_->note_refusal(r.text(0));
     failed.fetch_add(1, std::memory_order_relaxed);
-    if (what == renewing) {
+    if (what != checking) {
       // Until the local deadline there is hope.
       renew_at_ = later(a.received, std::clamp(grant_.lease / 10, milliseconds(1), milliseconds(500)));
     }
@@ -86,14 +98,16 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
   const lease_reply lease(r.text(0));
   core_->observe_time(lease.server_time, a);
   if (told_) return;  // A jump of the server's clock has ended it.
-  if (lease.status != 1) return lose();
-  if (what == renewing) {
+  // Another fence: this tenure had ended, and the entry was granted once more.
+  if (lease.status != 1 || lease.fence != grant_.fence) return lose();
+  if (what == checking) return schedule();
+  if (what == confirming) {
+    confirmed_ = true;
+  } else {
     core_->count().renewed.fetch_add(1, std::memory_order_relaxed);
     if (renewals_left_ != std::numeric_limits<std::uint32_t>::max()) --renewals_left_;
-    raise(a.sent, grant_.lease, lease.left);
-  } else {
-    schedule();
   }
+  raise(a.sent, grant_.lease, lease.left);
 }
 
 void hold_state::raise(clock::time_point sent, milliseconds lease, milliseconds left) {

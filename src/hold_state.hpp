@@ -54,8 +54,8 @@ class hold_state final : public caller, public member, public alarm, public std:
 
   // --- On the strand ---
 
-  // The grant has arrived: starts the renewals.
-  void start();
+  // The grant has arrived: starts the renewals, after the confirmation of a grant that was pushed.
+  void start(bool confirmed);
   // After begin_release.
   void release(release_op::listener);
   void wait_for_loss(std::shared_ptr<lost_op>);
@@ -68,7 +68,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   void lose();
 
  private:
-  enum : std::uint32_t { renewing, confirming };
+  enum : std::uint32_t { confirming, renewing, checking };
 
   void write(std::uint32_t what, arguments&) override;
   void answered(std::uint32_t what, const answer&) override;
@@ -98,6 +98,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   std::shared_ptr<client_handle> handle_;  // Until the release is under way.
   std::uint32_t renewals_left_;
   clock::time_point renew_at_ = clock::time_point::max();
+  bool confirmed_ = true;
   bool asking_ = false;
   bool told_ = false;
   bool close_waits_ = false;

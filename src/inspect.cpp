@@ -39,6 +39,7 @@ void inspect_op::send() {
 
 void inspect_op::write(std::uint32_t, arguments& a) {
   a.key(lock_->identity->record);
+  a.key(lock_->identity->line);
   a.arg("inspect");
 }
 

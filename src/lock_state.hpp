@@ -18,8 +18,12 @@ namespace leasehold::detail {
 
 // Kept by everything that may outlive the lock and even the client: holds, releases.
 struct lock_identity {
+  lock_identity(std::string name, std::string record, const script& kind);
+
   std::string name;
   std::string record;  // prefix + name: the key, verbatim.
+  std::string line;    // Derived from the record alone: the keys of its line.
+  std::string entries;
   const script* kind;
 };
 
@@ -32,8 +36,10 @@ class lock_state {
   const error_code bad_name;
 };
 
-// Where the fences of one server are counted; outside the names that users may take.
-inline constexpr std::string_view fence_key = "leasehold:fence";
+// Outside the names that users may take: where the fences of one server are counted, and where its clients listen for
+// their grants. (In a cluster the tag between the braces will be one that hashes to the record's slot.)
+inline constexpr std::string_view fence_key = "leasehold:{0}:fence";
+inline constexpr std::string_view channel_prefix = "leasehold:{0}:";
 
 // Is it a record of ours, and if so with which token and fence? ("leasehold:<token>:<fence>")
 struct lock_record {

@@ -11,11 +11,18 @@
 
 namespace leasehold::detail {
 
+lock_identity::lock_identity(std::string n, std::string r, const script& k)
+    : name(std::move(n)),
+      record(std::move(r)),
+      line("leasehold:{0}:line:" + record),
+      entries("leasehold:{0}:entries:" + record),
+      kind(&k) {}
+
 lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind)
     : handle(std::move(h)),
       identity([&] {
         std::string record = handle->core->options().prefix + name;
-        return std::make_shared<const lock_identity>(lock_identity{std::move(name), std::move(record), &kind});
+        return std::make_shared<const lock_identity>(std::move(name), std::move(record), kind);
       }()),
       bad_name(check_name(identity->name, identity->record)) {}
 

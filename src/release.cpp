@@ -32,6 +32,9 @@ void release_op::send() {
 
 void release_op::write(std::uint32_t, arguments& a) {
   a.key(lock_->record);
+  a.key(fence_key);
+  a.key(lock_->line);
+  a.key(lock_->entries);
   a.arg("release");
   a.arg(token_);
 }

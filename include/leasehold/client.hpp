@@ -72,6 +72,7 @@ struct statistics {
   std::size_t waiting = 0;  ///< Gauge: acquire operations under way.
 
   std::uint64_t acquired = 0;       ///< Locks acquired.
+  std::uint64_t handed_off = 0;     ///< Grants that a releaser made and the store pushed.
   std::uint64_t contended = 0;      ///< Operations that found the lock busy at least once.
   std::uint64_t timed_out = 0;      ///< acquire operations that ended with error::timed_out.
   std::uint64_t cancelled = 0;      ///< acquire and try_acquire operations that were cancelled.

@@ -3,6 +3,7 @@
 
 #include "../alarms.hpp"
 #include "../pauses.hpp"
+#include "../lock_state.hpp"
 #include "../pending.hpp"
 #include "deprecated.hpp"
 #include "tls.hpp"
@@ -73,11 +74,27 @@ std::string field_of(std::string_view info, std::string_view name) {
   return {};
 }
 
+// Takes the messages out of what the server pushes: >3 message <channel> <payload>. Boost.Redis finds the adapter by
+// argument-dependent look-up.
+template <class Store>
+struct push_sink {
+  Store* store;
+
+  struct adapter {
+    Store* store;
+    void on_init() { store->pushed_.clear(); }
+    void on_node(const redis::resp3::node_view& node, error_code&) { store->add_node(store->pushed_, node); }
+    void on_done() { store->on_push(); }
+  };
+  friend adapter boost_redis_adapt(push_sink& sink) { return adapter{sink.store}; }
+};
+
 // Strand: a concrete strand where the executor is known, because type erasure costs Boost.Redis a third of its speed.
 template <class Strand>
 class redis_store final : public store, public std::enable_shared_from_this<redis_store<Strand>> {
  public:
-  redis_store(Strand strand, address where, const client_options& options, store::events& owner)
+  redis_store(Strand strand, address where, const client_options& options, const std::string& client,
+              store::events& owner)
       : strand_(strand),
         where_(std::move(where)),
         connect_timeout_(options.connect_timeout),
@@ -87,16 +104,20 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
         connection_(strand, make_tls_context(where_), make_logger()),
         pause_(strand),
         watch_(strand),
-        random_(std::random_device()()) {}
+        channel_(std::string(channel_prefix) + client),
+        random_(std::random_device()()) {
+    connection_.set_receive_response(push_sink_);
+  }
 
   void start(std::shared_ptr<void> keep_alive) override {
     asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), asio::detached);
+    asio::co_spawn(strand_, keep_receiving(this->shared_from_this()), asio::detached);
   }
 
   void stop() override {
     stopping_ = true;
     up_ = false;
-    connection_.cancel(redis::operation::run);
+    connection_.cancel(redis::operation::all);
     pause_.cancel();
     watch_.cancel();
   }
@@ -111,6 +132,8 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
   }
 
  private:
+  friend push_sink<redis_store>;
+  friend typename push_sink<redis_store>::adapter;
   using timer = asio::basic_waitable_timer<clock, wait_traits, Strand>;
   using awaitable = asio::awaitable<void, Strand>;
 
@@ -146,6 +169,18 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     self->drain();
     std::exchange(self->events_, nullptr)->on_stopped();
     keep_alive.reset();
+  }
+
+  // 256 pushes that nobody has fetched stall every command. What they say was taken in by push_sink.
+  static awaitable keep_receiving(std::shared_ptr<redis_store> self) {
+    const asio::use_awaitable_t<Strand> use;
+    while (!self->stopping_) {
+      error_code ec;
+      auto token = asio::redirect_error(use, ec);
+      co_await self->connection_.async_receive2(token);
+      // Between two connections there is nothing to receive, and it may end at once.
+      if (ec && !self->stopping_) co_await asio::post(self->strand_, use);
+    }
   }
 
   redis::config make_config() const {
@@ -190,6 +225,8 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     }
     h->request.push("SELECT", where_.database);
     h->request.push("INFO");
+    // A refusal takes the place of the reply to TIME, since the confirmation is a push and no reply.
+    h->request.push("SUBSCRIBE", channel_);
     h->request.push("TIME");
     h->sent = clock::now();
     redis::any_adapter adapter(
@@ -297,6 +334,14 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     reading_.clear();
   }
 
+  // In the order of its arrival among the replies.
+  void on_push() {
+    if (pushed_.size() != 3 || pushed_.text(0) != "message") return pushed_.clear();
+    if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
+    ready_.push_back({call{}, std::move(pushed_), true});
+    pushed_.clear();
+  }
+
   void on_batch_end(const std::shared_ptr<batch>& b) {
     fail(*b);
     std::erase(in_flight_, b);
@@ -321,6 +366,10 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     ready_.clear();
     const auto now = clock::now();
     for (auto& r : ready) {
+      if (!r.of.who) {
+        if (events_ != nullptr) events_->on_message(r.from_store.text(2));
+        continue;
+      }
       if (r.arrived && r.from_store.is_error() && r.from_store.text(0).starts_with("NOSCRIPT") && up_) {
         append(std::move(r.of), /*whole_text=*/true);  // Counted from the first sending: earlier is safe.
         continue;
@@ -365,6 +414,8 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
   redis::basic_connection<Strand> connection_;
   timer pause_;
   timer watch_;
+
+  const std::string channel_;
   std::minstd_rand random_;
   std::string why_down_;
   std::uint64_t epoch_ = 0;
@@ -375,14 +426,17 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
   std::deque<std::shared_ptr<batch>> in_flight_;
   std::vector<std::shared_ptr<batch>> spare_;
   reply reading_;
+  reply pushed_;
+  push_sink<redis_store> push_sink_{this};
   std::vector<answered_call> ready_;
 };
 
 template <class Executor>
 std::pair<std::shared_ptr<store>, asio::any_io_executor> make(const Executor& executor, address where,
-                                                              const client_options& options, store::events& events) {
+                                                              const client_options& options, const std::string& client,
+                                                              store::events& events) {
   auto strand = asio::make_strand(executor);
-  auto made = std::make_shared<redis_store<decltype(strand)>>(strand, std::move(where), options, events);
+  auto made = std::make_shared<redis_store<decltype(strand)>>(strand, std::move(where), options, client, events);
   return {std::move(made), asio::any_io_executor(strand)};
 }
 
@@ -390,11 +444,12 @@ std::pair<std::shared_ptr<store>, asio::any_io_executor> make(const Executor& ex
 
 std::pair<std::shared_ptr<store>, asio::any_io_executor> make_redis_store(const asio::any_io_executor& executor,
                                                                           address where, const client_options& options,
+                                                                          const std::string& client,
                                                                           store::events& events) {
   if (const auto* known = executor.target<asio::io_context::executor_type>()) {
-    return make(*known, std::move(where), options, events);
+    return make(*known, std::move(where), options, client, events);
   }
-  return make(executor, std::move(where), options, events);
+  return make(executor, std::move(where), options, client, events);
 }
 
 }  // namespace leasehold::detail

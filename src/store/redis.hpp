@@ -12,13 +12,15 @@
 #include <boost/asio/any_io_executor.hpp>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace leasehold::detail {
 
-// The store and the strand on `executor` that it lives on. Throws system_error(invalid_url) for a TLS setting that
+// The store and the strand on `executor` that it lives on. It listens on the channel of `client`. Throws system_error(invalid_url) for a TLS setting that
 // cannot be used (an unreadable file, say).
 std::pair<std::shared_ptr<store>, boost::asio::any_io_executor> make_redis_store(
-    const boost::asio::any_io_executor& executor, address where, const client_options& options, store::events& events);
+    const boost::asio::any_io_executor& executor, address where, const client_options& options, const std::string& client,
+    store::events& events);
 
 }  // namespace leasehold::detail

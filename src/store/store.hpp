@@ -130,6 +130,8 @@ class store {
    public:
     virtual void on_up(const server&) = 0;
     virtual void on_down(std::string_view why) = 0;
+    // Somebody has published this on the client's channel.
+    virtual void on_message(std::string_view) = 0;
     virtual void on_refused(std::string_view words) = 0;
     virtual void on_stopped() = 0;
 

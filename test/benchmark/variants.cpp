@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "variants.hpp"
 
+#include "lock_state.hpp"
 #include "scripts.hpp"
 
 #include <leasehold/leasehold.hpp>
@@ -125,9 +126,12 @@ double bare_pairs(const target& t, std::size_t coroutines) {
   for (std::size_t i = 0; i < coroutines; ++i) {
     const std::string key = fmt::format("bench:{}", i);
     const std::string token = fmt::format("0123456789abcdef0123456789abcdef.{}", i);
-    all[i].acquire.push("EVALSHA", script.sha1, "2", key, "leasehold:fence", "acquire", token, "30000",
-                        "9000000000000000");
-    all[i].release.push("EVALSHA", script.sha1, "1", key, "release", token);
+    const std::string fence(detail::fence_key);
+    const std::string line = "leasehold:{0}:line:" + key;
+    const std::string entries = "leasehold:{0}:entries:" + key;
+    all[i].acquire.push("EVALSHA", script.sha1, "4", key, fence, line, entries, "acquire", token, "30000",
+                        "9000000000000000", "123456789012345");
+    all[i].release.push("EVALSHA", script.sha1, "4", key, fence, line, entries, "release", token);
   }
   return run_requests(t, preparation, all);
 }

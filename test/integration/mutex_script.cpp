@@ -24,7 +24,7 @@ using leasehold::test::reply;
 namespace {
 
 const std::string record = "record";
-const std::string counter = "leasehold:fence";
+const std::string counter = "leasehold:{0}:fence";
 const std::string never = "9007199254740991";
 
 // The answer to acquire and renew.

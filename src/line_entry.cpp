@@ -1,0 +1,259 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "line_entry.hpp"
+
+#include "acquire.hpp"
+#include "hold_state.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// When lua/shared/line.lua expects the next look: of the first two in line, and of the rest.
+constexpr milliseconds look_often{667};
+constexpr milliseconds look_rarely{5000};
+
+// A pushed grant must leave this much of its short lease for the confirmation to arrive; else it is confirmed first.
+constexpr milliseconds least_head_start{200};
+
+}  // namespace
+
+line_entry::line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, bool alone)
+    : core_(std::move(core)), lock_(std::move(lock)), alone_(alone), pauses_(backoff{}) {}
+
+acquire_op& line_entry::front() { return static_cast<acquire_op&>(waiters_.front()); }
+
+void line_entry::add(acquire_op& op) {
+  const bool first = waiters_.empty();
+  waiters_.push_back(op);
+  if (first) return begin();
+  op.note_contention();
+}
+
+// A new entry, for the waiter in front: a token is never used again.
+void line_entry::begin() {
+  core_->forget_token(*this);
+  token_ = core_->next_token();
+  pauses_ = pauses(front().options().retry);
+  unanswered_ = {};
+  answered_ = false;
+  asked_again_ = false;
+  state_ = state::idle;
+  ask();
+}
+
+void line_entry::ask() {
+  const auto now = clock::now();
+  const bool up = core_->up();
+  if (up) {
+    std::tie(not_after_, attempt_may_run_until_) = core_->not_after(now);
+    // The script certainly runs after this instant.
+    stamp_ = now;
+    asked_lease_ = front().options().lease;
+    attempt_epoch_ = core_->epoch();
+    if (core_->send(*lock_->kind, shared_from_this(), ++attempt_)) {
+      state_ = state::asking;
+      unset();
+      return;
+    }
+  }
+  if (core_->refused()) return end_all(error::refused);
+  answered_ = false;
+  state_ = state::offline;
+  unset();
+  core_->when_up(shared_from_this());
+}
+
+void line_entry::write(std::uint32_t, arguments& a) {
+  a.key(lock_->record);
+  a.key(fence_key);
+  a.key(lock_->line);
+  a.key(lock_->entries);
+  a.arg("acquire");
+  a.arg(token_);
+  a.arg(asked_lease_.count());
+  a.arg(not_after_);
+  if (!alone_) a.arg(stamp_.time_since_epoch().count());
+}
+
+void line_entry::answered(std::uint32_t attempt, const answer& a) {
+  const bool current = attempt == attempt_;
+  if (a.from_store == nullptr && current) {
+    unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+  }
+  if (state_ == state::over) {
+    if (const auto op = leaving_.lock(); op && a.from_store != nullptr) op->note_answer();
+    return;
+  }
+  if (state_ != state::asking || !current) return;
+  if (a.from_store == nullptr) return ask();
+  const reply& r = *a.from_store;
+  if (r.is_error()) return on_error(r.text(0), a.received);
+  const lease_reply lease(r.text(0));
+  core_->observe_time(lease.server_time, a);
+  switch (lease.status) {
+    case 1: return on_grant(lease, a);
+    case -1: return ask();  // Too late: the server's clock is known better now.
+    default: return on_busy(lease, a.received);
+  }
+}
+
+void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
+  answered_ = true;
+  front().note_contention();
+  if (alone_) {
+    state_ = state::over;
+    const auto op = front().shared_from_this();
+    waiters_.pop_front();
+    return op->complete_busy();
+  }
+  state_ = state::waiting;
+  core_->remember_token(*this);
+  auto look = later(now, lease.status == 2 ? look_often : look_rarely);
+  // Nobody runs a script when a lease ends. (Negative: the holder's has no end.)
+  if (lease.left >= milliseconds(0)) look = std::min(look, later(now, lease.left + milliseconds(1)));
+  core_->set(*this, look);
+}
+
+void line_entry::on_error(std::string_view words, clock::time_point now) {
+  switch (classify(words)) {
+    case refusal::wrong_type: return end_all(error::wrong_type);
+    case refusal::no: core_->note_refusal(words); return end_all(error::refused);
+    case refusal::try_again: break;
+  }
+  answered_ = false;
+  state_ = state::pausing;
+  core_->set(*this, later(now, pauses_.next(core_->random())));
+}
+
+void line_entry::on_grant(const lease_reply& lease, const answer& a) {
+  if (!drop_late(a.received)) return;
+  const milliseconds wanted = front().options().lease;
+  const auto until = local_deadline(a.sent, asked_lease_, lease.left, core_->drift());
+  // The answer took longer than the lease, or the waiter in front has changed to one with a longer lease. A repeat
+  // lengthens it.
+  if ((a.received >= until || asked_lease_ < wanted) && !std::exchange(asked_again_, true)) return ask();
+  grant(lease.fence, until, /*confirmed=*/true);
+}
+
+void line_entry::on_granted(std::uint64_t fence, clock::time_point stamp, milliseconds lease) {
+  if (state_ == state::over) return;
+  const auto now = clock::now();
+  if (!drop_late(now)) return;
+  core_->count().handed_off.fetch_add(1, std::memory_order_relaxed);
+  // Half a round trip: the request that carried the stamp ran before the grant did, so the lease began after it.
+  const auto until = local_deadline(stamp, lease, lease, core_->drift());
+  if (until - front().options().margin - now < least_head_start) {
+    if (state_ != state::asking) ask();  // Confirms, as a repeat.
+    return;
+  }
+  grant(fence, until, /*confirmed=*/false);
+}
+
+void line_entry::on_watch() {
+  if (state_ == state::waiting) core_->set(*this, later(clock::now(), look_often));
+}
+
+void line_entry::on_reconnected() {
+  if (state_ == state::waiting) ask();
+}
+
+void line_entry::grant(std::uint64_t fence, clock::time_point deadline, bool confirmed) {
+  const auto self = shared_from_this();
+  const auto op = front().shared_from_this();
+  waiters_.pop_front();
+  // A look may still be on its way.
+  if (state_ == state::asking && !confirmed) {
+    unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+  }
+  const acquire_options& o = op->options();
+  auto held = make_recycled<hold_state>(
+      op->handle(), lock_,
+      hold_state::grant{std::move(token_), fence, deadline, o.lease, o.renew, o.margin, unanswered_});
+  held->start(confirmed);
+  if (waiters_.empty()) {
+    forget();
+  } else {
+    begin();
+  }
+  op->complete(access::make_hold(std::move(held)));
+}
+
+bool line_entry::drop_late(clock::time_point now) {
+  const auto self = shared_from_this();
+  while (!waiters_.empty() && now >= front().deadline()) {
+    const auto op = front().shared_from_this();
+    leave(op, error::timed_out);
+  }
+  return state_ != state::over;
+}
+
+void line_entry::leave(const std::shared_ptr<acquire_op>& op, error_code why) {
+  const auto self = shared_from_this();
+  op->local_waiter::unlink();
+  if (!waiters_.empty()) return op->complete(why);
+  // The last one takes the entry along.
+  const bool traces = state_ == state::asking || state_ == state::waiting || answered_ || unanswered_.exists;
+  const bool soon = core_->up();
+  if (state_ == state::asking) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+  forget();
+  if (!traces) return op->complete(why);
+  leaving_ = op;
+  if (soon) {
+    op->wait_for_leave(why);
+    give_back([op] { op->left(); });
+  } else {
+    give_back(nullptr);
+    op->complete(why);
+  }
+}
+
+// Takes the token out of the line, or hands its grant on; in the background.
+void line_entry::give_back(std::function<void()> when_done) {
+  core_->count().given_back.fetch_add(1, std::memory_order_relaxed);
+  const auto gone_by = unanswered_.exists ? unanswered_.gone_by : later(clock::now(), asked_lease_);
+  auto op = make_recycled<release_op>(core_, lock_, token_, gone_by, unanswered_);
+  if (when_done) {
+    op->start([done = std::move(when_done)](error_code) { done(); });
+  } else {
+    op->start(nullptr);
+  }
+}
+
+void line_entry::end_all(error_code ec) {
+  const auto self = shared_from_this();
+  const bool traces = answered_ || unanswered_.exists;
+  forget();
+  if (traces) give_back(nullptr);
+  while (!waiters_.empty()) {
+    const auto op = front().shared_from_this();
+    waiters_.pop_front();
+    op->complete(ec);
+  }
+}
+
+void line_entry::forget() {
+  state_ = state::over;
+  unset();
+  core_->forget_entry(*this);
+}
+
+void line_entry::store_is_up() {
+  if (state_ == state::offline) ask();
+}
+
+void line_entry::store_refuses(error_code ec) {
+  if (state_ == state::offline) end_all(ec);
+}
+
+void line_entry::ring(clock::time_point) { ask(); }
+
+bool line_entry::known_busy(clock::time_point now) const {
+  // An attempt that has just been sent says nothing yet; one that waits for its answer says that there is none.
+  return answered_ && (state_ != state::asking || now - stamp_ < milliseconds(100));
+}
+
+}  // namespace leasehold::detail

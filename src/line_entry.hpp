@@ -1,0 +1,100 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A client's entry in the line of one name, and the client's own waiters behind it: however many coroutines of a client
+// wait for a name, Redis sees one entry. (docs/protocol.md, "The line")
+#pragma once
+
+#include "client_core.hpp"
+#include "lock_state.hpp"
+#include "pauses.hpp"
+#include "release.hpp"
+
+#include <leasehold/acquire_options.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace leasehold::detail {
+
+class acquire_op;
+
+// Somebody in the local line.
+class local_waiter : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+};
+
+class line_entry final : public caller, public alarm, public std::enable_shared_from_this<line_entry> {
+ public:
+  // alone: try_acquire, which asks without waiting in line.
+  line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, bool alone);
+
+  // At the back of the local line.
+  void add(acquire_op&);
+  // The operation ends with `why`; at once, or when the store has confirmed that nothing is left of it.
+  void leave(const std::shared_ptr<acquire_op>&, error_code why);
+
+  // Messages of the store (lua/shared/line.lua).
+  void on_granted(std::uint64_t fence, clock::time_point stamp, std::chrono::milliseconds lease);
+  void on_watch();
+  // Another connection: messages may have been lost.
+  void on_reconnected();
+
+  // The last attempt was answered: the lock is busy.
+  bool known_busy(clock::time_point now) const;
+  const std::string& token() const { return token_; }
+  const lock_identity& lock() const { return *lock_; }
+
+ private:
+  enum class state {
+    idle,
+    asking,   // An attempt is on its way.
+    waiting,  // In line; the alarm rings for the next look.
+    pausing,  // The server could not answer now; the alarm ends the pause.
+    offline,  // The store is not up.
+    over,     // Nobody waits any more.
+  };
+
+  void write(std::uint32_t attempt, arguments&) override;
+  void answered(std::uint32_t attempt, const answer&) override;
+  void store_is_up() override;
+  void store_refuses(error_code) override;
+  void ring(clock::time_point now) override;
+
+  acquire_op& front();
+  void begin();
+  void ask();
+  void on_busy(const lease_reply&, clock::time_point now);
+  void on_error(std::string_view words, clock::time_point now);
+  void on_grant(const lease_reply&, const answer&);
+  void grant(std::uint64_t fence, clock::time_point deadline, bool confirmed);
+  // Drops waiters in front whose deadline has passed; false if nobody is left (the entry has left then).
+  bool drop_late(clock::time_point now);
+  void end_all(error_code);
+  void forget();
+  void give_back(std::function<void()> when_done);
+
+  const std::shared_ptr<client_core> core_;
+  const std::shared_ptr<const lock_identity> lock_;
+  const bool alone_;
+
+  state state_ = state::idle;
+  std::string token_;
+  boost::intrusive::list<local_waiter, boost::intrusive::constant_time_size<false>> waiters_;
+  pauses pauses_;
+  std::uint32_t attempt_ = 0;
+  std::int64_t not_after_ = 0;
+  clock::time_point stamp_{};  // When the latest attempt was sent.
+  std::chrono::milliseconds asked_lease_{0};
+  clock::time_point attempt_may_run_until_{};
+  std::uint64_t attempt_epoch_ = 0;
+  unanswered_attempt unanswered_;
+  bool answered_ = false;
+  bool asked_again_ = false;
+  std::weak_ptr<acquire_op> leaving_;
+};
+
+}  // namespace leasehold::detail
