@@ -318,6 +318,8 @@ void client_core::on_stopped() {
   closers_.clear();
   closed_ = true;
   for (auto& waiting : closers) complete(*waiting, outcome_of_close());
+  // Boost.Redis keeps its socket open until it connects again or is destroyed, and handles may live on for long.
+  store_.reset();
 }
 
 void client_core::abandon() noexcept {

@@ -100,6 +100,14 @@ store_options store(typed& t) {
   return s;
 }
 
+// The library says the same, but not before the store answers.
+void check_name(const std::string& name, const store_options& where) {
+  if (!name.empty() && name.size() <= 65536 && !(where.prefix + name).starts_with("leasehold:")) return;
+  throw wrong_usage(
+      fmt::format("{}: invalid name: it has 1 to 65536 bytes and, with its prefix, does not begin with 'leasehold:'",
+                  in_quotes(name)));
+}
+
 // What CLI11 could make nothing of.
 void check_left_over(const CLI::App& app, bool separator_missing) {
   const auto rest = app.remaining();
@@ -131,6 +139,7 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
   run_options o;
   o.store = store(t);
   o.name = std::move(t.name);
+  check_name(o.name, o.store);
   o.lease = duration("--lease", t.lease);
   if (o.lease < std::chrono::milliseconds(1) || o.lease > std::chrono::hours(24 * 30)) {
     throw wrong_usage(fmt::format("--lease {}: a lease is 1ms to 30d", in_quotes(t.lease)));
@@ -158,6 +167,7 @@ status_options to_status(const CLI::App& app, typed& t, std::optional<std::vecto
   status_options o;
   o.store = store(t);
   o.name = std::move(t.name);
+  check_name(o.name, o.store);
   o.json = t.json;
   return o;
 }

@@ -35,10 +35,6 @@ failure describe(const error_code& ec, const client& store, const store_options&
     default:
       break;
   }
-  if (ec == error::invalid_name) {
-    return {code, fmt::format("{}: invalid name: 1 to 65536 bytes, and with its prefix not beginning with 'leasehold:'",
-                              in_quotes(name))};
-  }
   return {code, fmt::format("{}: {}", in_quotes(name), ec.message())};
 }
 

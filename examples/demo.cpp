@@ -1,0 +1,412 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Shows a lock that survives its holder. Starts a Redis of its own, three echo servers and a client that loads them
+// all; kills a server while it holds a lock, and watches another take over when the lease has ended. From what the
+// servers tell it checks that no two holds of a lock overlapped and that the fences grew, and draws who held what:
+// demo.svg. The exit status says whether all was as it has to be.
+
+#include "support/arguments.hpp"
+#include "support/event_line.hpp"
+#include "support/picture.hpp"
+#include "support/process.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/timeline.hpp"
+
+#include <leasehold/leasehold.hpp>
+
+#include <fmt/format.h>
+
+#include <boost/asio.hpp>
+
+#include <unistd.h>
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using steady = std::chrono::steady_clock;
+
+namespace {
+
+constexpr auto usage = R"(usage: demo --bin-dir DIR --out DIR [--seconds N]
+
+  --bin-dir DIR   where echo_server and echo_client are
+  --out DIR       where to write demo.svg
+  --seconds N     how long the clients work, 6 or more (15)
+)";
+
+const std::vector<std::string> server_names{"alpha", "beta", "gamma"};
+const std::vector<std::string> locks{"apple", "lemon", "plum"};
+
+constexpr auto lease = 2s;
+constexpr auto work = 200ms;
+// How long after the end of a dead server's lease another one has to have the lock at the latest. It takes some
+// milliseconds; a machine that is busy with other things gets more.
+constexpr auto soon = 1s;
+// For everything that takes no time unless something is wrong.
+constexpr auto generous = 20s;
+
+class failure : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// What a person sees while it runs.
+class live_log {
+ public:
+  live_log() : colours_(::isatty(STDOUT_FILENO) != 0 && !std::getenv("NO_COLOR")), holders_(locks.size(), "") {}
+
+  void begin(steady::time_point at) {
+    begin_ = at;
+    std::string line = "\n     time  ";
+    for (const std::string& lock : locks) line += fmt::format("{:<9}", lock);
+    fmt::print("{}\n", line);
+    std::fflush(stdout);
+  }
+
+  void say(std::string_view text) {
+    fmt::print("{}\n", text);
+    std::fflush(stdout);
+  }
+
+  // A line with the time, for what is not of every day.
+  void tell(steady::time_point at, std::string_view text) {
+    say(paint("1;31", fmt::format("{}  *** {}", time(at), text)));
+  }
+
+  void add(const std::string& server, const support::event_line& e) {
+    const auto lock = std::find(locks.begin(), locks.end(), e.name);
+    if (lock == locks.end()) return;
+    const auto column = static_cast<std::size_t>(lock - locks.begin());
+    if (e.what == support::event_line::kind::released) {
+      // The lines of two servers come in any order: the next holder may have told of its hold already.
+      if (holders_[column] == server) holders_[column].clear();
+      return;
+    }
+    if (e.what != support::event_line::kind::acquired) return;
+    const bool takes_over = holders_[column].starts_with('(');
+    holders_[column] = server;
+    std::string line = time(e.at) + "  ";
+    for (std::size_t i = 0; i < locks.size(); ++i) {
+      std::string cell = fmt::format("{:<9}", holders_[i].empty() ? "-" : holders_[i]);
+      line += i == column ? paint("1", cell) : holders_[i].empty() ? paint("2", cell) : cell;
+    }
+    line += fmt::format("{} takes {}{}, fence {}", server, e.name, takes_over ? " over" : "", e.fence);
+    say(takes_over ? paint("1;32", line) : line);
+  }
+
+  void dies(const std::string& server) {
+    for (std::string& holder : holders_) {
+      if (holder == server) holder = "(" + server + ")";
+    }
+  }
+
+  void finding(bool good, std::string_view text) {
+    say(fmt::format("  {} {}", good ? paint("1;32", "ok    ") : paint("1;31", "FAILED"), text));
+  }
+
+ private:
+  std::string time(steady::time_point at) const {
+    return fmt::format("{:>7.3f} s", std::chrono::duration<double>(at - begin_).count());
+  }
+  std::string paint(std::string_view code, std::string_view text) const {
+    return colours_ ? fmt::format("\033[{}m{}\033[0m", code, text) : std::string(text);
+  }
+
+  bool colours_;
+  steady::time_point begin_{};
+  std::vector<std::string> holders_;
+};
+
+class demo {
+ public:
+  demo(asio::io_context& context, std::string bin_dir, std::string out_dir, std::chrono::seconds length)
+      : context_(context), bin_dir_(std::move(bin_dir)), out_dir_(std::move(out_dir)), length_(length) {}
+
+  asio::awaitable<int> run() {
+    const support::temporary_folder folder("leasehold-demo");
+    const std::string socket = folder.path() + "/redis.sock";
+    support::process redis(context_,
+                           {"redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no",
+                            "--dir", folder.path()},
+                           [](std::string_view) {});
+    const std::string url = "unix://" + socket;
+    leasehold::client_options options;
+    options.connect_timeout = generous;
+    leasehold::client client(context_, url, options);
+    co_await client.ready();
+    log_.say(fmt::format("A private Redis runs at {}.", socket));
+
+    co_await start_servers(url);
+    std::string addresses;
+    for (const auto& s : servers_) addresses += fmt::format("127.0.0.1:{},", s->port);
+    std::vector<std::string> report;
+    begin_ = steady::now();
+    log_.begin(begin_);
+    // Three connections to each server. It goes on until it is told to end.
+    support::process load(context_,
+                          {bin_dir_ + "/echo_client", "--servers", addresses, "--connections", "9", "--names",
+                           fmt::format("{}", fmt::join(locks, ",")), "--seconds", "86400"},
+                          [&](std::string_view line) { report.emplace_back(line); });
+
+    co_await until(begin_ + length_ * 7 / 20);
+    co_await kill_a_holder(client);
+    co_await until(std::max(begin_ + length_, steady::now() + lease + soon));
+    require_alive(redis, load);
+
+    load.signal(SIGTERM);
+    const int load_status = co_await load.ended(generous);
+    end_ = steady::now();
+    bool in_good_order = true;
+    for (const auto& s : servers_) {
+      s->process->signal(SIGTERM);
+      const int status = co_await s->process->ended(generous);
+      if (status == 0 || s->killed) continue;
+      in_good_order = false;
+      log_.say(fmt::format("{} ended with status {}", s->name, status));
+    }
+    std::size_t left_behind = 0;
+    for (const std::string& name : locks) {
+      const leasehold::mutex lock(client, name);
+      const leasehold::lock_info info = co_await lock.inspect();
+      if (info.held) ++left_behind;
+    }
+    co_await client.close();
+    redis.signal(SIGTERM);
+    const int redis_status = co_await redis.ended(generous);
+
+    log_.say("\nThe client says:");
+    for (const std::string& line : report) log_.say("  " + line);
+    log_.say("\nWhat had to hold:");
+    judge_holds();
+    judge_take_overs();
+    judge(load_status == 0, "every echo was right");
+    judge(in_good_order, "the servers that lived ended with status 0 at SIGTERM");
+    judge(left_behind == 0, fmt::format("{} locks were left behind in Redis", left_behind));
+    judge(redis_status == 0, "Redis ended with status 0");
+    draw();
+    co_return good_ ? 0 : 1;
+  }
+
+  // However run() ended. While a server runs, so does the reading of its output, and the io_context with it.
+  void end_servers() { servers_.clear(); }
+
+ private:
+  struct server {
+    std::string name;
+    unsigned port = 0;
+    bool killed = false;
+    std::unique_ptr<support::process> process;
+  };
+
+  asio::awaitable<void> until(steady::time_point t) {
+    asio::steady_timer timer(context_, t);
+    co_await timer.async_wait();
+  }
+
+  asio::awaitable<void> start_servers(const std::string& url) {
+    for (std::size_t i = 0; i < server_names.size(); ++i) {
+      auto s = std::make_unique<server>();
+      s->name = server_names[i];
+      s->process = std::make_unique<support::process>(
+          context_,
+          std::vector<std::string>{bin_dir_ + "/echo_server", "--redis", url, "--name", s->name, "--lease",
+                                   fmt::format("{}s", lease.count()), "--hold", fmt::format("{}ms", work.count())},
+          [this, i](std::string_view line) { take_line(i, line); });
+      servers_.push_back(std::move(s));
+    }
+    const auto limit = steady::now() + generous;
+    for (const auto& s : servers_) {
+      while (s->port == 0) {
+        if (!s->process->runs() || steady::now() > limit) throw failure(s->name + " does not start");
+        co_await until(steady::now() + 10ms);
+      }
+      log_.say(fmt::format("The echo server {} listens at 127.0.0.1:{}.", s->name, s->port));
+    }
+  }
+
+  void take_line(std::size_t index, std::string_view line) {
+    const auto e = support::parse_event(line);
+    if (!e) {
+      judge(false, fmt::format("{} says something that is no event: {}", servers_[index]->name, line));
+      return;
+    }
+    if (e->what == support::event_line::kind::listening) servers_[index]->port = e->port;
+    timeline_.add(index, *e);
+    log_.add(servers_[index]->name, *e);
+  }
+
+  void require_alive(const support::process& redis, const support::process& load) const {
+    if (!redis.runs()) throw failure("redis-server has ended");
+    if (!load.runs()) throw failure("echo_client has ended");
+    for (const auto& s : servers_) {
+      if (!s->killed && !s->process->runs()) throw failure(s->name + " has ended");
+    }
+  }
+
+  // Looks for a server that holds a lock for which others wait, until there is one.
+  asio::awaitable<void> kill_a_holder(leasehold::client client) {
+    for (const auto limit = steady::now() + generous; steady::now() < limit;) {
+      for (std::size_t i = 0; i < servers_.size(); ++i) {
+        for (const auto& h : timeline_.held_by(i)) {
+          if (!timeline_.awaited_elsewhere(h.name, i)) continue;
+          if (co_await kill_if_it_holds(client, i, h)) co_return;
+          break;
+        }
+      }
+      co_await until(steady::now() + 1ms);
+    }
+    throw failure("no server held a lock for which another one waited");
+  }
+
+  asio::awaitable<bool> kill_if_it_holds(leasehold::client client, std::size_t index, support::timeline::hold wanted) {
+    server& victim = *servers_[index];
+    // A frozen server gives nothing back between our look and its death.
+    co_await victim.process->freeze();
+    const leasehold::mutex lock(client, wanted.name);
+    // What the server had sent before it froze is done when the first answer is here: the second one is the truth.
+    co_await lock.inspect();
+    const leasehold::lock_info info = co_await lock.inspect();
+    if (!info.held || info.fence != wanted.fence || !victim.process->runs()) {
+      victim.process->signal(SIGCONT);
+      co_return false;
+    }
+    victim.process->signal(SIGKILL);
+    const auto killed_at = steady::now();
+    co_await victim.process->ended(generous);
+    victim.killed = true;
+    const auto held = timeline_.held_by(index);
+    timeline_.kill(index, killed_at);
+    log_.dies(victim.name);
+    log_.tell(killed_at,
+              fmt::format("{} is killed while it holds {}, fence {}", victim.name, wanted.name, wanted.fence));
+    // It may have held other locks, too.
+    for (const auto& h : held) {
+      const leasehold::mutex dead(client, h.name);
+      const auto asked = steady::now();
+      const leasehold::lock_info left = co_await dead.inspect();
+      const auto answered = steady::now();
+      // Given back before the server froze, or ended by now.
+      if (!left.held || left.fence != h.fence || !left.ttl) continue;
+      // Redis counts in whole milliseconds.
+      timeline_.set_lease_end(h.fence, asked + *left.ttl - 1ms, answered + *left.ttl + 1ms);
+      log_.tell(answered, fmt::format("its lease of {} has {} ms left in Redis", h.name, left.ttl->count()));
+    }
+    co_return true;
+  }
+
+  void judge(bool good, std::string_view text) {
+    log_.finding(good, text);
+    good_ = good_ && good;
+  }
+
+  void judge_holds() {
+    std::set<std::size_t> busy;
+    for (const auto& h : timeline_.holds()) busy.insert(h.server);
+    judge(busy.size() == servers_.size(), fmt::format("{} holds by {} servers", timeline_.holds().size(), busy.size()));
+    const auto overlaps = timeline_.overlaps();
+    judge(overlaps.empty(), "no two holds of a lock overlapped");
+    for (const std::string& o : overlaps) log_.say("           " + o);
+    const auto out_of_order = timeline_.fences_out_of_order();
+    judge(out_of_order.empty(), "every lock's fences grew from hold to hold");
+    for (const std::string& o : out_of_order) log_.say("           " + o);
+  }
+
+  void judge_take_overs() {
+    const auto milliseconds = [](steady::duration d) {
+      return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+    };
+    const auto all = timeline_.take_overs();
+    judge(!all.empty(), fmt::format("the server that was killed held {} of the locks", all.size()));
+    for (const auto& t : all) {
+      const auto [earliest, latest] = *t.dead->lease_end;
+      if (!t.heir) {
+        judge(false, fmt::format("nobody took {} over", t.dead->name));
+        continue;
+      }
+      judge(t.heir->from >= earliest && t.heir->from <= latest + soon,
+            fmt::format("{} took {} over {} ms after {} was killed, {} ms after the lease had ended",
+                        server_names[t.heir->server], t.dead->name, milliseconds(t.heir->from - t.dead->to),
+                        server_names[t.dead->server], milliseconds(t.heir->from - earliest)));
+    }
+  }
+
+  void draw() {
+    const std::string path = out_dir_ + "/demo.svg";
+    const auto verdict = good_ ? fmt::format(
+                                     "{} holds: no two of a lock at the same time, and every fence is larger than "
+                                     "the one before it",
+                                     timeline_.holds().size())
+                               : std::string("not all was as it has to be: see the summary");
+    support::picture picture(timeline_, server_names, locks, begin_, end_);
+    std::ofstream file(path);
+    file << picture.draw(verdict, good_);
+    file.close();
+    if (!file) throw failure("cannot write " + path);
+    log_.say(fmt::format("\nThe picture is {}.", path));
+  }
+
+  asio::io_context& context_;
+  std::string bin_dir_;
+  std::string out_dir_;
+  std::chrono::seconds length_;
+  live_log log_;
+  std::vector<std::unique_ptr<server>> servers_;
+  support::timeline timeline_;
+  steady::time_point begin_{};
+  steady::time_point end_{};
+  bool good_ = true;
+};
+
+int run(int argc, char** argv) {
+  const support::arguments arguments(argc, argv, {{"--bin-dir", ""}, {"--out", ""}, {"--seconds", "15"}});
+  if (arguments.text("--bin-dir").empty() || arguments.text("--out").empty()) {
+    throw support::usage_error("--bin-dir and --out are needed");
+  }
+  const long seconds = arguments.number("--seconds");
+  if (seconds < 6 || seconds > 3600) throw support::usage_error("--seconds: 6 to 3600");
+  std::filesystem::create_directories(arguments.text("--out"));
+
+  asio::io_context context(1);
+  demo all(context, arguments.text("--bin-dir"), arguments.text("--out"), std::chrono::seconds(seconds));
+  int status = 1;
+  int signal = 0;
+  std::exception_ptr problem;
+  asio::cancellation_signal interrupt;
+  asio::signal_set signals(context, SIGINT, SIGTERM, SIGHUP);
+  signals.async_wait([&](boost::system::error_code aborted, int number) {
+    if (aborted) return;
+    signal = number;
+    interrupt.emit(asio::cancellation_type::terminal);
+  });
+  asio::co_spawn(context, all.run(),
+                 asio::bind_cancellation_slot(interrupt.slot(), [&](std::exception_ptr e, int result) {
+                   problem = e;
+                   all.end_servers();
+                   status = result;
+                   signals.cancel();
+                 }));
+  context.run();
+  if (signal != 0) {
+    fmt::print(stderr, "interrupted\n");
+    return 128 + signal;
+  }
+  if (problem) std::rethrow_exception(problem);
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return support::main_program(usage, argc, argv, run); }

@@ -1,0 +1,188 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// guide [URL]: the code of docs/guide.md, run from top to bottom. The guide shows what stands between the marks.
+
+#include <leasehold/leasehold.hpp>
+
+#include <boost/asio.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+// [client]
+asio::awaitable<void> connect(leasehold::client redis) {
+  co_await redis.ready();  // Throws if the store does not answer. Not needed before the first lock.
+}
+// [/client]
+
+// [acquire]
+asio::awaitable<void> one_at_a_time(leasehold::client redis) {
+  leasehold::mutex lock(redis, "invoice:4711");
+  leasehold::hold hold = co_await lock.acquire();
+  std::cout << "fence " << hold.fence() << std::endl;
+  co_await hold.release();  // The destructor does it, too, in the background.
+}
+// [/acquire]
+
+// [options]
+asio::awaitable<void> with_options(leasehold::client redis) {
+  leasehold::mutex lock(redis, "invoice:4711");
+  auto hold = co_await lock.acquire({.lease = 10s, .wait = 2s, .renew = leasehold::renewal::at_most(30)});
+  co_await hold.release();
+}
+// [/options]
+
+// [try]
+asio::awaitable<void> unless_somebody_does(leasehold::client redis) {
+  leasehold::mutex lock(redis, "invoice:4711");
+  if (auto hold = co_await lock.try_acquire()) {
+    std::cout << "it is ours until it is released" << std::endl;
+    co_await hold->release();
+  } else {
+    std::cout << "somebody else is at it" << std::endl;
+  }
+}
+// [/try]
+
+// [errors]
+asio::awaitable<bool> told_apart(leasehold::client redis) {
+  leasehold::mutex lock(redis, "invoice:4711");
+  auto [failure, hold] = co_await lock.acquire({.wait = 500ms}, asio::as_tuple(asio::use_awaitable));
+  if (failure == leasehold::error::timed_out) {
+    std::cout << "busy" << std::endl;
+  } else if (failure == leasehold::error::unreachable) {
+    std::cout << "Redis does not answer" << std::endl;
+  } else if (failure == leasehold::error::refused) {
+    std::cout << "Redis says: " << redis.last_refusal() << std::endl;
+  } else if (failure) {
+    std::cout << failure.message() << std::endl;
+  }
+  co_return !failure;
+}
+// [/errors]
+
+// [with_lock]
+asio::awaitable<int> guarded(leasehold::client redis, std::string customer) {
+  leasehold::mutex lock(redis, "customer:" + customer);
+  auto body = [&](leasehold::hold& hold) -> asio::awaitable<int> {
+    asio::steady_timer work(co_await asio::this_coro::executor, 20ms);
+    co_await work.async_wait();
+    std::cout << customer << " is served, fence " << hold.fence() << std::endl;
+    co_return 42;
+  };
+  co_return co_await leasehold::with_lock(lock, {.lease = 10s, .margin = 1s}, body);
+}
+// [/with_lock]
+
+// [while_held]
+asio::awaitable<void> work() {
+  asio::steady_timer timer(co_await asio::this_coro::executor, 20ms);
+  co_await timer.async_wait();
+}
+
+asio::awaitable<void> in_two_steps(leasehold::client redis) {
+  leasehold::mutex lock(redis, "invoice:4711");
+  leasehold::hold hold = co_await lock.acquire();
+  co_await leasehold::while_held(hold, work());
+  co_await leasehold::while_held(hold, work());
+  co_await hold.release();
+}
+// [/while_held]
+
+// [cancel]
+asio::awaitable<void> not_for_long(leasehold::client redis) {
+  leasehold::mutex lock(redis, "invoice:4711");
+  leasehold::hold first = co_await lock.acquire();
+  // A second one waits for the first, until it is cancelled.
+  auto acquire = lock.acquire(asio::cancel_after(100ms, asio::as_tuple(asio::use_awaitable)));
+  auto [failure, second] = co_await std::move(acquire);
+  std::cout << std::boolalpha << (failure == asio::error::operation_aborted) << std::endl;
+  co_await first.release();
+}
+// [/cancel]
+
+// [callback]
+void with_callbacks(leasehold::client redis) {
+  leasehold::mutex lock(redis, "invoice:4711");
+  lock.acquire([](leasehold::error_code failure, leasehold::hold hold) {
+    if (failure) return;
+    std::cout << "fence " << hold.fence() << std::endl;
+  });  // The hold is given back when the handler returns.
+}
+// [/callback]
+
+// [future]
+void with_a_future(leasehold::client redis) {
+  leasehold::mutex lock(redis, "invoice:4711");
+  std::future<leasehold::hold> acquired = lock.acquire(asio::use_future);
+  leasehold::hold hold = acquired.get();  // On a thread that does not run the io_context.
+  hold.release(asio::use_future).get();
+}
+// [/future]
+
+// [observer]
+leasehold::client configured(asio::io_context& context, const std::string& url) {
+  leasehold::client_options options;
+  options.prefix = "billing:";
+  options.command_timeout = 1s;
+  options.observer = [](const leasehold::event& e) {
+    if (e.what == leasehold::event::kind::lost) std::cerr << "lost " << e.name << std::endl;
+    if (e.what == leasehold::event::kind::evicting) std::cerr << "Redis may evict locks: " << e.text << std::endl;
+  };
+  return leasehold::client(context, url, options);
+}
+// [/observer]
+
+// [threads]
+void on_a_pool(asio::thread_pool& pool, leasehold::client redis) {
+  for (int i = 0; i < 4; ++i) {
+    asio::co_spawn(asio::make_strand(pool), guarded(redis, "number " + std::to_string(i)), asio::detached);
+  }
+}
+// [/threads]
+
+asio::awaitable<void> all(leasehold::client redis) {
+  co_await connect(redis);
+  co_await one_at_a_time(redis);
+  co_await with_options(redis);
+  co_await unless_somebody_does(redis);
+  const bool acquired = co_await told_apart(redis);
+  std::cout << acquired << std::endl;
+  const int answer = co_await guarded(redis, "Smith");
+  std::cout << answer << std::endl;
+  co_await in_two_steps(redis);
+  co_await not_for_long(redis);
+  with_callbacks(redis);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const char* given = argc > 1 ? argv[1] : std::getenv("LEASEHOLD_REDIS");
+  const std::string url = given ? given : "redis://127.0.0.1:6379";
+  {
+    asio::io_context context;
+    asio::co_spawn(context, all(configured(context, url)), [](std::exception_ptr failure) {
+      if (failure) std::rethrow_exception(failure);
+    });
+    context.run();
+  }
+  asio::thread_pool pool(2);
+  leasehold::client redis(pool, url);
+  with_a_future(redis);
+  on_a_pool(pool, std::move(redis));
+  pool.join();
+} catch (const std::exception& e) {
+  std::cerr << "guide: " << e.what() << std::endl;
+  return 1;
+}

@@ -1,0 +1,31 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace support {
+
+// A folder of one's own that is gone with this object. In /tmp, because the path of a unix socket has to be short.
+class temporary_folder {
+ public:
+  explicit temporary_folder(const std::string& prefix) : path_("/tmp/" + prefix + ".XXXXXX") {
+    if (!::mkdtemp(path_.data())) throw std::system_error(errno, std::generic_category(), path_);
+  }
+  ~temporary_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  temporary_folder(const temporary_folder&) = delete;
+  temporary_folder& operator=(const temporary_folder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace support

@@ -1,0 +1,63 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "support/child.hpp"
+#include "support/redis_server.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/unit_test.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leasehold::test {
+
+using words = std::vector<std::string>;
+
+// What a command has left behind.
+struct ended {
+  int status;
+  std::string output;
+  std::string errors;
+};
+
+inline words leasehold_command(words arguments) {
+  arguments.insert(arguments.begin(), LEASEHOLD_CLI_PATH);
+  return arguments;
+}
+
+inline ended end_of(child& c) {
+  std::string output = c.read_rest();
+  const int status = c.wait();
+  return {status, std::move(output), c.errors()};
+}
+
+// For what needs no server.
+inline ended run_leasehold(words arguments, words environment = {}) {
+  child c(leasehold_command(std::move(arguments)), std::move(environment));
+  return end_of(c);
+}
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+// One line that begins as every error does and names what is at fault.
+inline bool is_error_line(const std::string& errors, const std::string& at_fault) {
+  return errors.starts_with("leasehold: ") && std::count(errors.begin(), errors.end(), '\n') == 1 &&
+         errors.ends_with('\n') && contains(errors, at_fault);
+}
+
+// A fixture: a server of its own for each test, and a folder in which commands may write.
+struct with_leasehold {
+  redis_server redis;
+  temporary_folder folder;
+
+  child start(words arguments) const { return child(leasehold_command(std::move(arguments)), environment()); }
+  ended run(words arguments) const { return run_leasehold(std::move(arguments), environment()); }
+  words environment() const { return {"LEASEHOLD_REDIS=" + redis.url(), "FOLDER=" + folder.path()}; }
+};
+
+// What the tests run while a lock is held. It writes "ready" when it has set its traps.
+inline const std::string wait_for_a_signal = "echo ready; while :; do sleep 0.01; done";
+
+}  // namespace leasehold::test

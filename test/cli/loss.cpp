@@ -1,0 +1,144 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "leasehold_command.hpp"
+
+#include <chrono>
+#include <csignal>
+
+namespace leasehold::test {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+namespace {
+
+// The shell tells of its children that a signal has killed; nobody wants to know.
+const std::string tell_and_end = "exec 2> /dev/null; trap 'echo terminated; exit 0' TERM; ";
+const std::string ignore = "trap '' TERM; ";
+
+bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0; }
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(loss, with_leasehold)
+
+BOOST_AUTO_TEST_CASE(a_deleted_key_stops_the_command) {
+  child c = start({"run", "--lease", "1s", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
+  BOOST_TEST(c.read_line().value() == "ready");
+  redis.command("DEL", "n");
+  const ended e = end_of(c);
+  BOOST_TEST(e.output == "terminated\n");
+  BOOST_TEST(e.status == 74);
+  BOOST_TEST(is_error_line(e.errors, "'n'"));
+  BOOST_TEST(!redis.get("n"));
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_somebody_else_has_taken_stops_the_command_and_stays) {
+  child c = start({"run", "--lease", "1s", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
+  BOOST_TEST(c.read_line().value() == "ready");
+  redis.command("SET", "n", "somebody else");
+  const ended e = end_of(c);
+  BOOST_TEST(e.status == 74);
+  BOOST_TEST(redis.get("n").value() == "somebody else");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_hangs_stops_the_command_before_the_lease_can_end) {
+  child c = start({"run", "--lease", "3s", "--grace", "2s", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
+  BOOST_TEST(c.read_line().value() == "ready");
+  redis.stop();
+  const auto stopped = steady_clock::now();
+  BOOST_TEST(c.read_line().value() == "terminated");
+  // A third of the lease before its end, which was at most three seconds ahead.
+  BOOST_TEST((steady_clock::now() - stopped < 3s));
+  BOOST_TEST(c.wait() == 74);
+  BOOST_TEST(is_error_line(c.errors(), "'n'"));
+  redis.go_on();
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_comes_back_empty_stops_the_command) {
+  child c = start({"run", "--lease", "2s", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
+  BOOST_TEST(c.read_line().value() == "ready");
+  redis.kill();
+  redis.start();
+  const ended e = end_of(c);
+  BOOST_TEST(e.status == 74);
+  BOOST_TEST(!redis.get("n"));
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_ignores_sigterm_is_killed_after_the_grace) {
+  child c = start(
+      {"run", "--lease", "600ms", "--grace", "300ms", "n", "--", "sh", "-c", ignore + "echo $$; " + wait_for_a_signal});
+  const pid_t command = std::stoi(c.read_line().value());
+  BOOST_TEST(c.read_line().value() == "ready");
+  const auto deleted = steady_clock::now();
+  redis.command("DEL", "n");
+  BOOST_TEST(c.wait() == 74);
+  BOOST_TEST((steady_clock::now() - deleted >= 300ms));
+  BOOST_TEST(!is_alive(command));
+}
+
+BOOST_AUTO_TEST_CASE(without_grace_it_is_killed_at_once) {
+  child c = start({"run", "--lease", "600ms", "--grace", "0", "n", "--", "sh", "-c", ignore + wait_for_a_signal});
+  BOOST_TEST(c.read_line().value() == "ready");
+  redis.command("DEL", "n");
+  BOOST_TEST(c.wait() == 74);
+}
+
+// A test has a terminal or has none; setsid makes sure of the latter.
+BOOST_AUTO_TEST_CASE(the_commands_children_are_stopped_as_well) {
+  words command =
+      leasehold_command({"run", "--lease", "600ms", "--grace", "300ms", "n", "--", "sh", "-c",
+                         "sleep 1000 & echo $!; (trap '' TERM; exec sleep 1000) & echo $!; " + wait_for_a_signal});
+  command.insert(command.begin(), "setsid");
+  child c(command, environment());
+  const pid_t polite = std::stoi(c.read_line().value());
+  const pid_t stubborn = std::stoi(c.read_line().value());
+  BOOST_TEST(c.read_line().value() == "ready");
+  redis.command("DEL", "n");
+  BOOST_TEST(c.wait() == 74);
+  BOOST_TEST(!is_alive(polite));
+  BOOST_TEST(!is_alive(stubborn));
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_command_is_woken_to_end) {
+  child c = start({"run", "--lease", "600ms", "n", "--", "sh", "-c",
+                   "trap 'echo terminated; exit 0' TERM; echo $$; kill -STOP $$; sleep 60"});
+  const pid_t command = std::stoi(c.read_line().value());
+  wait_until("it has stopped",
+             [&] { return contains(read_file("/proc/" + std::to_string(command) + "/status"), "State:\tT"); });
+  redis.command("DEL", "n");
+  BOOST_TEST(c.wait() == 74);
+}
+
+BOOST_AUTO_TEST_CASE(success_without_the_lock_is_no_success) {
+  const std::string del = "redis-cli -s " + redis.socket_path() + " DEL n > $FOLDER/out; ";
+  const ended success = run({"run", "n", "--", "sh", "-c", del + "exit 0"});
+  BOOST_TEST(success.status == 74);
+  BOOST_TEST(is_error_line(success.errors, "'n'"));
+  // The command's own failure says more.
+  const ended failure = run({"run", "n", "--", "sh", "-c", del + "exit 5"});
+  BOOST_TEST(failure.status == 5);
+  BOOST_TEST(is_error_line(failure.errors, "'n'"));
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_ended_in_time_succeeds_though_the_lock_cannot_be_given_back) {
+  child c = start({"run", "n", "--", "sh", "-c", "echo ready; until [ -e $FOLDER/end ]; do sleep 0.01; done"});
+  BOOST_TEST(c.read_line().value() == "ready");
+  redis.stop();
+  folder.write("end", "");
+  BOOST_TEST(c.wait() == 0);
+  BOOST_TEST(is_error_line(c.errors(), "'n'"));
+  redis.go_on();
+}
+
+BOOST_AUTO_TEST_CASE(after_a_pause_past_the_lease_the_command_is_stopped) {
+  child c = start({"run", "--lease", "500ms", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
+  BOOST_TEST(c.read_line().value() == "ready");
+  c.stop();
+  wait_until("the lease has ended", [&] { return !redis.get("n"); });
+  c.signal(SIGCONT);
+  BOOST_TEST(c.wait() == 74);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test

@@ -1,0 +1,210 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "leasehold_command.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <tuple>
+
+namespace leasehold::test {
+
+using namespace std::chrono_literals;
+
+BOOST_FIXTURE_TEST_SUITE(running, with_leasehold)
+
+BOOST_AUTO_TEST_CASE(the_exit_status_is_the_commands) {
+  for (const int status : {0, 1, 64, 74, 75, 255}) {
+    const ended e = run({"run", "n", "--", "sh", "-c", "exit " + std::to_string(status)});
+    BOOST_TEST(e.status == status);
+    BOOST_TEST(e.errors == "");
+  }
+  for (const int signal : {2, 9, 15}) {
+    const ended e = run({"run", "n", "--", "sh", "-c", "kill -" + std::to_string(signal) + " $$"});
+    BOOST_TEST(e.status == 128 + signal);
+    BOOST_TEST(e.errors == "");
+  }
+  BOOST_TEST(!redis.get("n"));
+}
+
+BOOST_AUTO_TEST_CASE(commands_that_cannot_be_run_are_told_apart) {
+  std::filesystem::permissions(folder.write("text", "true\n"), std::filesystem::perms::owner_read);
+  std::filesystem::permissions(folder.write("broken", "#!/nonexistent/sh\n"), std::filesystem::perms::all);
+  const std::tuple<std::string, int, std::string> cases[] = {
+      {"no-such-command", 127, "'no-such-command': command not found"},
+      {"/no/such/command", 127, "'/no/such/command': No such file"},
+      {"", 127, "''"},
+      {folder / "text", 126, "text': Permission denied"},
+      {folder / "broken", 127, "broken': No such file"},
+      {"/", 126, "'/'"},
+  };
+  for (const auto& [command, status, text] : cases) {
+    const ended e = run({"run", "n", "--", command, "argument"});
+    BOOST_TEST(e.status == status);
+    BOOST_TEST(is_error_line(e.errors, text));
+    BOOST_TEST(!redis.get("n"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_script_without_an_interpreter_line_is_read_by_the_shell) {
+  std::filesystem::permissions(folder.write("script", "echo $0 $1\nexit 3\n"), std::filesystem::perms::all);
+  child c({"env", "PATH=/nonexistent::" + folder.path(), LEASEHOLD_CLI_PATH, "run", "n", "--", "script", "word"},
+          environment());
+  const ended e = end_of(c);
+  BOOST_TEST(e.status == 3);
+  BOOST_TEST(e.output == folder / "script" + " word\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_command_finds_its_hold_in_the_environment) {
+  const std::string name = "l\xc3\xa4s \xff";
+  words variables = environment();
+  variables.push_back("LEASEHOLD_FENCE=stale");
+  child c(leasehold_command(
+              {"run", "--prefix", "p:", name, "--", "sh", "-c",
+               "echo \"$LEASEHOLD_NAME\"; echo $LEASEHOLD_TOKEN; echo $LEASEHOLD_FENCE; " + wait_for_a_signal}),
+          variables);
+  BOOST_TEST(c.read_line().value() == name);
+  const std::string token = c.read_line().value();
+  const std::string fence = c.read_line().value();
+  BOOST_TEST(fence.find_first_not_of("0123456789") == fence.npos);
+  BOOST_TEST(redis.get("p:" + name).value() == "leasehold:" + token + ":" + fence);
+}
+
+BOOST_AUTO_TEST_CASE(the_lease_is_renewed_while_the_command_runs) {
+  child c = start({"run", "--lease", "600ms", "n", "--", "sh", "-c",
+                   "echo ready; until [ -e $FOLDER/end ]; do sleep 0.01; done; exit 9"});
+  BOOST_TEST(c.read_line().value() == "ready");
+  const auto start = std::chrono::steady_clock::now();
+  const std::string record = redis.get("n").value();
+  wait_until("three leases", [&] { return std::chrono::steady_clock::now() > start + 1800ms; });
+  BOOST_TEST(redis.get("n").value() == record);
+  folder.write("end", "");
+  const ended e = end_of(c);
+  BOOST_TEST(e.status == 9);
+  BOOST_TEST(e.errors == "");
+  BOOST_TEST(!redis.get("n"));
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_is_not_free_in_time_is_status_75_or_what_was_asked_for) {
+  redis.command("SET", "n", "somebody else");
+  const ended now = run({"run", "--no-wait", "n", "--", "echo", "no"});
+  BOOST_TEST(now.status == 75);
+  BOOST_TEST(is_error_line(now.errors, "'n'"));
+  BOOST_TEST(now.output == "");
+  const auto start = std::chrono::steady_clock::now();
+  const ended late = run({"run", "--wait", "150ms", "n", "--", "echo", "no"});
+  BOOST_TEST((std::chrono::steady_clock::now() - start >= 150ms));
+  BOOST_TEST(late.status == 75);
+  BOOST_TEST(is_error_line(late.errors, "150ms"));
+  BOOST_TEST(run({"run", "--wait", "0", "n", "--", "echo", "no"}).status == 75);
+  BOOST_TEST(run({"run", "--no-wait", "--conflict-exit-code", "1", "n", "--", "echo", "no"}).status == 1);
+  const ended silent = run({"run", "--no-wait", "--conflict-exit-code", "0", "n", "--", "echo", "no"});
+  BOOST_TEST(silent.status == 0);
+  BOOST_TEST(silent.output + silent.errors == "");
+  BOOST_TEST(redis.get("n").value() == "somebody else");
+}
+
+BOOST_AUTO_TEST_CASE(without_a_limit_it_waits_until_the_lock_is_free) {
+  redis.command("SET", "n", "somebody else");
+  child c = start({"run", "n", "--", "echo", "mine"});
+  wait_until("an attempt", [&] { return redis.info("connected_clients") > 1; });
+  redis.command("DEL", "n");
+  const ended e = end_of(c);
+  BOOST_TEST(e.status == 0);
+  BOOST_TEST(e.output == "mine\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_store_that_does_not_answer_is_status_69) {
+  const std::string nowhere = "unix://" + folder / "no.sock";
+  for (const words& how : {words{}, words{"--wait", "200ms"}, words{"--no-wait"}}) {
+    words arguments{"run", "--redis", nowhere, "n", "--", "echo", "no"};
+    arguments.insert(arguments.begin() + 1, how.begin(), how.end());
+    const ended e = run_leasehold(arguments);
+    BOOST_TEST(e.status == 69);
+    BOOST_TEST(is_error_line(e.errors, nowhere));
+    BOOST_TEST(e.output == "");
+  }
+  redis.stop();
+  const ended e = run({"run", "--no-wait", "n", "--", "echo", "no"});
+  BOOST_TEST(e.status == 69);
+  BOOST_TEST(is_error_line(e.errors, redis.url()));
+  redis.go_on();
+}
+
+BOOST_AUTO_TEST_CASE(a_key_that_holds_something_else_is_status_65) {
+  redis.command("HSET", "p:n", "a", "b");
+  const ended e = run({"run", "--prefix", "p:", "n", "--", "echo", "no"});
+  BOOST_TEST(e.status == 65);
+  BOOST_TEST(is_error_line(e.errors, "'p:n'"));
+  BOOST_TEST(e.output == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_says_no_is_status_77_with_its_words) {
+  redis_server guarded({"requirepass right"});
+  for (const words& how : {words{}, words{"--wait", "60s"}, words{"--no-wait"}}) {
+    words arguments{"run",  "--redis", "redis://:wrong@127.0.0.1:" + std::to_string(guarded.port()), "n", "--",
+                    "echo", "no"};
+    arguments.insert(arguments.begin() + 1, how.begin(), how.end());
+    const ended e = run_leasehold(arguments);
+    BOOST_TEST_CONTEXT(e.errors) {
+      BOOST_TEST(e.status == 77);
+      BOOST_TEST(is_error_line(e.errors, "WRONGPASS"));
+      BOOST_TEST(!contains(e.errors, "wrong@"));
+      BOOST_TEST(e.output == "");
+    }
+  }
+  const ended none = run_leasehold({"status", "--redis", guarded.url(), "n"});
+  BOOST_TEST(none.status == 77);
+  BOOST_TEST(is_error_line(none.errors, "NOAUTH"));
+  const ended right = run_leasehold(
+      {"run", "--redis", "redis://:right@127.0.0.1:" + std::to_string(guarded.port()), "n", "--", "echo", "yes"});
+  BOOST_TEST(right.status == 0);
+  BOOST_TEST(right.output == "yes\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_command_inherits_what_it_would_without_us) {
+  // Descriptor 7 was handed over, descriptor 2 was closed, SIGHUP is ignored; sockets and blocked signals are our own.
+  child c(
+      {"sh", "-c",
+       "trap '' HUP; exec \"$0\" run n -- sh -c '"
+       "[ -e /proc/$$/fd/2 ] || echo closed; "
+       "for f in /proc/$$/fd/*; do echo ${f##*/} $(readlink $f); done; grep -E \"SigBlk|SigIgn\" /proc/self/status' "
+       "7< /dev/zero 2>&-",
+       LEASEHOLD_CLI_PATH},
+      environment());
+  const ended e = end_of(c);
+  BOOST_TEST(e.status == 0);
+  std::istringstream lines(e.output);
+  bool handed_over = false, closed = false;
+  for (std::string line; std::getline(lines, line);) {
+    handed_over = handed_over || line == "7 /dev/zero";
+    closed = closed || line == "closed";
+    BOOST_TEST(!contains(line, "socket:"), line);
+    BOOST_TEST(!contains(line, "signalfd"), line);
+    BOOST_TEST(!contains(line, "eventpoll"), line);
+    if (line.starts_with("SigBlk:")) BOOST_TEST(line == "SigBlk:\t0000000000000000");
+    if (line.starts_with("SigIgn:")) BOOST_TEST(line.back() == '1');
+  }
+  BOOST_TEST(handed_over);
+  BOOST_TEST(closed);
+}
+
+BOOST_AUTO_TEST_CASE(twenty_processes_exclude_each_other) {
+  folder.write("f", "0\n");
+  std::vector<std::unique_ptr<child>> all;
+  for (int i = 0; i < 20; ++i) {
+    all.push_back(std::make_unique<child>(
+        leasehold_command({"run", "--wait", "60s", "n", "--", "sh", "-c",
+                           "cd $FOLDER; v=$(cat f); sleep 0.01; echo $((v+1)) > f; echo $LEASEHOLD_FENCE >> fences"}),
+        environment()));
+  }
+  for (auto& c : all) BOOST_TEST(c->wait() == 0);
+  BOOST_TEST(read_file(folder / "f") == "20\n");
+  std::istringstream fences(read_file(folder / "fences"));
+  std::uint64_t last = 0;
+  for (std::uint64_t fence; fences >> fence; last = fence) BOOST_TEST(fence > last);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test

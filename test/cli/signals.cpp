@@ -1,0 +1,189 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "leasehold_command.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+namespace leasehold::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// leasehold in a terminal of its own, of whose session it is the leader.
+class in_a_terminal {
+ public:
+  in_a_terminal(words command, words environment) {
+    std::vector<char*> argv;
+    for (auto& w : command) argv.push_back(w.data());
+    argv.push_back(nullptr);
+    pid_ = ::forkpty(&terminal_, nullptr, nullptr, nullptr);
+    if (pid_ == 0) {
+      for (auto& e : environment) ::putenv(e.data());
+      ::execvp(argv[0], argv.data());
+      ::_exit(125);
+    }
+  }
+  ~in_a_terminal() {
+    if (pid_ > 0) ::kill(pid_, SIGKILL);
+    ::close(terminal_);
+    if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+  }
+  in_a_terminal(const in_a_terminal&) = delete;
+  in_a_terminal& operator=(const in_a_terminal&) = delete;
+
+  void type(const std::string& keys) { BOOST_REQUIRE(::write(terminal_, keys.data(), keys.size()) > 0); }
+  void signal(int number) { ::kill(pid_, number); }
+
+  // Reads until the text has appeared; returns everything so far.
+  const std::string& read_until(const std::string& text) {
+    while (!contains(shown_, text)) {
+      pollfd p{terminal_, POLLIN, 0};
+      char piece[1024];
+      ssize_t n = 0;
+      if (::poll(&p, 1, 60'000) != 1 || (n = ::read(terminal_, piece, sizeof piece)) <= 0) {
+        BOOST_FAIL("'" << text << "' did not appear in '" << shown_ << "'");
+      }
+      shown_.append(piece, static_cast<std::size_t>(n));
+    }
+    return shown_;
+  }
+
+  int wait() {
+    int status = 0;
+    wait_until("the end in a terminal", [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
+    pid_ = -1;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+
+ private:
+  int terminal_ = -1;
+  pid_t pid_ = -1;
+  std::string shown_;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(signals, with_leasehold)
+
+BOOST_AUTO_TEST_CASE(signals_are_passed_on_to_the_command) {
+  child c =
+      start({"run", "n", "--", "sh", "-c",
+             "for s in TERM INT HUP QUIT USR1 USR2 CONT WINCH; do trap \"echo $s\" $s; done; " + wait_for_a_signal});
+  BOOST_TEST(c.read_line().value() == "ready");
+  const std::pair<int, std::string> all[] = {{SIGTERM, "TERM"}, {SIGINT, "INT"},    {SIGHUP, "HUP"},
+                                             {SIGQUIT, "QUIT"}, {SIGUSR1, "USR1"},  {SIGUSR2, "USR2"},
+                                             {SIGCONT, "CONT"}, {SIGWINCH, "WINCH"}};
+  for (const auto& [number, name] : all) {
+    c.signal(number);
+    BOOST_TEST(c.read_line().value() == name);
+  }
+  // The command decided to go on, so the lock is still held.
+  BOOST_TEST(!c.status());
+  BOOST_TEST(redis.get("n").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_command_that_a_signal_ends_ends_us) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) {
+    child c = start({"run", "n", "--", "sh", "-c", wait_for_a_signal});
+    BOOST_TEST(c.read_line().value() == "ready");
+    c.signal(signal);
+    const ended e = end_of(c);
+    BOOST_TEST(e.status == 128 + signal);
+    BOOST_TEST(e.errors == "");
+    BOOST_TEST(!redis.get("n"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_while_waiting_leaves_no_trace) {
+  redis.command("SET", "n", "somebody else");
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    const auto commands = redis.info("total_commands_processed");
+    child c = start({"run", "--wait", "60s", "n", "--", "echo", "no"});
+    // The greeting and some attempts.
+    wait_until("attempts", [&] { return redis.info("total_commands_processed") > commands + 20; });
+    c.signal(signal);
+    const ended e = end_of(c);
+    BOOST_TEST(e.status == 128 + signal);
+    BOOST_TEST(e.output + e.errors == "");
+    BOOST_TEST(redis.get("n").value() == "somebody else");
+    BOOST_TEST(redis.size() == 1U);
+  }
+  redis.command("DEL", "n");
+  BOOST_TEST(redis.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_ends_the_waiting_for_a_server_that_does_not_answer) {
+  redis.stop();
+  for (const words& how : {words{}, words{"--wait", "60s"}}) {
+    words arguments{"run", "n", "--", "echo", "no"};
+    arguments.insert(arguments.begin() + 1, how.begin(), how.end());
+    child c = start(arguments);
+    // Signals are blocked before anything else, so this cannot come too early once they are.
+    wait_until("blocked signals", [&] {
+      const std::string status = read_file("/proc/" + std::to_string(c.pid()) + "/status");
+      const auto mask = status.find("SigBlk:\t");
+      return mask != status.npos && (std::stoull(status.substr(mask + 8, 16), nullptr, 16) >> (SIGTERM - 1) & 1) != 0;
+    });
+    c.signal(SIGTERM);
+    const ended e = end_of(c);
+    BOOST_TEST(e.status == 143);
+    BOOST_TEST(e.output + e.errors == "");
+  }
+  redis.go_on();
+  BOOST_TEST(!redis.get("n"));
+}
+
+BOOST_AUTO_TEST_CASE(if_we_are_killed_the_command_gets_sigterm_and_the_next_gets_the_lock_within_the_lease) {
+  child first =
+      start({"run", "--lease", "1s", "n", "--", "sh", "-c",
+             "trap 'echo terminated > $FOLDER/first; exit' TERM; echo $LEASEHOLD_FENCE; " + wait_for_a_signal});
+  const std::string fence = first.read_line().value();
+  child second = start({"run", "n", "--", "sh", "-c", "echo $LEASEHOLD_FENCE"});
+  wait_until("the second waits", [&] { return redis.info("connected_clients") > 2; });
+  first.signal(SIGKILL);
+  const auto killed = std::chrono::steady_clock::now();
+  const std::string next = second.read_line().value();
+  // The lease and a pause between two attempts, and the machine may be busy.
+  BOOST_TEST((std::chrono::steady_clock::now() - killed < 1s + 500ms + 1s));
+  BOOST_TEST(second.wait() == 0);
+  BOOST_TEST(std::stoull(next) > std::stoull(fence));
+  wait_until("SIGTERM for the command", [&] { return std::filesystem::exists(folder / "first"); });
+}
+
+BOOST_AUTO_TEST_CASE(ctrl_c_reaches_the_command_once) {
+  in_a_terminal t(
+      leasehold_command({"run", "n", "--", "sh", "-c",
+                         "n=0; trap 'n=$((n+1)); echo interrupt $n' INT; trap 'echo count $n; exit 5' TERM; "
+                         "echo ready; while :; do sleep 0.01; done"}),
+      environment());
+  t.read_until("ready");
+  t.type("\x03");
+  t.read_until("interrupt 1");
+  t.type("\x03");
+  t.read_until("interrupt 2");
+  t.signal(SIGTERM);
+  t.read_until("count 2");
+  BOOST_TEST(t.wait() == 5);
+}
+
+BOOST_AUTO_TEST_CASE(the_command_may_read_from_the_terminal) {
+  in_a_terminal t(leasehold_command({"run", "n", "--", "sh", "-c", "echo ready; read line; echo \"got $line\""}),
+                  environment());
+  t.read_until("ready");
+  t.type("some words\n");
+  t.read_until("got some words");
+  BOOST_TEST(t.wait() == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test

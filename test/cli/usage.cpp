@@ -1,0 +1,148 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "leasehold_command.hpp"
+
+namespace leasehold::test {
+
+BOOST_AUTO_TEST_SUITE(usage)
+
+BOOST_AUTO_TEST_CASE(help_and_version_go_to_standard_output) {
+  const ended version = run_leasehold({"--version"});
+  BOOST_TEST(version.status == 0);
+  BOOST_TEST(version.output == "leasehold 0.1.0\n");
+  for (const words& arguments :
+       {words{"--help"}, words{"run", "--help"}, words{"status", "--help"}, words{"run", "-h", "n", "--", "true"}}) {
+    const ended e = run_leasehold(arguments);
+    BOOST_TEST(e.status == 0);
+    BOOST_TEST(e.output.find("Usage: leasehold") != e.output.npos);
+    BOOST_TEST(e.errors == "");
+  }
+  BOOST_TEST(contains(run_leasehold({"run", "--help"}).output, "NAME -- COMMAND"));
+}
+
+BOOST_AUTO_TEST_CASE(wrong_usage_is_status_64_and_one_line_that_names_the_word_at_fault) {
+  const std::string long_name(65537, 'x');
+  const std::pair<words, std::string> cases[] = {
+      {{}, "subcommand"},
+      {{"--frobnicate"}, "'--frobnicate'"},
+      {{"frobnicate"}, "'frobnicate'"},
+      {{"run"}, "NAME"},
+      {{"run", "n"}, "'--'"},
+      {{"run", "n", "--"}, "command is missing"},
+      {{"run", "--", "make", "all"}, "NAME"},
+      {{"run", "n", "ls", "-l"}, "'--' is missing before the command 'ls'"},
+      {{"run", "--frobnicate", "n", "--", "true"}, "'--frobnicate'"},
+      {{"run", "n", "m", "--", "true"}, "'m'"},
+      {{"run", "--lease"}, "--lease"},
+      {{"run", "--no-wait", "--wait", "1s", "n", "--", "true"}, "--no-wait"},
+      {{"run", "--conflict-exit-code", "256", "n", "--", "true"}, "256"},
+      {{"run", "--conflict-exit-code", "-1", "n", "--", "true"}, "-1"},
+      {{"run", "--conflict-exit-code", "all", "n", "--", "true"}, "all"},
+      {{"status"}, "NAME"},
+      {{"status", "a", "b"}, "'b'"},
+      {{"status", "a", "--", "b"}, "'b'"},
+      {{"run", "--redis", "bogus", "n", "--", "true"}, "'bogus'"},
+      {{"status", "--redis", "redis://h:99999", "n"}, "redis://h:99999"},
+      {{"run", "--redis", "redis://a", "--redis", "redis://b", "n", "--", "true"}, "not supported"},
+      {{"run", "", "--", "true"}, "''"},
+      {{"status", ""}, "''"},
+      {{"status", long_name}, "'xxx"},
+      {{"status", "leasehold:n"}, "'leasehold:n'"},
+      {{"status", "--prefix", "lease", "hold:n"}, "'hold:n'"},
+      {{"status", "two\nlines", "three\nlines"}, "'three\\nlines'"},
+  };
+  for (const auto& [arguments, at_fault] : cases) {
+    const ended e = run_leasehold(arguments, {"LEASEHOLD_REDIS=unix:///nowhere"});
+    BOOST_TEST_CONTEXT(e.errors) {
+      BOOST_TEST(e.status == 64);
+      BOOST_TEST(is_error_line(e.errors, at_fault));
+      BOOST_TEST(e.errors.size() < 400U);
+      BOOST_TEST(e.output == "");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_bad_url_is_told_without_its_password) {
+  for (const words& arguments : {words{"status", "--redis", "redis://me:secret@h:x", "n"}, words{"status", "n"}}) {
+    const ended e = run_leasehold(arguments, {"LEASEHOLD_REDIS=redis://:secret@h:1:2"});
+    BOOST_TEST(e.status == 64);
+    BOOST_TEST(is_error_line(e.errors, "@h:"));
+    BOOST_TEST(!contains(e.errors, "secret"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(durations_that_make_no_sense_are_refused_by_name) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "not a duration"},
+      {"soon", "not a duration"},
+      {"s", "not a duration"},
+      {".5s", "not a duration"},
+      {"1.s", "not a duration"},
+      {"+1s", "not a duration"},
+      {"1s ", "the unit must"},
+      {"5S", "the unit must"},
+      {"1s500ms", "the unit"},
+      {"5", "the unit is missing"},
+      {"-5s", "negative"},
+      {"-0", "negative"},
+      {"0.5ms", "whole number"},
+      {"0.0001s", "whole number"},
+      {"1e3ms", "the unit"},
+      {"1.5", "the unit is missing"},
+      {"9223372036854775808ms", "too long"},
+      {"106751991168d", "too long"},
+      {"99999999999999999999h", "too long"},
+  };
+  for (const auto& [text, reason] : cases) {
+    for (const std::string option : {"--lease", "--wait", "--grace"}) {
+      const ended e = run_leasehold({"run", option, text, "n", "--", "true"}, {"LEASEHOLD_REDIS=unix:///nowhere"});
+      BOOST_TEST_CONTEXT(option << " " << text << ": " << e.errors) {
+        BOOST_TEST(e.status == 64);
+        BOOST_TEST(is_error_line(e.errors, option + " '" + text + "': "));
+        BOOST_TEST(contains(e.errors, reason));
+      }
+    }
+  }
+  for (const std::string text : {"0", "0s", "31d", "2592000001ms"}) {
+    const ended e = run_leasehold({"run", "--lease", text, "n", "--", "true"}, {"LEASEHOLD_REDIS=unix:///nowhere"});
+    BOOST_TEST(e.status == 64);
+    BOOST_TEST(is_error_line(e.errors, "--lease '" + text + "': "));
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(durations_are_numbers_with_a_unit, with_leasehold) {
+  const std::pair<const char*, std::int64_t> cases[] = {
+      {"2500ms", 2'500}, {"5s", 5'000},          {"2m", 120'000},
+      {"1h", 3'600'000}, {"30d", 2'592'000'000}, {"1.5s", 1'500},
+      {"0.25m", 15'000}, {"0.0000025d", 216},    {"1.50000000000000s", 1'500},
+  };
+  for (const auto& [text, milliseconds] : cases) {
+    // Beside the lease's real length, the command finds what is left of it.
+    const ended e = run({"run", "--lease", text, "n", "--", "redis-cli", "-s", redis.socket_path(), "PTTL", "n"});
+    BOOST_TEST_CONTEXT(text << " " << e.errors) {
+      BOOST_TEST(e.status == 0);
+      const std::int64_t left = std::stoll("0" + e.output);
+      BOOST_TEST(left <= milliseconds);
+      BOOST_TEST(left > milliseconds - 2'000);
+    }
+  }
+  for (const std::string wait : {"0", "0ms", "0s", "9223372036854775807ms", "106751991167d"}) {
+    BOOST_TEST(run({"run", "--wait", wait, "--grace", wait, "n", "--", "true"}).status == 0);
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(the_last_of_two_options_counts, with_leasehold) {
+  BOOST_TEST(
+      run({"run", "--prefix", "a:", "--prefix=b:", "n", "--", "redis-cli", "-s", redis.socket_path(), "EXISTS", "b:n"})
+          .output == "1\n");
+}
+
+BOOST_FIXTURE_TEST_CASE(words_after_the_separator_belong_to_the_command, with_leasehold) {
+  const ended e =
+      run({"run", "--prefix=", "n", "--", "printf", "[%s]", "--lease", "--", "", "-h", "a b", "++", "[x]", "{}"});
+  BOOST_TEST(e.status == 0);
+  BOOST_TEST(e.output == "[--lease][--][][-h][a b][++][[x]][{}]");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test

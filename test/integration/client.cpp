@@ -1,0 +1,507 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/with_redis.hpp"
+
+#include "support/proxy.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace leasehold::test {
+
+namespace {
+
+// The observer's notes.
+struct notes {
+  std::vector<std::pair<event::kind, std::string>> all;
+  std::function<void(const event&)> observer() {
+    return [this](const event& e) { all.emplace_back(e.what, std::string(e.text)); };
+  }
+  std::size_t count(event::kind what) const {
+    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const auto& n) { return n.first == what; }));
+  }
+  std::string text(event::kind what) const {
+    for (const auto& n : all) {
+      if (n.first == what) return n.second;
+    }
+    return "";
+  }
+};
+
+template <class F>
+error_code code_of(F f, std::string* text = nullptr) {
+  try {
+    f();
+  } catch (const system_error& e) {
+    if (text) *text = e.what();
+    return e.code();
+  }
+  return {};
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(clients, with_redis)
+
+BOOST_AUTO_TEST_CASE(ready_says_that_the_store_answers) {
+  run([&]() -> awaitable<void> {
+    for (const std::string& url : {redis.url(), redis.tcp_url(), redis.tcp_url() + "/3", redis.url() + "?db=3"}) {
+      notes n;
+      client_options o;
+      o.observer = n.observer();
+      client c(co_await asio::this_coro::executor, url, o);
+      co_await c.ready();
+      co_await c.ready();
+      BOOST_TEST(n.count(event::kind::connected) == 1U);
+      BOOST_TEST(n.text(event::kind::connected).find('.') != std::string::npos);
+      BOOST_TEST(c.stats().connects == 1U);
+      BOOST_TEST(c.stats().reconnects == 0U);
+      co_await c.close();
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_database_is_that_of_the_url) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.tcp_url() + "/5");
+    hold h = co_await mutex(c, "n").acquire();
+    BOOST_TEST(!redis.get("n"));
+    redis.command("SELECT", "5");
+    BOOST_TEST(redis.get("n").has_value());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(ready_gives_up_after_the_connect_timeout) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.connect_timeout = 50ms;
+    client c(co_await asio::this_coro::executor, "redis://127.0.0.1:" + std::to_string(free_port()), o);
+    auto [ec] = co_await c.ready(as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    client d(co_await asio::this_coro::executor, "unix:///nonexistent/redis.sock", o);
+    auto [ec2] = co_await d.ready(as_tuple);
+    BOOST_TEST(ec2 == error::unreachable);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_host_is_unreachable) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.connect_timeout = 100ms;
+    client c(co_await asio::this_coro::executor, "redis://no-such-host.invalid", o);
+    auto [ec] = co_await c.ready(as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    co_await c.close();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_store_may_come_up_later) {
+  redis.kill();
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    std::optional<hold> got;
+    mutex(c, "n").acquire([&](error_code ec, hold h) {
+      BOOST_TEST(!ec);
+      got = std::move(h);
+    });
+    outcome ready;
+    c.ready(ready.handler());
+    co_await pause(50ms);
+    redis.start();
+    co_await eventually("it is up", [&] { return ready.ended() && got.has_value(); });
+    BOOST_TEST(!*ready.ec);
+    BOOST_TEST(got->valid());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(bad_urls_throw_and_name_the_url_without_its_password) {
+  asio::io_context context;
+  for (const char* url : {"", "nonsense", "http://h", "redis://", "redis://u:secret@h:x", "redis://h:99999", "unix://x"}) {
+    std::string text;
+    BOOST_TEST(code_of([&] { client c(context, url); }, &text) == error::invalid_url);
+    BOOST_TEST(text.find("secret") == text.npos);
+  }
+  BOOST_TEST(code_of([&] { client c(context, std::vector<std::string>()); }) == error::invalid_url);
+  BOOST_TEST(code_of([&] { client c(context, "rediss://h?ca=/nonexistent/ca.pem"); }) == error::invalid_url);
+  run_to_end(context);
+}
+
+BOOST_AUTO_TEST_CASE(deployments_to_come_are_not_supported) {
+  asio::io_context context;
+  BOOST_TEST(code_of([&] { client c(context, {"redis://a", "redis://b", "redis://c"}); }) == error::not_supported);
+  BOOST_TEST(code_of([&] { client c(context, std::vector<std::string>{"redis://a", "redis://b"}); }) ==
+             error::not_supported);
+  BOOST_TEST(code_of([&] { client c(context, "redis+sentinel://a,b/m"); }) == error::not_supported);
+  BOOST_TEST(code_of([&] { client c(context, "redis+cluster://a,b"); }) == error::not_supported);
+  std::string text;
+  code_of([&] { client c(context, "redis+cluster://u:secret@a"); }, &text);
+  BOOST_TEST(text.find("secret") == text.npos);
+}
+
+BOOST_AUTO_TEST_CASE(invalid_options_throw) {
+  asio::io_context context;
+  client_options o;
+  o.drift = 2.0;
+  BOOST_TEST(code_of([&] { client c(context, redis.url(), o); }) == error::invalid_option);
+  run_to_end(context);
+}
+
+BOOST_AUTO_TEST_CASE(copies_share_one_connection) {
+  run([&]() -> awaitable<void> {
+    std::optional<client> a(std::in_place, co_await asio::this_coro::executor, redis.url());
+    client b = *a;
+    client d = b;
+    mutex lock(*a, "n");
+    a.reset();
+    hold h = co_await lock.acquire();
+    d = b;
+    BOOST_TEST(b.stats().acquired == 1U);
+    BOOST_TEST(d.stats().held == 1U);
+    BOOST_TEST(redis.info("connected_clients") == 2);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(close_gives_everything_back) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    std::vector<hold> holds;
+    for (int i = 0; i < 10; ++i) holds.push_back(co_await mutex(c, std::to_string(i)).acquire());
+    std::vector<outcome> waiters(5);
+    for (auto& w : waiters) mutex(c, "0").acquire([&w](error_code ec, hold) { w.ec = ec; });
+    outcome lost;
+    holds[0].lost(lost.handler());
+    co_await eventually("they wait", [&] { return c.stats().contended == 5; });
+    auto [ec] = co_await c.close(as_tuple);
+    BOOST_TEST(!ec);
+    BOOST_TEST(redis.size() == 0U);
+    co_await eventually("all are told", [&] {
+      return lost.ended() && std::all_of(waiters.begin(), waiters.end(), [](auto& w) { return w.ended(); });
+    });
+    for (const auto& w : waiters) BOOST_TEST(*w.ec == error::closed);
+    BOOST_TEST(!*lost.ec);
+    for (const auto& h : holds) BOOST_TEST(!h.valid());
+    BOOST_TEST(c.stats().held == 0U);
+    BOOST_TEST(c.stats().waiting == 0U);
+    BOOST_TEST(c.stats().released == 10U);
+    co_await eventually("the connection is gone", [&] { return redis.info("connected_clients") == 1; });
+  });
+}
+
+BOOST_AUTO_TEST_CASE(close_is_idempotent_and_everything_says_closed_after_it) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    outcome first;
+    outcome second;
+    c.close(first.handler());
+    c.close(second.handler());
+    co_await eventually("both end", [&] { return first.ended() && second.ended(); });
+    BOOST_TEST(!*first.ec);
+    BOOST_TEST(!*second.ec);
+    co_await c.close();
+    auto [ec] = co_await c.ready(as_tuple);
+    BOOST_TEST(ec == error::closed);
+    auto [ec2, h] = co_await lock.acquire(as_tuple);
+    BOOST_TEST(ec2 == error::closed);
+    auto [ec3, t] = co_await lock.try_acquire(as_tuple);
+    BOOST_TEST(ec3 == error::closed);
+    auto [ec4, i] = co_await lock.inspect(as_tuple);
+    BOOST_TEST(ec4 == error::closed);
+    auto [ec5, n] = co_await mutex(c, "another").acquire(as_tuple);
+    BOOST_TEST(ec5 == error::closed);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(run_returns_after_close_though_handles_live_on) {
+  asio::io_context context;
+  client c(context, redis.url());
+  mutex lock(c, "n");
+  hold held;
+  lock.acquire([&](error_code, hold h) {
+    held = std::move(h);
+    c.close([](error_code) {});
+  });
+  run_to_end(context);
+  BOOST_TEST(!redis.get("n"));
+  BOOST_TEST(held.name() == "n");
+}
+
+BOOST_AUTO_TEST_CASE(close_of_a_client_that_never_connected_is_bounded) {
+  redis.stop();
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.connect_timeout = 100ms;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    outcome waiter;
+    mutex(c, "n").acquire([&](error_code ec, hold) { waiter.ec = ec; });
+    outcome ready;
+    c.ready(ready.handler());
+    co_await turn();
+    auto [ec] = co_await c.close(as_tuple);
+    BOOST_TEST((!ec || ec == error::unreachable));
+    co_await eventually("all are told", [&] { return waiter.ended() && ready.ended(); });
+    BOOST_TEST(*waiter.ec == error::closed);
+    BOOST_TEST(*ready.ec == error::closed);
+  });
+  redis.go_on();
+}
+
+BOOST_AUTO_TEST_CASE(close_says_what_could_not_be_given_back) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.connect_timeout = 200ms;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    hold h = co_await mutex(c, "n").acquire();
+    redis.stop();
+    auto [ec] = co_await c.close(as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    BOOST_TEST(!h.valid());
+    redis.go_on();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_close_only_stops_the_waiting) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "n").acquire();
+    asio::cancellation_signal signal;
+    outcome closed;
+    c.close(asio::bind_cancellation_slot(signal.slot(), closed.handler()));
+    signal.emit(asio::cancellation_type::terminal);
+    co_await eventually("it ends", [&] { return closed.ended(); });
+    BOOST_TEST(*closed.ec == asio::error::operation_aborted);
+    co_await eventually("closing went on", [&] { return !redis.get("n"); });
+  });
+}
+
+BOOST_AUTO_TEST_CASE(statistics_count) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    BOOST_TEST(c.stats().acquired == 0U);
+    hold h = co_await lock.acquire();
+    auto busy = co_await lock.try_acquire();
+    auto [timed_out, none] = co_await lock.acquire({.wait = 1ms}, as_tuple);
+    auto cancelled = asio::cancel_after(1ms, as_tuple);
+    auto [ec, nothing] = co_await lock.acquire(cancelled);
+    statistics s = c.stats();
+    BOOST_TEST(s.held == 1U);
+    BOOST_TEST(s.waiting == 0U);
+    BOOST_TEST(s.acquired == 1U);
+    BOOST_TEST(s.timed_out == 1U);
+    BOOST_TEST(s.cancelled == 1U);
+    BOOST_TEST(s.lost == 0U);
+    BOOST_TEST(s.refused == 0U);
+    BOOST_TEST(s.commands >= 3U);
+    BOOST_TEST(s.connects == 1U);
+    co_await h.release();
+    BOOST_TEST(c.stats().held == 0U);
+    BOOST_TEST(c.stats().released == 1U);
+  });
+}
+
+// A10: eviction can take locks away; an operator is told.
+BOOST_AUTO_TEST_CASE(a_policy_that_evicts_is_told) {
+  run([&]() -> awaitable<void> {
+    notes n;
+    client_options o;
+    o.observer = n.observer();
+    {
+      client c(co_await asio::this_coro::executor, redis.url(), o);
+      co_await c.ready();
+      BOOST_TEST(n.count(event::kind::evicting) == 0U);
+    }
+    redis.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    co_await c.ready();
+    BOOST_TEST(n.count(event::kind::evicting) == 1U);
+    BOOST_TEST(n.text(event::kind::evicting) == "allkeys-lru");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_observer_is_told_of_connections_and_losses) {
+  run([&]() -> awaitable<void> {
+    notes n;
+    client_options o;
+    o.observer = n.observer();
+    proxy network(co_await asio::this_coro::executor, redis);
+    client c(co_await asio::this_coro::executor, network.url(), o);
+    hold h = co_await mutex(c, "n").acquire({.lease = 900ms});
+    network.cut();
+    co_await eventually("it is connected again", [&] { return n.count(event::kind::connected) == 2; });
+    BOOST_TEST(n.count(event::kind::disconnected) == 1U);
+    BOOST_TEST(c.stats().reconnects == 1U);
+    BOOST_TEST(n.count(event::kind::lost) == 0U);
+    redis.command("DEL", "n");
+    co_await h.lost();
+    BOOST_TEST(n.count(event::kind::lost) == 1U);
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(clients_with_a_password)
+
+BOOST_AUTO_TEST_CASE(the_right_password_is_accepted_and_a_wrong_one_refused) {
+  redis_server redis({"requirepass s3:cr@t"});
+  redis.command("AUTH", "s3:cr@t");
+  run([&]() -> awaitable<void> {
+    const std::string at = "@127.0.0.1:" + std::to_string(redis.port());
+    client good(co_await asio::this_coro::executor, "redis://:s3%3Acr%40t" + at);
+    co_await good.ready();
+    hold h = co_await mutex(good, "n").acquire();
+    client socket(co_await asio::this_coro::executor, "unix://default:s3%3Acr%40t@" + redis.socket_path());
+    co_await socket.ready();
+    for (const std::string& url : {"redis://:wrong" + at, "redis://nobody:s3%3Acr%40t" + at, redis.tcp_url()}) {
+      notes n;
+      client_options o;
+      o.observer = n.observer();
+      client c(co_await asio::this_coro::executor, url, o);
+      auto [ec] = co_await c.ready(as_tuple);
+      BOOST_TEST(ec == error::refused);
+      const std::string words = c.last_refusal();
+      BOOST_TEST((words.starts_with("WRONGPASS") || words.starts_with("NOAUTH")), words);
+      BOOST_TEST(n.count(event::kind::refused) >= 1U);
+      BOOST_TEST(c.stats().refused >= 1U);
+      // At once, not after the wait: it would never get better.
+      auto [ec2, none] = co_await mutex(c, "n").acquire(as_tuple);
+      BOOST_TEST(ec2 == error::refused);
+      auto [ec3, none2] = co_await mutex(c, "n").try_acquire(as_tuple);
+      BOOST_TEST(ec3 == error::refused);
+      auto [ec4, none3] = co_await mutex(c, "n").inspect(as_tuple);
+      BOOST_TEST(ec4 == error::refused);
+      co_await c.close();
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_client_gets_in_once_the_password_is_right) {
+  redis_server redis({"requirepass secret"});
+  redis.command("AUTH", "secret");
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    auto [ec] = co_await c.ready(as_tuple);
+    BOOST_TEST(ec == error::refused);
+    redis.command("CONFIG", "SET", "requirepass", "");
+    co_await eventually("it is connected", [&] { return c.stats().connects == 1; });
+    hold h = co_await mutex(c, "n").acquire();
+    BOOST_TEST(h.valid());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_user_has_its_own_password) {
+  redis_server redis({"user alice on >pw ~* &* +@all"});
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, "redis://alice:pw@127.0.0.1:" + std::to_string(redis.port()));
+    hold h = co_await mutex(c, "n").acquire();
+    BOOST_TEST(redis.command("CLIENT", "LIST").text.find("user=alice") != std::string::npos);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_database_that_does_not_exist_is_refused) {
+  redis_server redis({"databases 4"});
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.tcp_url() + "/9");
+    auto [ec] = co_await c.ready(as_tuple);
+    BOOST_TEST(ec == error::refused);
+    BOOST_TEST(c.last_refusal() != "");
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+// A certificate authority of the test's own, and servers' certificates.
+struct with_certificates {
+  temporary_folder folder;
+
+  with_certificates() {
+    openssl("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout ca.key -out ca.crt -days 30 "
+            "-subj /CN=test-authority");
+    issue("good", "DNS:localhost,IP:127.0.0.1", 30);
+    issue("other", "DNS:other.example", 30);
+    issue("expired", "DNS:localhost,IP:127.0.0.1", -1);
+  }
+
+  void openssl(const std::string& arguments) {
+    child c({"sh", "-c", "cd " + folder.path() + " && exec openssl " + arguments});
+    c.read_rest();
+    BOOST_REQUIRE_MESSAGE(c.wait() == 0, c.errors());
+  }
+
+  void issue(const std::string& name, const std::string& subject_names, int days) {
+    folder.write(name + ".ext", "subjectAltName=" + subject_names + "\n");
+    openssl("req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout " + name + ".key -out " + name +
+            ".csr -subj /CN=" + name);
+    openssl("x509 -req -in " + name + ".csr -CA ca.crt -CAkey ca.key -CAcreateserial -out " + name + ".crt -days " +
+            std::to_string(days) + " -extfile " + name + ".ext");
+  }
+
+  struct tls_server {
+    unsigned short port;
+    redis_server redis;
+  };
+
+  std::unique_ptr<tls_server> serve(const std::string& name) {
+    const auto port = free_port();
+    return std::unique_ptr<tls_server>(new tls_server{
+        port, redis_server({"tls-port " + std::to_string(port), "tls-cert-file " + (folder / (name + ".crt")),
+                            "tls-key-file " + (folder / (name + ".key")), "tls-ca-cert-file " + (folder / "ca.crt"),
+                            "tls-auth-clients no"})});
+  }
+
+  std::string url(const tls_server& s, const std::string& host, const std::string& query) {
+    return "rediss://" + host + ":" + std::to_string(s.port) + query;
+  }
+
+  awaitable<error_code> ready(std::string where) {
+    client_options o;
+    o.connect_timeout = 1500ms;
+    client c(co_await asio::this_coro::executor, where, o);
+    auto [ec] = co_await c.ready(as_tuple);
+    if (!ec) {
+      hold h = co_await mutex(c, "n").acquire();
+      BOOST_TEST(h.valid());
+      co_await h.release();
+    }
+    co_return ec;
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(clients_with_tls, with_certificates)
+
+BOOST_AUTO_TEST_CASE(a_certificate_is_verified) {
+  const auto good = serve("good");
+  const auto other = serve("other");
+  const auto expired = serve("expired");
+  const std::string ca = "?ca=" + (folder / "ca.crt");
+  run([&]() -> awaitable<void> {
+    error_code ec = co_await ready(url(*good, "localhost", ca));
+    BOOST_TEST(!ec);
+    ec = co_await ready(url(*good, "127.0.0.1", ca));
+    BOOST_TEST(!ec);
+    // The system's authorities do not know ours.
+    ec = co_await ready(url(*good, "localhost", ""));
+    BOOST_TEST(ec == error::unreachable);
+    // Another host's certificate.
+    ec = co_await ready(url(*other, "localhost", ca));
+    BOOST_TEST(ec == error::unreachable);
+    ec = co_await ready(url(*expired, "localhost", ca));
+    BOOST_TEST(ec == error::unreachable);
+    for (const auto* server : {&*good, &*other, &*expired}) {
+      ec = co_await ready(url(*server, "localhost", "?insecure=1"));
+      BOOST_TEST(!ec);
+    }
+    // TLS where none is spoken.
+    ec = co_await ready("rediss://127.0.0.1:" + std::to_string(good->redis.port()) + ca);
+    BOOST_TEST(ec == error::unreachable);
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
