@@ -148,7 +148,7 @@ proxy::proxy(const asio::any_io_executor& executor, const redis_server& server)
 proxy::~proxy() {
   error_code ignored;
   state_->acceptor.close(ignored);
-  state_->cut();
+  pass();
 }
 
 std::string proxy::url() const { return "unix://" + (state_->folder / "proxy.sock"); }
@@ -170,10 +170,18 @@ void proxy::cut_after_replies(std::size_t bytes) {
 }
 
 void proxy::pass() {
+  pass_connected();
+  const auto links = state_->links;
+  for (const auto& l : links) state_->flush(l);
+}
+
+void proxy::pass_connected() {
   state_->requests.budget = state_->replies.budget = unlimited;
   state_->requests.then_cut = state_->replies.then_cut = false;
   const auto links = state_->links;
-  for (const auto& l : links) state_->flush(l);
+  for (const auto& l : links) {
+    if (!l->client_gone) state_->flush(l);
+  }
 }
 
 void proxy::cut() { state_->cut(); }

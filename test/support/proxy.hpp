@@ -18,7 +18,7 @@ namespace leasehold::test {
 class proxy {
  public:
   proxy(const boost::asio::any_io_executor& executor, const redis_server& server);
-  ~proxy();  // cuts every connection
+  ~proxy();  // takes no new connections; those there are end by themselves
   proxy(const proxy&) = delete;
   proxy& operator=(const proxy&) = delete;
 
@@ -34,6 +34,9 @@ class proxy {
 
   // Passes on what was kept back, and everything from now on.
   void pass();
+
+  // The same, except for connections whose client has gone: their requests wait for pass().
+  void pass_connected();
 
   // Cuts now. What was kept back is gone.
   void cut();

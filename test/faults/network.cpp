@@ -1,0 +1,416 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Connections that break, stall and deliver late, at every byte.
+#include "support/proxy.hpp"
+#include "support/with_redis.hpp"
+
+#include <string>
+
+namespace leasehold::test {
+
+namespace {
+
+client_options quick() {
+  client_options o;
+  o.reconnect = {.first = 1ms, .max = 5ms, .factor = 2.0, .jitter = 0.5};
+  return o;
+}
+
+// A connected client behind a proxy.
+struct behind_proxy {
+  behind_proxy(const asio::any_io_executor& executor, const redis_server& redis, const client_options& o = quick())
+      : network(executor, redis), c(executor, network.url(), o) {}
+  proxy network;
+  client c;
+  mutex lock{c, "n"};
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(network, with_redis)
+
+// Promise 5, A2: the reply to acquire is cut off after each of its bytes. One grant, known to the client; afterwards no
+// trace.
+BOOST_AUTO_TEST_CASE(acquire_whose_reply_is_cut_anywhere_succeeds_with_one_grant) {
+  run([&]() -> awaitable<void> {
+    behind_proxy p(co_await asio::this_coro::executor, redis);
+    co_await p.c.ready();
+    std::size_t reply_size = 0;
+    {
+      // The script becomes known, and the size of the reply.
+      hold h = co_await p.lock.acquire();
+      co_await h.release();
+      p.network.forget();
+      h = co_await p.lock.acquire();
+      reply_size = p.network.replies().size();
+      co_await h.release();
+    }
+    BOOST_REQUIRE(reply_size > 10U);
+    std::uint64_t last = 0;
+    for (std::size_t cut = 0; cut < reply_size; ++cut) {
+      BOOST_TEST_CONTEXT("after " << cut << " of " << reply_size << " bytes") {
+        const auto reconnects = p.c.stats().reconnects;
+        if (cut == 0) {
+          // The reply comes to the proxy and no further.
+          p.network.forget();
+          p.network.hold_replies();
+          std::optional<hold> got;
+          p.lock.acquire([&](error_code ec, hold h) {
+            BOOST_TEST(!ec);
+            got = std::move(h);
+          });
+          co_await eventually("the server has answered", [&] { return p.network.replies().size() >= reply_size; });
+          p.network.cut();
+          co_await eventually("it is acquired", [&] { return got.has_value(); });
+          BOOST_TEST(got->fence() > last);
+          last = got->fence();
+          co_await got->release();
+        } else {
+          p.network.cut_after_replies(cut);
+          hold h = co_await p.lock.acquire();
+          BOOST_TEST(h.valid());
+          BOOST_TEST(h.fence() > last);
+          BOOST_TEST(redis.get("n").value() == "leasehold:" + h.token() + ":" + std::to_string(h.fence()));
+          last = h.fence();
+          p.network.pass();
+          co_await h.release();
+        }
+        BOOST_TEST(p.c.stats().reconnects == reconnects + 1);
+        BOOST_TEST(!redis.get("n"));
+      }
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(acquire_whose_request_is_cut_anywhere_succeeds) {
+  run([&]() -> awaitable<void> {
+    behind_proxy p(co_await asio::this_coro::executor, redis);
+    {
+      hold h = co_await p.lock.acquire();
+      co_await h.release();
+    }
+    p.network.forget();
+    std::size_t request_size = 0;
+    {
+      hold h = co_await p.lock.acquire();
+      request_size = p.network.requests().size();
+      co_await h.release();
+    }
+    for (std::size_t cut = 1; cut <= request_size; cut += 7) {
+      BOOST_TEST_CONTEXT("after " << cut << " of " << request_size << " bytes") {
+        p.network.cut_after_requests(cut);
+        hold h = co_await p.lock.acquire();
+        BOOST_TEST(h.valid());
+        p.network.pass();
+        co_await h.release();
+        BOOST_TEST(!redis.get("n"));
+      }
+    }
+  });
+}
+
+// The handshake, too, may be cut anywhere.
+BOOST_AUTO_TEST_CASE(a_connection_that_is_cut_during_its_handshake_is_made_again) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    for (std::size_t cut = 1; cut < 400; cut += 13) {
+      behind_proxy p(executor, redis);
+      p.network.cut_after_replies(cut);
+      hold h = co_await p.lock.acquire();
+      BOOST_TEST(h.valid());
+      co_await p.c.close();
+    }
+  });
+}
+
+// The first script of a connection is answered NOSCRIPT and sent again whole.
+BOOST_AUTO_TEST_CASE(acquire_is_cut_anywhere_while_the_script_is_unknown) {
+  run([&]() -> awaitable<void> {
+    behind_proxy p(co_await asio::this_coro::executor, redis);
+    co_await p.c.ready();
+    for (std::size_t cut = 1; cut < 160; cut += 11) {
+      BOOST_TEST_CONTEXT("after " << cut << " bytes") {
+        redis.command("SCRIPT", "FLUSH");
+        p.network.cut_after_replies(cut);
+        hold h = co_await p.lock.acquire();
+        BOOST_TEST(h.valid());
+        p.network.pass();
+        co_await h.release();
+        BOOST_TEST(!redis.get("n"));
+      }
+    }
+  });
+}
+
+// B4: a release that ran and whose reply was lost is a release.
+BOOST_AUTO_TEST_CASE(release_whose_reply_is_cut_anywhere_succeeds) {
+  run([&]() -> awaitable<void> {
+    behind_proxy p(co_await asio::this_coro::executor, redis);
+    {
+      hold h = co_await p.lock.acquire();
+      co_await h.release();
+    }
+    p.network.forget();
+    std::size_t reply_size = 0;
+    {
+      hold h = co_await p.lock.acquire();
+      p.network.forget();
+      co_await h.release();
+      reply_size = p.network.replies().size();
+    }
+    BOOST_REQUIRE(reply_size > 2U);
+    for (std::size_t cut = 1; cut < reply_size; ++cut) {
+      BOOST_TEST_CONTEXT("after " << cut << " bytes") {
+        hold h = co_await p.lock.acquire();
+        p.network.cut_after_replies(cut);
+        auto [ec] = co_await h.release(as_tuple);
+        BOOST_TEST(!ec, ec.message());
+        p.network.pass();
+        BOOST_TEST(!redis.get("n"));
+      }
+    }
+  });
+}
+
+// B4 with somebody else in between: what the repeat finds is another token, and it is a release all the same.
+BOOST_AUTO_TEST_CASE(release_whose_reply_is_lost_succeeds_though_somebody_else_has_the_lock_by_then) {
+  run([&]() -> awaitable<void> {
+    behind_proxy p(co_await asio::this_coro::executor, redis);
+    client other(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await p.lock.acquire();
+    p.network.hold_replies();
+    outcome released;
+    h.release(released.handler());
+    hold next = co_await mutex(other, "n").acquire();
+    p.network.cut();
+    co_await eventually("the release ends", [&] { return released.ended(); });
+    BOOST_TEST(!*released.ec, released.ec->message());
+    BOOST_TEST(next.valid());
+    BOOST_TEST(redis.get("n").value().find(next.token()) != std::string::npos);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_survives_lost_replies_to_its_renewals) {
+  run([&]() -> awaitable<void> {
+    behind_proxy p(co_await asio::this_coro::executor, redis);
+    hold h = co_await p.lock.acquire({.lease = 1500ms});
+    const std::string value = redis.get("n").value();
+    for (int i = 0; i < 3; ++i) {
+      const auto before = p.c.stats().renewed;
+      p.network.forget();
+      p.network.hold_replies();
+      co_await eventually("a renewal was answered", [&] { return !p.network.replies().empty(); });
+      p.network.cut();
+      co_await eventually("it is renewed again", [&] { return p.c.stats().renewed > before; });
+      BOOST_TEST(h.valid());
+    }
+    BOOST_TEST(redis.get("n").value() == value);
+    BOOST_TEST(p.c.stats().lost == 0U);
+    BOOST_TEST(p.c.stats().renewal_failed >= 3U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(extend_whose_reply_is_lost_succeeds) {
+  run([&]() -> awaitable<void> {
+    behind_proxy p(co_await asio::this_coro::executor, redis);
+    hold h = co_await p.lock.acquire();
+    p.network.forget();
+    p.network.hold_replies();
+    outcome extended;
+    h.extend(60s, extended.handler());
+    co_await eventually("it was answered", [&] { return !p.network.replies().empty(); });
+    p.network.cut();
+    co_await eventually("it ends", [&] { return extended.ended(); });
+    BOOST_TEST(!*extended.ec, extended.ec->message());
+    BOOST_TEST(h.expires_at() > std::chrono::steady_clock::now() + 40s);
+  });
+}
+
+// B3: the bytes of a connection that has broken arrive late. The token was granted, used and given back on another
+// connection meanwhile; what comes then must not leave a lock that nobody knows of.
+BOOST_AUTO_TEST_CASE(late_bytes_of_a_broken_connection_leave_no_ghost) {
+  run([&]() -> awaitable<void> {
+    client_options o = quick();
+    o.command_timeout = 300ms;
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    {
+      hold h = co_await p.lock.acquire();
+      co_await h.release();
+    }
+    // Before the not-after of the late attempt, and long after it.
+    for (const auto late : {0ms, 500ms}) {
+      BOOST_TEST_CONTEXT("late by " << late.count() << " ms") {
+        p.network.forget();
+        p.network.hold_requests();
+        std::optional<hold> got;
+        p.lock.acquire([&](error_code ec, hold h) {
+          BOOST_TEST(!ec);
+          got = std::move(h);
+        });
+        co_await eventually("the attempt was sent", [&] { return !p.network.requests().empty(); });
+        p.network.cut_clients();
+        BOOST_REQUIRE(p.network.late() == 1U);
+        // The new connection passes, the old one is kept back until pass().
+        p.network.pass_connected();
+        co_await eventually("the lock was acquired anew", [&] { return got.has_value(); });
+        co_await got->release();
+        BOOST_TEST(!redis.get("n"));
+        co_await pause(late);
+        BOOST_REQUIRE(p.network.late() == 1U);
+        p.network.pass();
+        co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+        // Whatever they did is undone, or was refused.
+        co_await eventually("the lock is free", [&] { return !redis.get("n"); });
+        // For good.
+        co_await pause(700ms);
+        BOOST_TEST(!redis.get("n"));
+        got.reset();
+      }
+    }
+  });
+}
+
+// The same with an attempt that was cancelled: its late bytes are taken back in the background.
+BOOST_AUTO_TEST_CASE(late_bytes_of_a_cancelled_attempt_leave_no_ghost) {
+  run([&]() -> awaitable<void> {
+    client_options o = quick();
+    o.command_timeout = 400ms;
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    {
+      hold h = co_await p.lock.acquire();
+      co_await h.release();
+    }
+    p.network.forget();
+    p.network.hold_requests();
+    asio::cancellation_signal signal;
+    outcome cancelled;
+    p.lock.acquire(asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, hold) { cancelled.ec = ec; }));
+    co_await eventually("the attempt was sent", [&] { return !p.network.requests().empty(); });
+    signal.emit(asio::cancellation_type::total);
+    co_await eventually("it ends", [&] { return cancelled.ended(); });
+    BOOST_TEST(*cancelled.ec == asio::error::operation_aborted);
+    p.network.cut_clients();
+    p.network.pass();
+    co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+    co_await eventually("the lock is free", [&] { return !redis.get("n"); });
+    co_await pause(600ms);
+    BOOST_TEST(!redis.get("n"));
+  });
+}
+
+// The field's half-open connection: no error, no answer, for minutes.
+BOOST_AUTO_TEST_CASE(a_half_open_connection_is_given_up_after_the_command_timeout) {
+  run([&]() -> awaitable<void> {
+    client_options o = quick();
+    o.command_timeout = 200ms;
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    hold h = co_await p.lock.acquire({.lease = 30s});
+    p.network.swallow();
+    const auto start = std::chrono::steady_clock::now();
+    hold other = co_await mutex(p.c, "m").acquire();
+    BOOST_TEST(other.valid());
+    BOOST_TEST(std::chrono::steady_clock::now() - start < 20s);  // Not Boost.Redis's health check, nor TCP.
+    BOOST_TEST(p.c.stats().reconnects == 1U);
+    BOOST_TEST(p.network.accepted() == 2U);
+    BOOST_TEST(h.valid());
+    co_await h.release();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_half_open_connection_does_not_lose_a_hold) {
+  run([&]() -> awaitable<void> {
+    client_options o = quick();
+    o.command_timeout = 200ms;
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    hold h = co_await p.lock.acquire({.lease = 3s});
+    p.network.swallow();
+    const auto renewed = p.c.stats().renewed;
+    co_await eventually("it is renewed on another connection", [&] { return p.c.stats().renewed > renewed; });
+    BOOST_TEST(h.valid());
+    BOOST_TEST(p.c.stats().lost == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_whose_handshake_is_not_answered_is_given_up) {
+  run([&]() -> awaitable<void> {
+    client_options o = quick();
+    o.connect_timeout = 150ms;
+    proxy network(co_await asio::this_coro::executor, redis);
+    network.hold_replies();
+    client c(co_await asio::this_coro::executor, network.url(), o);
+    co_await eventually("it tries again and again", [&] { return network.accepted() >= 3; });
+    auto [ec] = co_await c.ready(as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    network.pass();
+    hold h = co_await mutex(c, "n").acquire();
+    BOOST_TEST(h.valid());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_thousand_reconnects) {
+  run([&]() -> awaitable<void> {
+    behind_proxy p(co_await asio::this_coro::executor, redis);
+    hold h = co_await mutex(p.c, "kept").acquire({.lease = 30s});
+    for (int i = 0; i < 1000; ++i) {
+      co_await p.c.ready();
+      p.network.cut();
+      if (i % 50 == 0) {
+        hold one = co_await p.lock.acquire();
+        co_await one.release();
+      }
+      co_await eventually("it has noticed", [&] { return p.c.stats().reconnects > static_cast<std::uint64_t>(i); });
+    }
+    BOOST_TEST(h.valid());
+    co_await h.release();
+    BOOST_TEST(redis.size() == 0U);
+    BOOST_TEST(redis.info("connected_clients") <= 2);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_closes_at_once_is_tried_with_pauses) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.reconnect = {.first = 20ms, .max = 50ms, .factor = 2.0, .jitter = 0.0};
+    proxy network(co_await asio::this_coro::executor, redis);
+    network.refuse();
+    client c(co_await asio::this_coro::executor, network.url(), o);
+    co_await pause(500ms);
+    BOOST_TEST(network.accepted() >= 2U);
+    BOOST_TEST(network.accepted() <= 26U);
+    network.refuse(false);
+    co_await c.ready();
+  });
+}
+
+// Many at a time, each with its own fate.
+BOOST_AUTO_TEST_CASE(many_operations_under_way_survive_a_cut) {
+  run([&]() -> awaitable<void> {
+    behind_proxy p(co_await asio::this_coro::executor, redis);
+    co_await p.c.ready();
+    for (int round = 0; round < 10; ++round) {
+      int got = 0;
+      std::vector<hold> holds(50);
+      p.network.forget();
+      p.network.cut_after_replies(static_cast<std::size_t>(100 + 150 * round));
+      for (std::size_t i = 0; i < holds.size(); ++i) {
+        mutex(p.c, std::to_string(i)).acquire([&, i](error_code ec, hold h) {
+          BOOST_TEST(!ec);
+          holds[i] = std::move(h);
+          ++got;
+        });
+      }
+      co_await eventually("all are acquired", [&] { return got == 50; });
+      BOOST_TEST(redis.size() == 50U);
+      p.network.pass();
+      for (auto& h : holds) {
+        auto [ec] = co_await h.release(as_tuple);
+        BOOST_TEST(!ec);
+      }
+      BOOST_TEST(redis.size() == 0U);
+    }
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
