@@ -210,8 +210,9 @@ class session {
 
   failure not_started(int reason) const {
     const std::string& name = wanted_.command[0];
-    if (reason != ENOENT)
+    if (reason != ENOENT && reason != ENOTDIR) {
       return {exit_code::not_executable, fmt::format("{}: {}", in_quotes(name), std::strerror(reason))};
+    }
     const bool path = name.find('/') != name.npos;
     return {exit_code::not_found,
             fmt::format("{}: {}", in_quotes(name), path ? std::strerror(reason) : "command not found")};
