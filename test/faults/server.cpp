@@ -1,0 +1,509 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Servers that die, hang, forget, refuse, and whose clock is stepped; holders that are killed.
+#include "support/child.hpp"
+#include "support/with_redis.hpp"
+
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <functional>
+
+namespace leasehold::test {
+
+namespace {
+
+// Arguments: URL, lease in milliseconds. Takes the lock and says so, then goes on holding it.
+int hold_for_ever(const std::vector<std::string>& arguments) {
+  asio::io_context context;
+  client c(context, arguments.at(0));
+  mutex lock(c, "n");
+  hold held;
+  lock.acquire({.lease = std::chrono::milliseconds(std::stoi(arguments.at(1)))}, [&](error_code ec, hold h) {
+    std::printf("%s %llu\n", ec.message().c_str(), static_cast<unsigned long long>(h.fence()));
+    std::fflush(stdout);
+    held = std::move(h);
+  });
+  context.run();
+  return 0;
+}
+
+const child_program holder("hold_for_ever", hold_for_ever);
+
+client_options quick() {
+  client_options o;
+  o.command_timeout = 200ms;
+  o.connect_timeout = 500ms;
+  o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
+  return o;
+}
+
+struct watch {
+  explicit watch(const hold& h) {
+    h.lost([this](error_code e) {
+      ec = e;
+      at = std::chrono::steady_clock::now();
+    });
+  }
+  watch(const watch&) = delete;
+  std::optional<error_code> ec;
+  std::chrono::steady_clock::time_point at;
+  bool told() const { return ec.has_value(); }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(servers, with_redis)
+
+BOOST_AUTO_TEST_CASE(a_holder_that_is_killed_lets_the_next_in_after_its_lease) {
+  child process(holder.command({redis.url(), "1500"}));
+  const std::string line = process.read_line().value();
+  const auto fence = std::stoull(line.substr(line.rfind(' ') + 1));
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    auto busy = co_await lock.try_acquire();
+    BOOST_TEST(!busy.has_value());
+    process.signal(SIGKILL);
+    process.wait();
+    BOOST_TEST(redis.ttl("n") <= 1500);
+    hold h = co_await lock.acquire();
+    BOOST_TEST(h.valid());
+    BOOST_TEST(h.fence() > fence);
+  });
+}
+
+// A frozen holder: the others come in after its lease, and it learns of its loss when it wakes.
+BOOST_AUTO_TEST_CASE(a_holder_that_is_stopped_loses_its_lock) {
+  child process(holder.command({redis.url(), "1000"}));
+  const std::string line = process.read_line().value();
+  const auto fence = std::stoull(line.substr(line.rfind(' ') + 1));
+  process.stop();
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "n").acquire();
+    BOOST_TEST(h.fence() > fence);
+    process.signal(SIGCONT);
+    // It neither takes the lock back nor shortens it.
+    co_await pause(100ms);
+    BOOST_TEST(redis.get("n").value().find(h.token()) != std::string::npos);
+    BOOST_TEST(redis.ttl("n") > 20000);
+  });
+}
+
+// A10: a server that comes back empty has forgotten the holds; they are told at once, not when their leases end.
+BOOST_AUTO_TEST_CASE(a_server_restarted_empty_loses_the_holds_at_once) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), quick());
+    hold h = co_await mutex(c, "n").acquire({.lease = std::chrono::minutes(10)});
+    hold once = co_await mutex(c, "m").acquire({.lease = std::chrono::minutes(10), .renew = renewal::none});
+    watch w(h);
+    watch v(once);
+    const auto fence = h.fence();
+    redis.kill();
+    BOOST_TEST(h.valid());
+    redis.start();
+    co_await eventually("the losses are told", [&] { return w.told() && v.told(); });
+    BOOST_TEST(!*w.ec);
+    BOOST_TEST(!*v.ec);
+    BOOST_TEST(w.at < h.expires_at());
+    BOOST_TEST(!h.valid());
+    BOOST_TEST(redis.size() == 0U);
+    // Promise 3: not even that takes the fences back.
+    hold next = co_await mutex(c, "n").acquire();
+    BOOST_TEST(next.fence() > fence);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_acquires_from_a_server_that_was_restarted_empty) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), quick());
+    redis.command("SET", "n", "somebody's");
+    std::optional<hold> got;
+    mutex(c, "n").acquire([&](error_code ec, hold h) {
+      BOOST_TEST(!ec);
+      got = std::move(h);
+    });
+    co_await eventually("it waits", [&] { return c.stats().contended == 1; });
+    redis.kill();
+    redis.start();
+    co_await eventually("it is acquired", [&] { return got.has_value(); });
+    BOOST_TEST(got->valid());
+  });
+}
+
+// Promise 6: told at the local deadline at the latest, though nobody answers.
+BOOST_AUTO_TEST_CASE(a_server_that_hangs_past_the_deadline_loses_the_hold_in_time) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), quick());
+    hold h = co_await mutex(c, "n").acquire({.lease = 1s});
+    watch w(h);
+    redis.stop();
+    co_await eventually("the loss is told", [&] { return w.told(); });
+    BOOST_TEST(!*w.ec);
+    BOOST_TEST(w.at >= h.expires_at() - 5ms);
+    BOOST_TEST(!h.valid());
+    redis.go_on();
+    // Promise 4: it stays lost.
+    co_await c.ready();
+    hold next = co_await mutex(c, "n").acquire();
+    BOOST_TEST(!h.valid());
+    BOOST_TEST(next.fence() > h.fence());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_hangs_for_less_than_the_lease_loses_nothing) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), quick());
+    hold h = co_await mutex(c, "n").acquire({.lease = 3s});
+    redis.stop();
+    const auto failed = c.stats().renewal_failed;
+    co_await eventually("a renewal has failed", [&] { return c.stats().renewal_failed > failed; });
+    redis.go_on();
+    const auto renewed = c.stats().renewed;
+    co_await eventually("it is renewed", [&] { return c.stats().renewed > renewed || !h.valid(); });
+    BOOST_TEST(h.valid());
+    BOOST_TEST(c.stats().lost == 0U);
+  });
+}
+
+// Promise 7: deadlines hold though the server hangs, and a grant that arrives late is given back.
+BOOST_AUTO_TEST_CASE(acquire_ends_in_time_though_the_server_hangs_and_its_late_grant_is_given_back) {
+  run([&]() -> awaitable<void> {
+    client_options o;  // With a command time-out that is longer than the wait.
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    co_await c.ready();
+    redis.stop();
+    const auto start = std::chrono::steady_clock::now();
+    auto [ec, h] = co_await mutex(c, "n").acquire({.wait = 100ms}, as_tuple);
+    const auto took = std::chrono::steady_clock::now() - start;
+    BOOST_TEST(ec == error::unreachable);
+    BOOST_TEST(took >= 100ms);
+    BOOST_TEST(took < 20s);
+    BOOST_TEST(c.stats().given_back == 1U);
+    redis.go_on();
+    // The attempt runs now, if it was in the socket; then it is taken back.
+    hold next = co_await mutex(c, "n").acquire({.wait = 20s});
+    BOOST_TEST(next.valid());
+    co_await next.release();
+    BOOST_TEST(!redis.get("n"));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_late_grant_is_given_back_by_itself) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.command_timeout = 60s;  // The connection is kept, and the attempt on it runs.
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    co_await c.ready();
+    redis.stop();
+    auto [ec, h] = co_await mutex(c, "n").acquire({.wait = 50ms}, as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    auto [ec2, none] = co_await mutex(c, "n").try_acquire({.wait = 50ms}, as_tuple);
+    BOOST_TEST(ec2 == error::unreachable);
+    redis.go_on();
+    const auto sets = [&] { return redis.info("total_commands_processed"); };
+    const auto before = sets();
+    co_await eventually("both attempts were taken back", [&] { return c.stats().released == 2 && sets() > before; });
+    BOOST_TEST(!redis.get("n"));
+    BOOST_TEST(c.stats().given_back == 2U);
+    BOOST_TEST(c.stats().held == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(try_acquire_is_bounded_by_its_wait_and_by_the_command_timeout) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), quick());
+    co_await c.ready();
+    redis.stop();
+    for (const auto wait : {forever, std::chrono::milliseconds(50), std::chrono::milliseconds(0)}) {
+      const auto start = std::chrono::steady_clock::now();
+      auto [ec, none] = co_await mutex(c, "n").try_acquire({.wait = wait}, as_tuple);
+      BOOST_TEST(ec == error::unreachable);
+      BOOST_TEST(std::chrono::steady_clock::now() - start < 20s);
+    }
+    auto [ec, none] = co_await mutex(c, "n").acquire({.wait = 0ms}, as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    auto [ec2, info] = co_await mutex(c, "n").inspect(as_tuple);
+    BOOST_TEST(ec2 == error::unreachable);
+    redis.go_on();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(operations_on_a_hold_are_bounded_though_the_server_hangs) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), quick());
+    hold a = co_await mutex(c, "a").acquire({.lease = 30s});
+    hold b = co_await mutex(c, "b").acquire({.lease = 700ms, .renew = renewal::none});
+    redis.stop();
+    auto [extended] = co_await a.extend(60s, as_tuple);
+    BOOST_TEST(extended == error::unreachable);
+    BOOST_TEST(a.valid());
+    auto [released] = co_await b.release(as_tuple);
+    BOOST_TEST(released == error::unreachable);
+    redis.go_on();
+    auto [again] = co_await a.extend(60s, as_tuple);
+    BOOST_TEST(!again);
+    co_await a.release();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(script_flush_is_not_noticed) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    for (int i = 0; i < 20; ++i) {
+      redis.command("SCRIPT", "FLUSH");
+      hold h = co_await lock.acquire();
+      redis.command("SCRIPT", "FLUSH");
+      co_await h.extend(60s);
+      redis.command("SCRIPT", "FLUSH");
+      lock_info info = co_await lock.inspect();
+      BOOST_TEST(info.held);
+      redis.command("SCRIPT", "FLUSH");
+      co_await h.release();
+      BOOST_TEST(!redis.get("n"));
+    }
+    BOOST_TEST(c.stats().connects == 1U);
+  });
+}
+
+// A4: no memory. Taking is refused, keeping and giving back work.
+BOOST_AUTO_TEST_CASE(without_memory_acquire_is_refused_and_holds_live_on) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "n").acquire({.lease = 900ms});
+    redis.command("CONFIG", "SET", "maxmemory", "1");
+    auto [ec, none] = co_await mutex(c, "m").acquire(as_tuple);
+    BOOST_TEST(ec == error::refused);
+    BOOST_TEST(c.last_refusal().find("OOM") != std::string::npos);
+    BOOST_TEST(!redis.get("m"));
+    const auto renewed = c.stats().renewed;
+    co_await eventually("it is renewed", [&] { return c.stats().renewed > renewed + 2; });
+    BOOST_TEST(h.valid());
+    co_await h.extend(5s);
+    co_await h.release();
+    BOOST_TEST(redis.size() == 0U);
+    redis.command("CONFIG", "SET", "maxmemory", "0");
+    hold g = co_await mutex(c, "m").acquire();
+    BOOST_TEST(g.valid());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_refuses) {
+  redis_server replica;
+  replica.command("REPLICAOF", "127.0.0.1", std::to_string(redis.port()));
+  wait_until("the replica is in step",
+             [&] { return replica.command("INFO", "replication").text.find("master_link_status:up") != std::string::npos; });
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, replica.url());
+    auto [ec, none] = co_await mutex(c, "n").acquire(as_tuple);
+    BOOST_TEST(ec == error::refused);
+    BOOST_TEST(c.last_refusal().find("READONLY") != std::string::npos, c.last_refusal());
+    // A hold whose server was made a replica: refused, and lost at its deadline.
+    client d(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(d, "n").acquire({.lease = 900ms});
+    watch w(h);
+    redis.command("REPLICAOF", "127.0.0.1", std::to_string(replica.port()));
+    auto [extended] = co_await h.extend(5s, as_tuple);
+    BOOST_TEST(extended == error::refused);
+    co_await eventually("the loss is told", [&] { return w.told(); });
+    BOOST_TEST(!*w.ec);
+    BOOST_TEST(d.stats().renewal_failed > 0U);
+    auto [released] = co_await h.release(as_tuple);
+    BOOST_TEST((released == error::refused || released == error::lost || released == error::unreachable),
+               released.message());
+  });
+}
+
+// C9: a user without the rights.
+BOOST_AUTO_TEST_CASE(a_user_without_rights_is_refused) {
+  redis.command("ACL", "SETUSER", "nothing", "on", ">pw", "~*", "&*", "-@all", "+hello", "+auth", "+select", "+ping", "+time",
+                "+info", "+client");
+  redis.command("ACL", "SETUSER", "elsewhere", "on", ">pw", "~other:*", "&*", "+@all");
+  redis.command("ACL", "SETUSER", "enough", "on", ">pw", "~n", "~leasehold:*", "&*", "+@all", "-info");
+  run([&]() -> awaitable<void> {
+    const std::string at = ":pw@127.0.0.1:" + std::to_string(redis.port());
+    for (const std::string user : {"nothing", "elsewhere"}) {
+      client c(co_await asio::this_coro::executor, "redis://" + user + at);
+      auto [ec, none] = co_await mutex(c, "n").acquire(as_tuple);
+      BOOST_TEST(ec == error::refused);
+      BOOST_TEST(c.last_refusal().find("NOPERM") != std::string::npos, c.last_refusal());
+      auto [ec2, none2] = co_await mutex(c, "n").try_acquire(as_tuple);
+      BOOST_TEST(ec2 == error::refused);
+    }
+    client c(co_await asio::this_coro::executor, "redis://enough" + at);
+    hold h = co_await mutex(c, "n").acquire();
+    BOOST_TEST(h.valid());
+  });
+}
+
+// While it loads its data a server says LOADING: it will be able to answer soon. (Here: BUSY, with a script that runs.)
+BOOST_AUTO_TEST_CASE(a_busy_server_is_waited_for) {
+  redis.command("CONFIG", "SET", "busy-reply-threshold", "1");
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    co_await c.ready();
+    redis_connection other(redis.socket_path());
+    other.send({"EVAL", "while true do end", "0"});
+    wait_until("the script runs", [&] { return redis.command("PING").is_error(); });
+    std::optional<hold> got;
+    mutex(c, "n").acquire([&](error_code ec, hold h) {
+      BOOST_TEST(!ec);
+      got = std::move(h);
+    });
+    co_await eventually("it has asked", [&] { return c.stats().commands >= 2; });
+    BOOST_TEST(!got.has_value());
+    redis.command("SCRIPT", "KILL");
+    co_await eventually("it is acquired", [&] { return got.has_value(); });
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+// A server whose wall clock the test can step. The shim adds what a shared file says to the times that the server reads;
+// its monotonic clock is left alone.
+struct with_stepped_clock {
+  temporary_folder folder;
+  std::string offset_file = folder.write("offset", std::string(8, '\0'));
+  redis_server redis{{}, {"LD_PRELOAD=" + build(), "LEASEHOLD_TEST_CLOCK=" + offset_file}};
+
+  void step(std::chrono::microseconds by) {
+    const std::int64_t n = by.count();
+    std::string bytes(sizeof n, '\0');
+    std::memcpy(bytes.data(), &n, sizeof n);
+    std::fstream file(offset_file, std::ios::in | std::ios::out | std::ios::binary);
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    file.flush();
+    BOOST_REQUIRE(file.good());
+  }
+
+  std::string build() {
+    const std::string source = folder.write("shim.cpp", R"(
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+static volatile int64_t* offset() {
+  static volatile int64_t* shared = [] {
+    const char* path = getenv("LEASEHOLD_TEST_CLOCK");
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    void* p = fd < 0 ? MAP_FAILED : mmap(nullptr, 8, PROT_READ, MAP_SHARED, fd, 0);
+    static volatile int64_t none = 0;
+    return p == MAP_FAILED ? &none : static_cast<volatile int64_t*>(p);
+  }();
+  return shared;
+}
+extern "C" int clock_gettime(clockid_t id, struct timespec* t) noexcept {
+  int r = static_cast<int>(syscall(SYS_clock_gettime, id, t));
+  if (r == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) {
+    int64_t us = t->tv_sec * 1000000ll + t->tv_nsec / 1000 + *offset();
+    t->tv_sec = us / 1000000;
+    t->tv_nsec = us % 1000000 * 1000;
+  }
+  return r;
+}
+extern "C" int gettimeofday(struct timeval* t, void*) noexcept {
+  struct timespec s;
+  clock_gettime(CLOCK_REALTIME, &s);
+  t->tv_sec = s.tv_sec;
+  t->tv_usec = s.tv_nsec / 1000;
+  return 0;
+}
+extern "C" time_t time(time_t* out) noexcept {
+  struct timespec s;
+  clock_gettime(CLOCK_REALTIME, &s);
+  if (out) *out = s.tv_sec;
+  return s.tv_sec;
+}
+)");
+    child compiler({"c++", "-O1", "-shared", "-fPIC", "-fno-sanitize=all", "-o", folder / "shim.so", source});
+    compiler.read_rest();
+    BOOST_REQUIRE_MESSAGE(compiler.wait() == 0, compiler.errors());
+    return folder / "shim.so";
+  }
+
+  std::int64_t time() { return std::stoll(redis.command("TIME").items.at(0).text); }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(stepped_clocks, with_stepped_clock)
+
+// A9: the server's leases end early by the step, so the local deadlines have to.
+BOOST_AUTO_TEST_CASE(a_step_forward_shortens_every_deadline) {
+  run([&]() -> awaitable<void> {
+    std::vector<std::string> told;
+    client_options o;
+    o.observer = [&](const event& e) {
+      if (e.what == event::kind::clock_jump) told.emplace_back(e.text);
+    };
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    hold a = co_await mutex(c, "a").acquire({.lease = 60s, .renew = renewal::none});
+    hold b = co_await mutex(c, "b").acquire({.lease = 10s, .renew = renewal::none});
+    watch w(b);
+    const auto before = a.expires_at();
+    const auto real = time();
+    step(20s);
+    BOOST_REQUIRE(time() >= real + 20);
+    BOOST_TEST(c.stats().clock_jumps == 0U);
+    // Any reply tells.
+    auto other = co_await mutex(c, "c").try_acquire();
+    BOOST_TEST(c.stats().clock_jumps == 1U);
+    BOOST_TEST(told.size() == 1U);
+    BOOST_TEST(a.expires_at() <= before - 20s + 5ms);
+    BOOST_TEST(a.expires_at() >= before - 30s);
+    BOOST_TEST(a.valid());
+    BOOST_TEST(!b.valid());
+    co_await eventually("the loss is told", [&] { return w.told(); });
+    BOOST_TEST(!*w.ec);
+    BOOST_TEST(!redis.get("b"));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_renewed_hold_survives_a_small_step) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "n").acquire({.lease = 6s});
+    step(1s);
+    co_await eventually("the step is noticed", [&] { return c.stats().clock_jumps == 1; });
+    const auto renewed = c.stats().renewed;
+    co_await eventually("it is renewed", [&] { return c.stats().renewed > renewed || !h.valid(); });
+    BOOST_TEST(h.valid());
+    BOOST_TEST(c.stats().lost == 0U);
+  });
+}
+
+// B1: fences grow though the clock is stepped back.
+BOOST_AUTO_TEST_CASE(a_step_back_harms_nothing) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "n").acquire({.lease = 60s, .renew = renewal::none});
+    const auto before = h.expires_at();
+    std::uint64_t last = h.fence();
+    step(-3600s);
+    for (int i = 0; i < 20; ++i) {
+      hold g = co_await mutex(c, "m").acquire();
+      BOOST_TEST(g.fence() > last);
+      last = g.fence();
+      co_await g.release();
+    }
+    BOOST_TEST(c.stats().clock_jumps == 0U);
+    BOOST_TEST(h.valid());
+    BOOST_TEST(h.expires_at() >= before - 5ms);
+    // And attempts are not taken for late ones from then on.
+    step(0s);
+    auto again = co_await mutex(c, "m").try_acquire();
+    BOOST_TEST(again.has_value());
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
