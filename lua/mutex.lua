@@ -132,7 +132,7 @@ if not held then
   end
   hand_off(fences, line, entries, now, take)
 end
-local left = redis.call('PTTL', record)
+local left = string.format('%d', redis.call('PTTL', record))
 if not stamp then
   return '0 0 ' .. left .. clock
 end

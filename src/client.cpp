@@ -33,7 +33,7 @@ class ready_op final : public caller, public member, public alarm, public std::e
     if (core_->up()) return end(error_code());
     if (core_->refused()) return end(error::refused);
     core_->add(*this);
-    core_->when_up(self_);
+    core_->when_up(*this);
     core_->set(*this, later(clock::now(), core_->options().connect_timeout));
   }
 
@@ -51,6 +51,7 @@ class ready_op final : public caller, public member, public alarm, public std::e
   void end(error_code ec) {
     const auto self = std::move(self_);
     unset();
+    caller::unlink();
     member::unlink();
     core_->complete(handler_, ec);
   }

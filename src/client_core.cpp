@@ -74,21 +74,6 @@ std::mt19937_64 seeded_engine() {
 
 }  // namespace
 
-refusal classify(std::string_view words) noexcept {
-  // Redis before 7 wraps the error of a command inside a script in words of its own.
-  const auto says = [words](std::string_view code) {
-    if (words.starts_with(code)) return true;
-    if (!words.starts_with("ERR Error running script")) return false;
-    const auto at = words.find(code);
-    return at != words.npos && words[at - 1] == ' ';
-  };
-  if (says("WRONGTYPE ")) return refusal::wrong_type;
-  for (const auto* code : {"LOADING ", "BUSY ", "TRYAGAIN ", "CLUSTERDOWN ", "MASTERDOWN "}) {
-    if (says(code)) return refusal::try_again;
-  }
-  return refusal::no;
-}
-
 client_core::client_core(asio::any_io_executor executor, address where, client_options options)
     : options_(std::move(options)),
       drift_{options_.drift, options_.drift_floor},
@@ -128,7 +113,10 @@ bool client_core::send(const script& s, std::shared_ptr<caller> who, std::uint32
   return true;
 }
 
-void client_core::when_up(const std::shared_ptr<caller>& who) { until_up_.push_back(who); }
+void client_core::when_up(caller& who) {
+  who.unlink();
+  until_up_.push_back(who);
+}
 
 void client_core::set(alarm& a, clock::time_point due) {
   if (due == clock::time_point::max()) {
@@ -211,10 +199,12 @@ void client_core::on_up(const store::server& server) {
   std::vector<std::shared_ptr<line_entry>> in_line;
   for (const auto& [token, entry] : entries_in_line_) in_line.push_back(entry->shared_from_this());
   for (const auto& entry : in_line) entry->on_reconnected();
-  auto waiting = std::move(until_up_);
-  until_up_.clear();
-  for (auto& weak : waiting) {
-    if (auto who = weak.lock()) who->store_is_up();
+  decltype(until_up_) waiting;
+  waiting.swap(until_up_);
+  while (!waiting.empty()) {
+    caller& who = waiting.front();
+    waiting.pop_front();
+    who.store_is_up();
   }
 }
 
@@ -269,10 +259,12 @@ void client_core::on_down(std::string_view why) { tell(event::kind::disconnected
 void client_core::on_refused(std::string_view words) {
   note_refusal(words);
   refused_ = true;
-  auto waiting = std::move(until_up_);
-  until_up_.clear();
-  for (auto& weak : waiting) {
-    if (auto who = weak.lock()) who->store_refuses(error::refused);
+  decltype(until_up_) waiting;
+  waiting.swap(until_up_);
+  while (!waiting.empty()) {
+    caller& who = waiting.front();
+    waiting.pop_front();
+    who.store_refuses(error::refused);
   }
 }
 
@@ -284,8 +276,9 @@ void client_core::close(std::shared_ptr<pending<void(error_code)>> waiting) {
   if (!open()) return;
   state_ = state::closing;
   set(close_limit_, later(clock::now(), options_.connect_timeout));
+  begin_work();  // Until every member has begun to give back what it has.
   each_member([](member& m) { m.on_close(); });
-  stop_if_idle();
+  end_work();
 }
 
 void client_core::end_work() {
@@ -294,32 +287,33 @@ void client_core::end_work() {
 }
 
 void client_core::stop_if_idle() {
-  if (state_ == state::closing && work_ == 0) finish_close();
+  if (state_ == state::closing && work_ == 0) stop();
 }
 
-void client_core::close_limit::ring(clock::time_point) {
-  core_.unfinished_ = true;
-  core_.finish_close();
-}
-
-void client_core::finish_close() {
+void client_core::stop() {
   state_ = state::stopped;
-  close_limit_.unset();
   if (store_) store_->stop();
 }
 
-void client_core::on_stopped() {
-  // Whatever is still waiting for the store waits in vain now.
-  until_up_.clear();
+// The limit bounds everything: what cannot be given back, and a store that takes its time to stop (the resolution of a
+// host's name cannot be cancelled).
+void client_core::close_limit::ring(clock::time_point) {
+  core_.unfinished_ = core_.work_ != 0;
+  core_.stop();
+  core_.conclude();
+}
+
+void client_core::on_stopped() { conclude(); }
+
+void client_core::conclude() {
+  if (std::exchange(closed_, true)) return;
   each_member([](member& m) { m.on_stopped(); });
+  until_up_.clear();
   alarms_.clear();
   if (timer_) timer_->cancel();
   auto closers = std::move(closers_);
   closers_.clear();
-  closed_ = true;
   for (auto& waiting : closers) complete(*waiting, outcome_of_close());
-  // Boost.Redis keeps its socket open until it connects again or is destroyed, and handles may live on for long.
-  store_.reset();
 }
 
 void client_core::abandon() noexcept {

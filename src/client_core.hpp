@@ -94,8 +94,9 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   // store::run; counts. False: not up, see when_up.
   bool send(const script&, std::shared_ptr<caller>, std::uint32_t what);
-  // Calls caller::store_is_up once the store is up again, or store_refuses. Held weakly.
-  void when_up(const std::shared_ptr<caller>&);
+  // Calls caller::store_is_up once the store is up again, or store_refuses; unless the caller is unlinked or destroyed
+  // before.
+  void when_up(caller&);
   std::uint64_t epoch() const { return store_ ? store_->epoch() : 0; }
   bool up() const { return store_ && store_->up(); }
   // What the server said when it last refused a connection, while it still does.
@@ -144,6 +145,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   void on_up(const store::server&) override;
   void on_down(std::string_view why) override;
+  void on_no_answer() override { refused_ = false; }
   void on_message(std::string_view) override;
   void on_refused(std::string_view words) override;
   void on_stopped() override;
@@ -156,7 +158,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void arm();
   void on_timer();
   void stop_if_idle();
-  void finish_close();
+  void stop();
+  void conclude();
   error_code outcome_of_close() const { return unfinished_ ? make_error_code(error::unreachable) : error_code(); }
 
   class close_limit final : public alarm {
@@ -185,7 +188,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   boost::intrusive::list<member, boost::intrusive::constant_time_size<false>> members_;
   std::unordered_map<std::string, std::shared_ptr<line_entry>> entries_;  // By record.
   std::unordered_map<std::string, line_entry*> entries_in_line_;          // By token.
-  std::vector<std::weak_ptr<caller>> until_up_;
+  boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
   server_clock server_clock_;
   std::string run_id_;
   bool refused_ = false;
@@ -220,9 +223,5 @@ template <class T, class... Args>
 std::shared_ptr<T> make_recycled(Args&&... args) {
   return std::allocate_shared<T>(asio::recycling_allocator<T>(), std::forward<Args>(args)...);
 }
-
-// What an error reply of the server means for an operation.
-enum class refusal { try_again, wrong_type, no };
-refusal classify(std::string_view words) noexcept;
 
 }  // namespace leasehold::detail

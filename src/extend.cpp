@@ -40,7 +40,7 @@ void extend_op::send() {
   asking_ = core_->send(*hold_->lock().kind, self_, 0);
   if (asking_) return;
   if (core_->refused()) return end(error::refused);
-  core_->when_up(self_);
+  core_->when_up(*this);
 }
 
 void extend_op::write(std::uint32_t, arguments& a) {
@@ -65,6 +65,10 @@ void extend_op::answered(std::uint32_t, const answer& a) {
     }
   }
   const lease_reply lease(r.text(0));
+  if (!lease.understood) {
+    if (self_) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
+    return;
+  }
   core_->observe_time(lease.server_time, a);
   if (hold->released()) return end(error::not_held);
   if (lease.status != 1) hold->lose();
@@ -87,6 +91,7 @@ void extend_op::end(error_code ec) {
   if (!self_ && !handler_) return;
   const auto self = std::move(self_);
   unset();
+  caller::unlink();
   member::unlink();
   core_->complete(handler_, ec);
 }

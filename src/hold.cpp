@@ -74,9 +74,7 @@ void start_release(const std::shared_ptr<hold_state>& state, hold_handler handle
 }
 
 void guard(const std::shared_ptr<hold_state>& state) noexcept { state->guard(); }
-bool outlived(const std::shared_ptr<hold_state>& state) noexcept {
-  return state && !state->released() && state->gone();
-}
+bool outlived(const std::shared_ptr<hold_state>& state) noexcept { return state && state->outlived(); }
 void throw_lost() { throw system_error(make_error_code(error::lost)); }
 
 bool is_operation_aborted(const std::exception_ptr& failure) noexcept {

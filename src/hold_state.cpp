@@ -29,8 +29,14 @@ void hold_state::start(bool confirmed) {
   if (!confirmed_) {
     ask();
   } else if (renewals_left_ != 0) {
-    renew_at_ = renewal_due(deadline(), grant_.lease);
+    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin);
   }
+  schedule();
+}
+
+// Until the local deadline there is hope.
+void hold_state::try_again(clock::time_point now) {
+  renew_at_ = later(now, std::clamp(grant_.lease / 10, milliseconds(1), milliseconds(500)));
   schedule();
 }
 
@@ -49,7 +55,7 @@ void hold_state::ask() {
   if (asking_) return;
   const std::uint32_t what = !confirmed_ ? confirming : renewals_left_ != 0 ? renewing : checking;
   asking_ = core_->send(*lock_->kind, shared_from_this(), what);
-  if (!asking_) core_->when_up(shared_from_this());
+  if (!asking_) core_->when_up(*this);
 }
 
 void hold_state::store_is_up() {
@@ -58,7 +64,7 @@ void hold_state::store_is_up() {
   schedule();
 }
 
-void hold_state::store_refuses(error_code) { core_->when_up(shared_from_this()); }
+void hold_state::store_refuses(error_code) { core_->when_up(*this); }
 
 void hold_state::on_other_server() { store_is_up(); }
 
@@ -89,13 +95,10 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
     if (why == refusal::wrong_type) return lose();  // Somebody has overwritten the record.
     if (why == refusal::no) core_->note_refusal(r.text(0));
     failed.fetch_add(1, std::memory_order_relaxed);
-    if (what != checking) {
-      // Until the local deadline there is hope.
-      renew_at_ = later(a.received, std::clamp(grant_.lease / 10, milliseconds(1), milliseconds(500)));
-    }
-    return schedule();
+    return try_again(a.received);
   }
   const lease_reply lease(r.text(0));
+  if (!lease.understood) return try_again(a.received);
   core_->observe_time(lease.server_time, a);
   if (told_) return;  // A jump of the server's clock has ended it.
   // Another fence: this tenure had ended, and the entry was granted once more.
@@ -113,14 +116,15 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
 void hold_state::raise(clock::time_point sent, milliseconds lease, milliseconds left) {
   const auto confirmed = local_deadline(sent, lease, left, core_->drift());
   if (confirmed > deadline()) deadline_.store(confirmed, std::memory_order_release);
-  renew_at_ = renewals_left_ == 0 ? clock::time_point::max() : renewal_due(deadline(), grant_.lease);
+  renew_at_ = renewals_left_ == 0 ? clock::time_point::max()
+                                   : renewal_due(clock::now(), deadline() - grant_.margin);
   schedule();
 }
 
 void hold_state::on_clock_jump(clock::duration jump) {
   if (told_ || released()) return;
   deadline_.store(deadline() - jump, std::memory_order_release);
-  if (renew_at_ != clock::time_point::max()) renew_at_ = renewal_due(deadline(), grant_.lease);
+  if (renew_at_ != clock::time_point::max()) renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin);
   clock::now() >= deadline() - grant_.margin ? tell_lost() : schedule();
 }
 
@@ -144,6 +148,7 @@ void hold_state::stop_holding() {
 
 void hold_state::leave() {
   unset();
+  caller::unlink();
   renew_at_ = clock::time_point::max();
   if (std::exchange(counted_, false)) core_->count().held.fetch_sub(1, std::memory_order_relaxed);
 }
@@ -187,17 +192,20 @@ void hold_state::drop(std::shared_ptr<hold_state> state) {
 }
 
 void hold_state::on_close() {
+  const auto self = shared_from_this();  // From begin_release on, the user's thread may drop the last other reference.
   if (!told_ && !released()) stop_holding();
   if (guarded_.load(std::memory_order_relaxed)) {
     // with_lock gives it back when its body has ended.
     close_waits_ = true;
     core_->begin_work();
   } else if (begin_release()) {
+    closed_.store(true, std::memory_order_release);
     release(nullptr);
   }
 }
 
 void hold_state::abandon() {
+  const auto self = shared_from_this();  // The handlers may own the hold.
   auto waiters = std::move(waiters_);
   waiters_.clear();
   for (auto& w : waiters) w->abandon();

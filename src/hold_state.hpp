@@ -45,6 +45,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   // Redis no longer has it, or the deadline has passed.
   bool gone() const { return gone_.load(std::memory_order_acquire) || clock::now() >= deadline(); }
   bool valid() const { return !released() && !gone(); }
+  // The work under it was not covered up to now: it is gone, or client::close has given it back.
+  bool outlived() const { return released() ? closed_.load(std::memory_order_acquire) : gone(); }
 
   // True for the first who asks: from then on the hold is being released.
   bool begin_release() { return !released_.exchange(true, std::memory_order_acq_rel); }
@@ -71,6 +73,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   enum : std::uint32_t { confirming, renewing, checking };
 
   void write(std::uint32_t what, arguments&) override;
+  bool wants(std::uint32_t) const override { return !told_ && !released(); }
   void answered(std::uint32_t what, const answer&) override;
   void store_is_up() override;
   void store_refuses(error_code) override;
@@ -82,6 +85,7 @@ class hold_state final : public caller, public member, public alarm, public std:
 
   void schedule();
   void ask();
+  void try_again(clock::time_point now);
   void tell_lost();
   void stop_holding();
   void tell_waiters(error_code);
@@ -94,6 +98,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   std::atomic<bool> released_{false};
   std::atomic<bool> gone_{false};
   std::atomic<bool> guarded_{false};
+  std::atomic<bool> closed_{false};
 
   std::shared_ptr<client_handle> handle_;  // Until the release is under way.
   std::uint32_t renewals_left_;

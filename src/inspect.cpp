@@ -34,7 +34,7 @@ void inspect_op::begin() {
 void inspect_op::send() {
   if (!self_ || core_->send(*lock_->identity->kind, self_, 0)) return;
   if (core_->refused()) return end(error::refused, {});
-  core_->when_up(self_);
+  core_->when_up(*this);
 }
 
 void inspect_op::write(std::uint32_t, arguments& a) {
@@ -79,6 +79,7 @@ void inspect_op::ring(clock::time_point now) {
 void inspect_op::end(error_code ec, lock_info info) {
   const auto self = std::move(self_);
   unset();
+  caller::unlink();
   member::unlink();
   core_->complete(handler_, ec, std::move(info));
 }

@@ -30,9 +30,10 @@ inline clock::time_point local_deadline(clock::time_point sent, std::chrono::mil
   return later(sent, sure) - drift.of(sure);
 }
 
-// When to renew: two thirds of the lease before the deadline, so that two more attempts fit.
-inline clock::time_point renewal_due(clock::time_point deadline, std::chrono::milliseconds lease) {
-  return deadline - clock::duration(lease) * 2 / 3;
+// When to renew: after a third of the time until `lost` (the instant at which the loss would be told), so that two more
+// attempts fit.
+inline clock::time_point renewal_due(clock::time_point now, clock::time_point lost) {
+  return now + std::max((lost - now) / 3, clock::duration(std::chrono::milliseconds(1)));
 }
 
 }  // namespace leasehold::detail

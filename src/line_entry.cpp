@@ -64,7 +64,7 @@ void line_entry::ask() {
   answered_ = false;
   state_ = state::offline;
   unset();
-  core_->when_up(shared_from_this());
+  core_->when_up(*this);
 }
 
 void line_entry::write(std::uint32_t, arguments& a) {
@@ -93,6 +93,7 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
   const reply& r = *a.from_store;
   if (r.is_error()) return on_error(r.text(0), a.received);
   const lease_reply lease(r.text(0));
+  if (!lease.understood) return pause(a.received);
   core_->observe_time(lease.server_time, a);
   switch (lease.status) {
     case 1: return on_grant(lease, a);
@@ -106,6 +107,8 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
   front().note_contention();
   if (alone_) {
     state_ = state::over;
+    // An attempt on an earlier connection may still bring something.
+    if (unanswered_.exists) give_back(nullptr);
     const auto op = front().shared_from_this();
     waiters_.pop_front();
     return op->complete_busy();
@@ -124,6 +127,10 @@ void line_entry::on_error(std::string_view words, clock::time_point now) {
     case refusal::no: core_->note_refusal(words); return end_all(error::refused);
     case refusal::try_again: break;
   }
+  pause(now);
+}
+
+void line_entry::pause(clock::time_point now) {
   answered_ = false;
   state_ = state::pausing;
   core_->set(*this, later(now, pauses_.next(core_->random())));
@@ -186,7 +193,7 @@ bool line_entry::drop_late(clock::time_point now) {
   const auto self = shared_from_this();
   while (!waiters_.empty() && now >= front().deadline()) {
     const auto op = front().shared_from_this();
-    leave(op, error::timed_out);
+    leave(op, op->late());
   }
   return state_ != state::over;
 }
@@ -238,8 +245,11 @@ void line_entry::end_all(error_code ec) {
 void line_entry::forget() {
   state_ = state::over;
   unset();
+  caller::unlink();
   core_->forget_entry(*this);
 }
+
+bool line_entry::wants(std::uint32_t attempt) const { return state_ == state::asking && attempt == attempt_; }
 
 void line_entry::store_is_up() {
   if (state_ == state::offline) ask();

@@ -59,6 +59,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   };
 
   void write(std::uint32_t attempt, arguments&) override;
+  bool wants(std::uint32_t attempt) const override;
   void answered(std::uint32_t attempt, const answer&) override;
   void store_is_up() override;
   void store_refuses(error_code) override;
@@ -68,6 +69,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   void begin();
   void ask();
   void on_busy(const lease_reply&, clock::time_point now);
+  void pause(clock::time_point now);
   void on_error(std::string_view words, clock::time_point now);
   void on_grant(const lease_reply&, const answer&);
   void grant(std::uint64_t fence, clock::time_point deadline, bool confirmed);

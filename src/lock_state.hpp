@@ -52,6 +52,7 @@ bool parse_record(std::string_view value, lock_record&) noexcept;
 struct lease_reply {
   explicit lease_reply(std::string_view text) noexcept;
 
+  bool understood = false;
   std::int64_t status = 0;
   std::uint64_t fence = 0;
   std::chrono::milliseconds left{0};

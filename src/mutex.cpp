@@ -41,20 +41,23 @@ bool parse_record(std::string_view value, lock_record& record) noexcept {
 lease_reply::lease_reply(std::string_view text) noexcept {
   const char* at = text.data();
   const char* const end = at + text.size();
-  const auto next = [&](auto& number) {
-    at = std::from_chars(at, end, number).ptr;
-    if (at != end) ++at;
+  bool fine = true;
+  const auto next = [&](auto& number, char behind) {
+    const auto [stopped, ec] = std::from_chars(at, end, number);
+    fine = fine && ec == std::errc() && (stopped == end ? behind == '\0' : *stopped == behind);
+    at = stopped == end ? end : stopped + 1;
   };
   std::int64_t milliseconds = 0;
-  std::int64_t seconds = 0;
-  std::int64_t microseconds = 0;
-  next(status);
-  next(fence);
-  next(milliseconds);
-  next(seconds);
-  next(microseconds);
+  std::uint32_t seconds = 0;
+  std::uint32_t microseconds = 0;
+  next(status, ' ');
+  next(fence, ' ');
+  next(milliseconds, ' ');
+  next(seconds, ' ');
+  next(microseconds, '\0');
+  understood = fine;
   left = std::chrono::milliseconds(milliseconds);
-  server_time = seconds * 1000000 + microseconds;
+  server_time = std::int64_t{seconds} * 1000000 + microseconds;
 }
 
 std::shared_ptr<lock_state> make_lock(const std::shared_ptr<client_handle>& handle, std::string name) {

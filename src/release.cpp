@@ -26,7 +26,7 @@ void release_op::send() {
   const auto pointless = unanswered_.exists ? std::max(lease_end_, unanswered_.gone_by) : lease_end_;
   if (core_->stopped() || now >= pointless) return end(error::unreachable);
   if (now >= lease_end_) tell(error::unreachable);
-  core_->when_up(self_);
+  core_->when_up(*this);
   core_->set(*this, listener_ ? lease_end_ : pointless);
 }
 
@@ -49,7 +49,9 @@ void release_op::answered(std::uint32_t, const answer& a) {
   const reply& r = *a.from_store;
   if (r.is_error()) {
     switch (classify(r.text(0))) {
-      case refusal::try_again: return core_->set(*this, later(clock::now(), std::chrono::milliseconds(50)));
+      case refusal::try_again:
+        if (a.received >= lease_end_) tell(error::unreachable);
+        return core_->set(*this, later(a.received, std::chrono::milliseconds(50)));
       case refusal::wrong_type: return settle(error::lost);  // Somebody has overwritten the record.
       case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
     }
@@ -80,7 +82,7 @@ void release_op::ring(clock::time_point now) {
   send();
 }
 
-void release_op::store_refuses(error_code) { core_->when_up(self_); }
+void release_op::store_refuses(error_code) { core_->when_up(*this); }
 
 void release_op::tell(error_code ec) {
   if (auto l = std::exchange(listener_, nullptr)) l(ec);
@@ -90,6 +92,7 @@ void release_op::end(error_code ec) {
   if (!self_) return;
   const auto self = std::move(self_);
   unset();
+  caller::unlink();
   member::unlink();
   tell(ec);
   core_->end_work();

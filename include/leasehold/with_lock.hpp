@@ -127,6 +127,7 @@ template <class T, class E, class Body, class Lock>
 asio::awaitable<T, E> run_with_lock(Lock lock, acquire_options options, Body body) {
   hold h = co_await lock.acquire(options, asio::use_awaitable_t<E>());
   guard(access::state(h));
+  if (outlived(access::state(h))) throw_lost();  // By client::close, on another thread, before it was guarded.
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   result_of_work<T> result;
   std::exception_ptr failure;

@@ -145,6 +145,7 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     while (!self->stopping_) {
       ++self->epoch_;
       self->why_down_.clear();
+      self->refused_ = false;
       self->shake_hands();
       self->watch(later(clock::now(), self->connect_timeout_));
       error_code ec;
@@ -158,6 +159,8 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
       if (was_up) {
         pause.reset();
         self->events_->on_down(self->why_down_.empty() ? ec.message() : self->why_down_);
+      } else if (!self->refused_) {
+        self->events_->on_no_answer();
       }
       if (self->stopping_) break;
       self->pause_.expires_after(pause.next(std::uniform_real_distribution<double>(0.0, 1.0)(self->random_)));
@@ -223,7 +226,12 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
       const std::string user = where_.user.empty() ? "default" : where_.user;
       h->request.push("HELLO", "3", "AUTH", user, where_.password, "SETNAME", "leasehold");
     }
-    h->request.push("SELECT", where_.database);
+    // Database 0 needs no SELECT, and a user without the right to it none either. PING keeps the replies in their places.
+    if (where_.database == 0) {
+      h->request.push("PING");
+    } else {
+      h->request.push("SELECT", where_.database);
+    }
     h->request.push("INFO");
     // A refusal takes the place of the reply to TIME, since the confirmation is a push and no reply.
     h->request.push("SUBSCRIBE", channel_);
@@ -245,9 +253,10 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     if (ec || h.replies.size() != 4) return;  // The connection was lost; run_connections sees to it.
     for (const std::size_t i : {0U, 1U, 3U}) {
       if (!h.replies[i].is_error()) continue;
-      events_->on_refused(h.replies[i].text(0));
-      reset("refused");
-      return;
+      // A busy server is one that does not answer yet.
+      refused_ = classify(h.replies[i].text(0)) != refusal::try_again;
+      if (refused_) events_->on_refused(h.replies[i].text(0));
+      return reset(std::string(h.replies[i].text(0)));
     }
     set_no_delay(connection_);
     store::server found;
@@ -370,12 +379,13 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
         if (events_ != nullptr) events_->on_message(r.from_store.text(2));
         continue;
       }
-      if (r.arrived && r.from_store.is_error() && r.from_store.text(0).starts_with("NOSCRIPT") && up_) {
+      const bool unknown = r.arrived && r.from_store.is_error() && r.from_store.text(0).starts_with("NOSCRIPT");
+      if (unknown && up_ && r.of.who->wants(r.of.what)) {
         append(std::move(r.of), /*whole_text=*/true);  // Counted from the first sending: earlier is safe.
         continue;
       }
       const auto who = std::move(r.of.who);
-      who->answered(r.of.what, answer{r.arrived ? &r.from_store : nullptr, r.of.sent, now});
+      who->answered(r.of.what, answer{r.arrived && !unknown ? &r.from_store : nullptr, r.of.sent, now});
     }
     ready.clear();
     if (ready_.empty()) ready_.swap(ready);  // Keeps the memory.
@@ -420,6 +430,7 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
   std::string why_down_;
   std::uint64_t epoch_ = 0;
   bool up_ = false;
+  bool refused_ = false;  // By the handshake of this connection.
   bool stopping_ = false;
 
   std::shared_ptr<batch> next_;

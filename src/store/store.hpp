@@ -9,6 +9,7 @@
 #include <leasehold/error.hpp>
 
 #include <boost/container/small_vector.hpp>
+#include <boost/intrusive/list.hpp>
 
 #include <array>
 #include <charconv>
@@ -89,6 +90,10 @@ class reply {
   bool error_ = false;
 };
 
+// What an error reply of the server means for an operation.
+enum class refusal { try_again, wrong_type, no };
+refusal classify(std::string_view words) noexcept;
+
 // How a call ended.
 struct answer {
   // The store's reply, or null: there was none, and nobody knows whether the script ran.
@@ -98,11 +103,16 @@ struct answer {
 };
 
 // Somebody who calls scripts. `what` tells its calls apart.
-class caller {
+class caller : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
   // Fills in keys and arguments; may happen again for the same call (the server did not know the script yet).
   virtual void write(std::uint32_t what, arguments&) = 0;
-  // Exactly once for each call, never from inside store::run. NOSCRIPT never arrives here.
+  // The server did not know the script: is the call still of use? It would run after whatever was sent since.
+  virtual bool wants(std::uint32_t what) const {
+    (void)what;
+    return true;
+  }
+  // Exactly once for each call, never from inside store::run.
   virtual void answered(std::uint32_t what, const answer&) = 0;
   // The store is up again, or has changed its mind; only after client_core::when_up.
   virtual void store_is_up() {}
@@ -130,6 +140,8 @@ class store {
    public:
     virtual void on_up(const server&) = 0;
     virtual void on_down(std::string_view why) = 0;
+    // An attempt to connect has failed, and not because the server refused it.
+    virtual void on_no_answer() = 0;
     // Somebody has published this on the client's channel.
     virtual void on_message(std::string_view) = 0;
     virtual void on_refused(std::string_view words) = 0;
