@@ -10,6 +10,7 @@
 -- ARGV[1]  what to do: acquire, confirm, renew, release or inspect
 -- ARGV[2]  the token (not for inspect)
 -- ARGV[3]  acquire, confirm, renew: the lease in milliseconds (renew: 0 asks only)
+--          release: the same, if another of the same client would take the hold over; else absent
 -- ARGV[4]  acquire: not-after, in microseconds of the server's clock
 -- ARGV[5]  acquire: the client's stamp if it waits in line, absent if it does not
 --
@@ -35,10 +36,12 @@ local mine = 'leasehold:' .. token .. ':'
 local is_mine = held and string.sub(held, 1, #mine) == mine
 local waited_for = line and redis.call('EXISTS', line) == 1
 
--- release -> 1: released | 0: somebody else's | -1: nobody's
+-- release -> 1: released | 0: somebody else's | -1: nobody's | as acquire: kept for the client, with a new fence, because
+-- nobody else waits
 -- Whatever the token has is given back: its hold is handed to the next in line, its entry leaves the line. A repeat finds
 -- neither and changes nothing.
-if what == 'release' and is_mine and not waited_for then
+local keep = what == 'release' and ARGV[3]
+if what == 'release' and is_mine and not waited_for and not keep then
   redis.call('DEL', record)
   return 1
 end
@@ -49,6 +52,20 @@ local now = time[1] * 1000000 + time[2]
 
 local function take(next_token, fence, lease)
   redis.call('SET', record, 'leasehold:' .. next_token .. ':' .. fence, 'PX', lease)
+end
+
+if keep and is_mine then
+  local client, others = string.match(token, '^[^.]+.'), false
+  for _, entry in ipairs(waited_for and first_living(line, entries, now) or {}) do
+    others = others or string.sub(entry[1], 1, #client) ~= client
+  end
+  if not others then
+    local left = math.max(redis.call('PTTL', record), tonumber(keep))
+    redis.call('PEXPIRE', record, left)
+    local fence = next_fence(fences, now)
+    take(token, fence, left)
+    return '1 ' .. fence .. ' ' .. string.format('%d', left) .. clock
+  end
 end
 
 if what == 'release' then

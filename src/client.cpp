@@ -109,6 +109,7 @@ statistics client::stats() const {
   s.waiting = static_cast<std::size_t>(get(c.waiting));
   s.acquired = get(c.acquired);
   s.handed_off = get(c.handed_off);
+  s.passed = get(c.passed);
   s.contended = get(c.contended);
   s.timed_out = get(c.timed_out);
   s.cancelled = get(c.cancelled);

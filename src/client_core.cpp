@@ -214,6 +214,11 @@ std::shared_ptr<line_entry> client_core::entry_of(const std::shared_ptr<const lo
   return entry;
 }
 
+std::shared_ptr<line_entry> client_core::find_entry(const lock_identity& lock) const {
+  const auto found = entries_.find(lock.record);
+  return found == entries_.end() ? nullptr : found->second;
+}
+
 void client_core::forget_entry(line_entry& entry) {
   forget_token(entry);
   const auto found = entries_.find(entry.lock().record);

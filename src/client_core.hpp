@@ -65,7 +65,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   struct counters {
     std::atomic<std::uint64_t> held{0}, waiting{0}, acquired{0}, contended{0}, timed_out{0}, cancelled{0}, lost{0},
         released{0}, renewed{0}, renewal_failed{0}, given_back{0}, refused{0}, commands{0}, connects{0}, reconnects{0},
-        handed_off{0}, clock_jumps{0};
+        handed_off{0}, passed{0}, clock_jumps{0};
   };
 
   client_core(asio::any_io_executor, address, client_options);
@@ -122,6 +122,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   // The client's one entry in the line of this name.
   std::shared_ptr<line_entry> entry_of(const std::shared_ptr<const lock_identity>&);
+  // That entry if there is one, else null.
+  std::shared_ptr<line_entry> find_entry(const lock_identity&) const;
   void forget_entry(line_entry&);
   // Messages to this token go to the entry.
   void remember_token(line_entry&);

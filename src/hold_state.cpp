@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "hold_state.hpp"
 
+#include "cohort.hpp"
 #include "lost.hpp"
 
 #include <algorithm>
@@ -26,6 +27,7 @@ void hold_state::start(bool confirmed) {
   core_->count().acquired.fetch_add(1, std::memory_order_relaxed);
   counted_ = true;
   confirmed_ = confirmed;
+  confirmed_at_ = grant_.confirmed_at;
   if (!confirmed_) {
     ask();
   } else if (renewals_left_ != 0) {
@@ -103,6 +105,7 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
   if (told_) return;  // A jump of the server's clock has ended it.
   // Another fence: this tenure had ended, and the entry was granted once more.
   if (lease.status != 1 || lease.fence != grant_.fence) return lose();
+  confirmed_at_ = a.sent;
   if (what == checking) return schedule();
   if (what == confirming) {
     confirmed_ = true;
@@ -177,12 +180,19 @@ void hold_state::release(release_op::listener l) {
   if (gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists) {
     // Redis has said so already.
     if (l) l(error::lost);
-  } else {
+  } else if (told_ || !confirmed_ || !pass_on(*this, l)) {
     auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
     op->start(std::move(l));
   }
   handle_.reset();
   if (std::exchange(close_waits_, false)) core_->end_work();
+}
+
+hold_state::grant hold_state::as_granted() const {
+  grant g = grant_;
+  g.deadline = deadline();
+  g.confirmed_at = confirmed_at_;
+  return g;
 }
 
 void hold_state::drop(std::shared_ptr<hold_state> state) {

@@ -23,12 +23,14 @@ class hold_state final : public caller, public member, public alarm, public std:
  public:
   struct grant {
     std::string token;
-    std::uint64_t fence;
-    clock::time_point deadline;
-    std::chrono::milliseconds lease;
-    renewal renew;
-    std::chrono::milliseconds margin;
+    std::uint64_t fence = 0;  // As Redis has given it.
+    clock::time_point deadline{};
+    std::chrono::milliseconds lease{0};
+    renewal renew = renewal::automatic;
+    std::chrono::milliseconds margin{0};
     unanswered_attempt unanswered;
+    clock::time_point confirmed_at{};  // When the latest request was sent that Redis has confirmed the token to.
+    std::uint32_t passes = 0;          // How often it was passed on since, without asking Redis (cohort.hpp).
   };
 
   hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant g);
@@ -38,7 +40,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   const lock_identity& lock() const { return *lock_; }
   const std::shared_ptr<const lock_identity>& shared_lock() const { return lock_; }
   const std::string& token() const { return grant_.token; }
-  std::uint64_t fence() const { return grant_.fence; }
+  std::uint64_t fence() const { return grant_.fence + grant_.passes; }
   clock::time_point deadline() const { return deadline_.load(std::memory_order_acquire); }
 
   bool released() const { return released_.load(std::memory_order_acquire); }
@@ -62,6 +64,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   void release(release_op::listener);
   void wait_for_loss(std::shared_ptr<lost_op>);
   void forget(lost_op&);
+  // What the next holder in a cohort takes over.
+  grant as_granted() const;
   // lost() has been told; the hold stays lost.
   bool told() const { return told_; }
   // A lease of `lease` was confirmed for a request sent then.
@@ -104,6 +108,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   std::uint32_t renewals_left_;
   clock::time_point renew_at_ = clock::time_point::max();
   bool confirmed_ = true;
+  clock::time_point confirmed_at_{};
   bool asking_ = false;
   bool told_ = false;
   bool close_waits_ = false;

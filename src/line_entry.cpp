@@ -143,7 +143,7 @@ void line_entry::on_grant(const lease_reply& lease, const answer& a) {
   // The answer took longer than the lease, or the waiter in front has changed to one with a longer lease. A repeat
   // lengthens it.
   if ((a.received >= until || asked_lease_ < wanted) && !std::exchange(asked_again_, true)) return ask();
-  grant(lease.fence, until, /*confirmed=*/true);
+  grant(lease.fence, until, a.sent);
 }
 
 void line_entry::on_granted(std::uint64_t fence, clock::time_point stamp, milliseconds lease) {
@@ -157,7 +157,7 @@ void line_entry::on_granted(std::uint64_t fence, clock::time_point stamp, millis
     if (state_ != state::asking) ask();  // Confirms, as a repeat.
     return;
   }
-  grant(fence, until, /*confirmed=*/false);
+  grant(fence, until, clock::time_point::min());
 }
 
 void line_entry::on_watch() {
@@ -168,25 +168,51 @@ void line_entry::on_reconnected() {
   if (state_ == state::waiting) ask();
 }
 
-void line_entry::grant(std::uint64_t fence, clock::time_point deadline, bool confirmed) {
+// confirmed_at: time_point::min() for a grant that is still to be confirmed.
+void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at) {
   const auto self = shared_from_this();
-  const auto op = front().shared_from_this();
-  waiters_.pop_front();
+  const bool confirmed = confirmed_at != clock::time_point::min();
   // A look may still be on its way.
   if (state_ == state::asking && !confirmed) {
     unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
   }
-  const acquire_options& o = op->options();
-  auto held = make_recycled<hold_state>(
-      op->handle(), lock_,
-      hold_state::grant{std::move(token_), fence, deadline, o.lease, o.renew, o.margin, unanswered_});
-  held->start(confirmed);
+  hold_state::grant g{};
+  g.token = token_;
+  g.fence = fence;
+  g.deadline = deadline;
+  g.unanswered = unanswered_;
+  g.confirmed_at = confirmed_at;
+  const auto op = front().shared_from_this();
+  waiters_.pop_front();
+  auto held = hand_over(*op, std::move(g), confirmed);
   if (waiters_.empty()) {
     forget();
   } else {
     begin();
   }
-  op->complete(access::make_hold(std::move(held)));
+  op->complete(std::move(held));
+}
+
+hold line_entry::hand_over(acquire_op& op, hold_state::grant g, bool confirmed) {
+  g.lease = op.options().lease;
+  g.renew = op.options().renew;
+  g.margin = op.options().margin;
+  auto held = make_recycled<hold_state>(op.handle(), lock_, std::move(g));
+  held->start(confirmed);
+  return access::make_hold(std::move(held));
+}
+
+acquire_op* line_entry::first(clock::time_point now) {
+  return !alone_ && drop_late(now) && !waiters_.empty() ? &front() : nullptr;
+}
+
+void line_entry::grant_locally(hold_state::grant g) {
+  const auto self = shared_from_this();
+  const auto op = front().shared_from_this();
+  waiters_.pop_front();
+  auto held = hand_over(*op, std::move(g), /*confirmed=*/true);
+  if (waiters_.empty()) withdraw(nullptr);
+  op->complete(std::move(held));
 }
 
 bool line_entry::drop_late(clock::time_point now) {
@@ -201,21 +227,27 @@ bool line_entry::drop_late(clock::time_point now) {
 void line_entry::leave(const std::shared_ptr<acquire_op>& op, error_code why) {
   const auto self = shared_from_this();
   op->local_waiter::unlink();
-  if (!waiters_.empty()) return op->complete(why);
   // The last one takes the entry along.
-  const bool traces = state_ == state::asking || state_ == state::waiting || answered_ || unanswered_.exists;
-  const bool soon = core_->up();
-  if (state_ == state::asking) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
-  forget();
-  if (!traces) return op->complete(why);
-  leaving_ = op;
-  if (soon) {
+  if (waiters_.empty() && withdraw(op)) {
     op->wait_for_leave(why);
-    give_back([op] { op->left(); });
   } else {
-    give_back(nullptr);
     op->complete(why);
   }
+}
+
+// Nobody waits any more. True if the store will tell `op` that nothing is left of the entry.
+bool line_entry::withdraw(const std::shared_ptr<acquire_op>& op) {
+  const bool traces = state_ == state::asking || answered_ || unanswered_.exists;
+  if (state_ == state::asking) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+  forget();
+  if (!traces) return false;
+  if (!op || !core_->up()) {
+    give_back(nullptr);
+    return false;
+  }
+  leaving_ = op;
+  give_back([op] { op->left(); });
+  return true;
 }
 
 // Takes the token out of the line, or hands its grant on; in the background.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "client_core.hpp"
+#include "hold_state.hpp"
 #include "lock_state.hpp"
 #include "pauses.hpp"
 #include "release.hpp"
@@ -36,6 +37,11 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   void add(acquire_op&);
   // The operation ends with `why`; at once, or when the store has confirmed that nothing is left of it.
   void leave(const std::shared_ptr<acquire_op>&, error_code why);
+
+  // The local waiter in front, null if there is none whose deadline has not passed.
+  acquire_op* first(clock::time_point now);
+  // Gives the one in front what another of this client has had. The entry leaves the line if nobody is left.
+  void grant_locally(hold_state::grant);
 
   // Messages of the store (lua/shared/line.lua).
   void on_granted(std::uint64_t fence, clock::time_point stamp, std::chrono::milliseconds lease);
@@ -72,7 +78,10 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   void pause(clock::time_point now);
   void on_error(std::string_view words, clock::time_point now);
   void on_grant(const lease_reply&, const answer&);
-  void grant(std::uint64_t fence, clock::time_point deadline, bool confirmed);
+  void grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at);
+  // Makes the hold of the operation that was in front; confirmed: Redis has answered this grant.
+  hold hand_over(acquire_op&, hold_state::grant, bool confirmed);
+  bool withdraw(const std::shared_ptr<acquire_op>&);
   // Drops waiters in front whose deadline has passed; false if nobody is left (the entry has left then).
   bool drop_late(clock::time_point now);
   void end_all(error_code);

@@ -52,6 +52,7 @@ void check(const client_options& o) {
   require(is_lease(o.command_timeout), "client_options::command_timeout");
   require(o.drift >= 0.0 && o.drift <= 0.5, "client_options::drift");
   require(o.drift_floor >= milliseconds(0) && o.drift_floor <= std::chrono::minutes(1), "client_options::drift_floor");
+  require(o.cohort >= std::chrono::microseconds(0) && o.cohort <= std::chrono::seconds(1), "client_options::cohort");
   require(is_backoff(o.reconnect), "client_options::reconnect");
 }
 

@@ -1,0 +1,126 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "cohort.hpp"
+
+#include "acquire.hpp"
+#include "line_entry.hpp"
+
+#include <algorithm>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A fence is G * 2048 + i, and i counts the passes.
+constexpr std::uint32_t most_passes = 2047;
+
+// What is left of the lease must be worth something to the next holder.
+constexpr milliseconds least_left{1};
+
+// The release of a hold that goes on within the client if nobody else waits: one round trip, which brings a new fence. If
+// it is not answered, or refused, it becomes an ordinary release.
+class keep_op final : public caller, public member, public std::enable_shared_from_this<keep_op> {
+ public:
+  keep_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, hold_state::grant g,
+          milliseconds lease, release_op::listener l)
+      : core_(std::move(core)), lock_(std::move(lock)), grant_(std::move(g)), lease_(lease), listener_(std::move(l)) {}
+
+  bool start() {
+    if (!core_->send(*lock_->kind, shared_from_this(), 0)) return false;
+    self_ = shared_from_this();
+    core_->add(*this);
+    core_->begin_work();
+    return true;
+  }
+
+ private:
+  void write(std::uint32_t, arguments& a) override {
+    a.key(lock_->record);
+    a.key(fence_key);
+    a.key(lock_->line);
+    a.key(lock_->entries);
+    a.arg("release");
+    a.arg(grant_.token);
+    a.arg(lease_.count());
+  }
+
+  void answered(std::uint32_t, const answer& a) override {
+    if (!self_) return;
+    const auto self = std::move(self_);
+    member::unlink();
+    if (a.from_store == nullptr || a.from_store->is_error()) {
+      release(std::move(listener_));
+    } else if (const lease_reply kept(a.from_store->text(0)); kept.understood) {
+      core_->observe_time(kept.server_time, a);
+      if (listener_) listener_(error_code());
+      grant_.fence = kept.fence;
+      grant_.passes = 0;
+      grant_.confirmed_at = a.sent;
+      grant_.deadline = std::max(grant_.deadline, local_deadline(a.sent, lease_, kept.left, core_->drift()));
+      const auto entry = core_->find_entry(*lock_);
+      const auto now = clock::now();
+      const acquire_op* next = entry ? entry->first(now) : nullptr;
+      // Whoever waited may have gone meanwhile, and somebody with other wishes may have come.
+      if (next != nullptr && next->options().lease <= lease_ && grant_.deadline - next->options().margin > now) {
+        entry->grant_locally(std::move(grant_));
+      } else {
+        release(nullptr);
+      }
+    } else {
+      const bool released = a.from_store->number(0) == 1;
+      if (released) core_->count().released.fetch_add(1, std::memory_order_relaxed);
+      if (listener_) listener_(released ? error_code() : make_error_code(error::lost));
+    }
+    core_->end_work();
+  }
+
+  void release(release_op::listener l) {
+    auto op = make_recycled<release_op>(core_, lock_, grant_.token, grant_.deadline, grant_.unanswered);
+    op->start(std::move(l));
+  }
+
+  void on_close() override {}
+  void on_stopped() override {
+    const auto self = std::move(self_);
+    member::unlink();
+    if (auto l = std::exchange(listener_, nullptr)) l(error::unreachable);
+  }
+  void abandon() override {
+    const auto self = std::move(self_);
+    listener_ = nullptr;
+  }
+
+  const std::shared_ptr<client_core> core_;
+  const std::shared_ptr<const lock_identity> lock_;
+  hold_state::grant grant_;
+  const milliseconds lease_;
+  release_op::listener listener_;
+  std::shared_ptr<keep_op> self_;  // Until it is answered.
+};
+
+}  // namespace
+
+bool pass_on(hold_state& h, release_op::listener& listener) {
+  const auto& core = h.core();
+  const auto cohort = core->options().cohort;
+  if (cohort == cohort.zero() || !core->open()) return false;
+  const auto entry = core->find_entry(h.lock());
+  if (!entry) return false;
+  const auto now = clock::now();
+  const acquire_op* next = entry->first(now);
+  if (next == nullptr) return false;
+  auto g = h.as_granted();
+  const bool fits = next->options().lease <= g.lease && g.deadline - next->options().margin > now + least_left;
+  if (fits && g.passes < most_passes && now - g.confirmed_at <= cohort) {
+    ++g.passes;
+    core->count().passed.fetch_add(1, std::memory_order_relaxed);
+    entry->grant_locally(std::move(g));
+    if (listener) listener(error_code());
+    return true;
+  }
+  const auto lease = next->options().lease;
+  auto op = make_recycled<keep_op>(core, h.shared_lock(), std::move(g), lease, listener);
+  return op->start();
+}
+
+}  // namespace leasehold::detail
