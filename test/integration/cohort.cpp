@@ -1,0 +1,204 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/with_redis.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace leasehold::test {
+namespace {
+
+// What the holders have seen, in the order of their holding.
+struct history {
+  std::vector<std::uint64_t> fences;
+  std::vector<int> order;
+  std::size_t inside = 0;
+  bool overlapped = false;
+  std::size_t ended = 0;
+  std::size_t lost = 0;
+};
+
+awaitable<void> hold_once(mutex lock, history& seen, int who) {
+  hold h = co_await lock.acquire();
+  seen.overlapped = seen.overlapped || seen.inside != 0 || !h.valid();
+  ++seen.inside;
+  seen.fences.push_back(h.fence());
+  seen.order.push_back(who);
+  // Let the others run while this one is inside.
+  co_await asio::post(co_await asio::this_coro::executor, asio::deferred);
+  --seen.inside;
+  auto [ec] = co_await h.release(as_tuple);
+  seen.lost += ec == error::lost ? 1 : 0;
+  ++seen.ended;
+}
+
+awaitable<void> hold_often(mutex lock, history& seen, int who, int times) {
+  for (int i = 0; i < times; ++i) {
+    co_await hold_once(lock, seen, who);
+  }
+}
+
+void check(const history& seen, std::size_t holds) {
+  BOOST_TEST(!seen.overlapped);
+  BOOST_TEST(seen.ended == holds);
+  BOOST_TEST(std::is_sorted(seen.fences.begin(), seen.fences.end(), std::less_equal<>()));
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(cohorts, with_redis)
+
+BOOST_AUTO_TEST_CASE(coroutines_of_one_client_pass_the_lock_on_in_order_and_ask_redis_rarely) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    mutex lock(c, "n");
+    history seen;
+    std::vector<int> expected;
+    hold first = co_await lock.acquire();
+    for (int i = 0; i < 500; ++i) {
+      expected.push_back(i);
+      asio::co_spawn(executor, hold_once(lock, seen, i), asio::detached);
+    }
+    co_await eventually("all wait", [&] { return c.stats().waiting == 500; });
+    co_await first.release();
+    co_await eventually("all were served", [&] { return seen.ended == 500; });
+    check(seen, 500);
+    BOOST_TEST(seen.order == expected, boost::test_tools::per_element());
+    BOOST_TEST(seen.fences.front() > first.fence());
+    BOOST_TEST(c.stats().passed > 0U);
+    BOOST_TEST(c.stats().commands < 400U);
+    co_await c.close();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_client_without_cohorts_asks_redis_for_each_turn) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client_options options;
+    options.cohort = std::chrono::microseconds(0);
+    client c(executor, redis.url(), options);
+    mutex lock(c, "n");
+    history seen;
+    for (int i = 0; i < 50; ++i) asio::co_spawn(executor, hold_once(lock, seen, i), asio::detached);
+    co_await eventually("all were served", [&] { return seen.ended == 50; });
+    check(seen, 50);
+    BOOST_TEST(c.stats().passed == 0U);
+    BOOST_TEST(c.stats().commands >= 100U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(fences_grow_past_the_passes_that_fit_between_two_of_redis) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client_options options;
+    options.cohort = std::chrono::seconds(1);
+    client c(executor, redis.url(), options);
+    mutex lock(c, "n");
+    history seen;
+    for (int i = 0; i < 8; ++i) asio::co_spawn(executor, hold_often(lock, seen, i, 1000), asio::detached);
+    co_await eventually("all were served", [&] { return seen.ended == 8000; });
+    check(seen, 8000);
+    BOOST_TEST(c.stats().passed > 4096U);
+    BOOST_TEST(c.stats().passed < 8000U - 2U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(several_clients_with_cohorts_exclude_each_other_and_none_starves) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    history seen;
+    std::vector<std::unique_ptr<client>> clients;
+    for (int i = 0; i < 4; ++i) {
+      clients.push_back(std::make_unique<client>(executor, redis.url()));
+      mutex lock(*clients.back(), "n");
+      for (int j = 0; j < 5; ++j) asio::co_spawn(executor, hold_often(lock, seen, i, 40), asio::detached);
+    }
+    co_await eventually("all were served", [&] { return seen.ended == 800; });
+    check(seen, 800);
+    for (auto& c : clients) co_await c->close();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_of_another_client_is_overtaken_for_a_bounded_time_only) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client busy(executor, redis.url());
+    client other(executor, redis.url());
+    history seen;
+    for (int i = 0; i < 4; ++i) asio::co_spawn(executor, hold_often(mutex(busy, "n"), seen, i, 20000), asio::detached);
+    co_await eventually("the cohort is under way", [&] { return seen.ended > 100; });
+    // It gets in while the others still have most of their turns to come.
+    hold h = co_await mutex(other, "n").acquire();
+    BOOST_TEST(seen.ended < 79000U);
+    BOOST_TEST(h.fence() > seen.fences.back());
+    co_await h.release();
+    co_await busy.close();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_was_broken_is_not_passed_on_for_long) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    client thief(executor, redis.url());
+    mutex lock(c, "n");
+    history seen;
+    for (int i = 0; i < 4; ++i) asio::co_spawn(executor, hold_often(lock, seen, i, 20000), asio::detached);
+    co_await eventually("the cohort is under way", [&] { return seen.ended > 100; });
+    redis.command("DEL", "n");
+    hold h = co_await mutex(thief, "n").acquire();
+    // The cohort may go on for its bound, and then finds out; the hold that it has then is lost, and all four wait.
+    co_await eventually("the cohort has found out", [&] { return c.stats().waiting == 4; });
+    BOOST_TEST(seen.lost == 1U);
+    BOOST_TEST(h.valid());
+    co_await h.release();
+    co_await c.close();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_with_a_longer_lease_gets_its_whole_lease) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    mutex lock(c, "n");
+    hold short_lease = co_await lock.acquire({.lease = 5s, .renew = renewal::none});
+    std::optional<hold> long_lease;
+    lock.acquire({.lease = 60s, .renew = renewal::none}, [&](error_code, hold h) { long_lease = std::move(h); });
+    co_await eventually("the second waits", [&] { return c.stats().waiting == 1; });
+    co_await short_lease.release();
+    co_await eventually("the second holds", [&] { return long_lease.has_value(); });
+    co_await eventually("Redis has the longer lease", [&] { return redis.ttl("n") > 50000; });
+    co_await eventually("so has the hold", [&] { return long_lease->expires_at() > std::chrono::steady_clock::now() + 50s; });
+    BOOST_TEST(long_lease->valid());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_entry_leaves_the_line_when_the_last_local_waiter_was_served_locally) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    mutex lock(c, "n");
+    hold first = co_await lock.acquire();
+    std::optional<hold> second;
+    lock.acquire([&](error_code, hold h) { second = std::move(h); });
+    co_await eventually("the second is in line", [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 1; });
+    co_await first.release();
+    co_await eventually("the second holds", [&] { return second.has_value(); });
+    co_await eventually("the line is empty", [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 0; });
+    BOOST_TEST(second->valid());
+    BOOST_TEST(redis.get("n").value().starts_with("leasehold:" + second->token() + ":"));
+    co_await second->release();
+    co_await c.close();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
