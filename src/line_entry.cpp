@@ -211,7 +211,10 @@ void line_entry::leave(const std::shared_ptr<acquire_op>& op, error_code why) {
   leaving_ = op;
   if (soon) {
     op->wait_for_leave(why);
-    give_back([op] { op->left(); });
+    // Weakly: an operation that has completed meanwhile must not keep the client open.
+    give_back([weak = std::weak_ptr(op)] {
+      if (const auto waiting = weak.lock()) waiting->left();
+    });
   } else {
     give_back(nullptr);
     op->complete(why);
