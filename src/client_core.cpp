@@ -319,6 +319,8 @@ void client_core::conclude() {
   auto closers = std::move(closers_);
   closers_.clear();
   for (auto& waiting : closers) complete(*waiting, outcome_of_close());
+  // Boost.Redis keeps its socket open until it connects again or is destroyed, and handles may live on for long.
+  store_.reset();
 }
 
 void client_core::abandon() noexcept {

@@ -41,6 +41,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   const std::shared_ptr<const lock_identity>& shared_lock() const { return lock_; }
   const std::string& token() const { return grant_.token; }
   std::uint64_t fence() const { return grant_.fence + grant_.passes; }
+  // The one in the record.
+  std::uint64_t recorded_fence() const { return grant_.fence; }
   clock::time_point deadline() const { return deadline_.load(std::memory_order_acquire); }
 
   bool released() const { return released_.load(std::memory_order_acquire); }

@@ -246,7 +246,10 @@ bool line_entry::withdraw(const std::shared_ptr<acquire_op>& op) {
     return false;
   }
   leaving_ = op;
-  give_back([op] { op->left(); });
+  // Weakly: an operation that has completed meanwhile must not keep the client open.
+  give_back([weak = std::weak_ptr(op)] {
+    if (const auto waiting = weak.lock()) waiting->left();
+  });
   return true;
 }
 

@@ -25,6 +25,8 @@ namespace {
 
 const std::string record = "record";
 const std::string counter = "leasehold:{0}:fence";
+const std::string line = "leasehold:line";
+const std::string entries = "leasehold:entries";
 const std::string never = "9007199254740991";
 
 // The answer to acquire and renew.
@@ -51,7 +53,12 @@ struct script_on_a_server {
   redis_server redis;
 
   reply call(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"EVALSHA", std::string(leasehold::detail::scripts::mutex.sha1), "2", record, counter});
+    std::vector<std::string> keys = {record, counter, line, entries};
+    if (arguments.at(0) == "renew") keys = {record};
+    if (arguments.at(0) == "inspect") keys = {record, line};
+    arguments.insert(arguments.begin(), keys.begin(), keys.end());
+    arguments.insert(arguments.begin(),
+                     {"EVALSHA", std::string(leasehold::detail::scripts::mutex.sha1), std::to_string(keys.size())});
     reply r = connection.command(arguments);
     if (r.is_error() && r.text.starts_with("NOSCRIPT")) {
       arguments[0] = "EVAL";
@@ -307,7 +314,7 @@ BOOST_AUTO_TEST_CASE(grants_in_one_microsecond_have_different_fences) {
   connection.command({"MULTI"});
   for (int i = 0; i < 500; ++i) {
     const std::string name = "record" + std::to_string(i);
-    connection.command({"EVALSHA", sha, "2", name, counter, "acquire", "x", "30000", never});
+    connection.command({"EVALSHA", sha, "4", name, counter, line, entries, "acquire", "x", "30000", never});
   }
   const reply all = connection.command({"EXEC"});
   BOOST_REQUIRE(all.items.size() == 500U);
