@@ -187,7 +187,7 @@ int run(int argc, char** argv) {
   s.hold = arguments.duration("--hold");
   s.lock.lease = arguments.duration("--lease");
   s.lock.wait = arguments.duration("--wait");
-  // Many short holds: a waiter that looks rarely would leave the lock idle between them.
+  // While Redis cannot answer (it is loading its data, say), ask again soon.
   s.lock.retry = {.first = 2ms, .max = 25ms};
   const long port = arguments.number("--port");
   if (port > 65535) throw support::usage_error("a port is at most 65535");

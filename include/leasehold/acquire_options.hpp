@@ -65,7 +65,7 @@ struct acquire_options {
   /// Whether the client renews the lease while the hold lives.
   renewal renew = renewal::automatic;
 
-  /// Pauses between attempts.
+  /// Pauses between attempts while the server cannot answer for now (LOADING, BUSY). A busy lock is waited for in line.
   backoff retry = {};
 
   /// Replicas that must acknowledge the grant. Not supported yet: anything but 0 is error::not_supported.

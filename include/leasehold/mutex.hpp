@@ -47,6 +47,9 @@ void start_inspect(const std::shared_ptr<lock_state>&, asio::any_completion_hand
 /// if (auto h = co_await lock.try_acquire()) write_report(h->fence());
 /// @endcode
 ///
+/// Who waits stands in a line in Redis, first come, first served, each client once for all its waiters; a release hands
+/// the lock to the next one (client_options::cohort says when another waiter of the same client comes first).
+///
 /// Exclusion is by Redis's clock, from each grant to its release or expiry; docs/guarantees.md says what can break it.
 /// Thread safety: const functions may be called from any thread.
 class mutex {
@@ -71,9 +74,9 @@ class mutex {
   /// had not answered the last attempt. error::refused, error::wrong_type, error::invalid_name, error::invalid_option,
   /// error::not_supported, error::closed: at once.
   /// @par Cancellation
-  /// All types. Leaves no trace: a grant that was under way is given back, which cancellation waits for shortly (100 ms
-  /// at most), so that the lock is free again when the operation completes. If the store does not answer meanwhile, the
-  /// giving back goes on in the background.
+  /// All types. Leaves no trace: the place in the line or a grant that was under way is given back, which cancellation
+  /// waits for shortly (100 ms at most), so that nothing is left when the operation completes. If the store does not
+  /// answer meanwhile, the giving back goes on in the background.
   template <asio::completion_token_for<void(error_code, hold)> Token>
   auto acquire(acquire_options options, Token&& token) const {
     return detail::initiate<&detail::start_acquire, void(error_code, hold)>(lock_, std::forward<Token>(token),
