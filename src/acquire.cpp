@@ -42,13 +42,14 @@ void acquire_op::begin() {
   if (lock_->bad_name) return complete(lock_->bad_name);
   if (const error_code ec = check(options_)) return complete(ec);
   if (!core_->open()) return complete(error::closed);
+  began_ = clock::now();
   const bool single = once_ || options_.wait == milliseconds(0);
   const milliseconds limit = core_->options().command_timeout;
   const milliseconds wait = !single                             ? options_.wait
                             : options_.wait == milliseconds(0) ? limit
                                                                : std::min(options_.wait, limit);
   if (wait != forever) {
-    deadline_ = later(clock::now(), wait);
+    deadline_ = later(began_, wait);
     core_->set(*this, deadline_);
   }
   entry_ = single ? std::make_shared<line_entry>(core_, lock_->identity, /*alone=*/true)
@@ -72,6 +73,7 @@ void acquire_op::ring(clock::time_point now) {
 void acquire_op::cancel() {
   if (over_ || leaving_) return;
   core_->count().cancelled.fetch_add(1, std::memory_order_relaxed);
+  core_->tell(event::kind::cancelled, lock_->identity->name, {});
   leave(asio::error::operation_aborted);
 }
 
@@ -105,7 +107,11 @@ void acquire_op::complete(error_code ec, hold h) {
   member::unlink();
   // `self` is empty if it was cancelled before it began.
   if (self) core_->count().waiting.fetch_sub(1, std::memory_order_relaxed);
-  if (ec == error::timed_out) core_->count().timed_out.fetch_add(1, std::memory_order_relaxed);
+  if (ec == error::timed_out) {
+    core_->count().timed_out.fetch_add(1, std::memory_order_relaxed);
+    core_->tell(event::kind::timed_out, lock_->identity->name, {});
+  }
+  if (access::state(h)) core_->count().waiting_time.record(clock::now() - began_);
   if (auto* waiting = std::get_if<wait_handler>(&handler_)) {
     core_->complete(*waiting, ec, std::move(h));
   } else {

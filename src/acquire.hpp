@@ -69,6 +69,7 @@ class acquire_op final : public local_waiter,
   const bool once_;  // try_acquire
   std::variant<wait_handler, try_handler> handler_;
 
+  clock::time_point began_{};
   clock::time_point deadline_ = clock::time_point::max();
   std::shared_ptr<line_entry> entry_;
   error_code outcome_;

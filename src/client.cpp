@@ -123,6 +123,9 @@ statistics client::stats() const {
   s.connects = get(c.connects);
   s.reconnects = get(c.reconnects);
   s.clock_jumps = get(c.clock_jumps);
+  s.waiting_time = c.waiting_time.snapshot();
+  s.hold_time = c.hold_time.snapshot();
+  s.round_trip = c.round_trip.snapshot();
   return s;
 }
 

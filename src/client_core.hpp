@@ -25,6 +25,7 @@
 #include <boost/asio/recycling_allocator.hpp>
 #include <boost/intrusive/list.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -62,7 +63,27 @@ struct lock_identity;
 
 class client_core final : public std::enable_shared_from_this<client_core>, private store::events {
  public:
+  // Written on the strand, read by any thread.
+  class durations {
+   public:
+    void record(clock::duration d) {
+      const auto us = std::chrono::duration_cast<histogram::duration>(d);
+      counts_[histogram::bucket_of(us)].fetch_add(1, std::memory_order_relaxed);
+    }
+    histogram snapshot() const {
+      histogram h;
+      for (std::size_t i = 0; i < histogram::buckets; ++i) {
+        h.set_count_in(i, counts_[i].load(std::memory_order_relaxed));
+      }
+      return h;
+    }
+
+   private:
+    std::array<std::atomic<std::uint64_t>, histogram::buckets> counts_{};
+  };
+
   struct counters {
+    durations waiting_time, hold_time, round_trip;
     std::atomic<std::uint64_t> held{0}, waiting{0}, acquired{0}, contended{0}, timed_out{0}, cancelled{0}, lost{0},
         released{0}, renewed{0}, renewal_failed{0}, given_back{0}, refused{0}, commands{0}, connects{0}, reconnects{0},
         handed_off{0}, passed{0}, clock_jumps{0};
@@ -111,6 +132,10 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   std::string next_token();
   double random() { return std::uniform_real_distribution<double>(0.0, 1.0)(engine_); }
 
+  // For the histogram.
+  void note_round_trip(const answer& a) {
+    if (a.from_store != nullptr) counters_.round_trip.record(a.received - a.sent);
+  }
   // A reply carried the server's clock.
   void observe_time(std::int64_t microseconds, const answer&);
   // Not-after for a request sent now, and the local instant at which it has certainly passed.

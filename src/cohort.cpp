@@ -45,6 +45,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
   }
 
   void answered(std::uint32_t, const answer& a) override {
+    core_->note_round_trip(a);
     if (!self_) return;
     const auto self = std::move(self_);
     member::unlink();

@@ -51,6 +51,7 @@ void extend_op::write(std::uint32_t, arguments& a) {
 }
 
 void extend_op::answered(std::uint32_t, const answer& a) {
+  core_->note_round_trip(a);
   asking_ = false;
   const auto hold = hold_;
   if (a.from_store == nullptr) return send();

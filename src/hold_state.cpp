@@ -25,7 +25,9 @@ void hold_state::start(bool confirmed) {
   core_->add(*this);
   core_->count().held.fetch_add(1, std::memory_order_relaxed);
   core_->count().acquired.fetch_add(1, std::memory_order_relaxed);
+  core_->tell(event::kind::acquired, lock_->name, {});
   counted_ = true;
+  began_ = clock::now();
   confirmed_ = confirmed;
   confirmed_at_ = grant_.confirmed_at;
   if (!confirmed_) {
@@ -83,6 +85,7 @@ void hold_state::write(std::uint32_t what, arguments& a) {
 }
 
 void hold_state::answered(std::uint32_t what, const answer& a) {
+  core_->note_round_trip(a);
   asking_ = false;
   if (told_ || released()) return;
   auto& failed = core_->count().renewal_failed;
@@ -153,7 +156,9 @@ void hold_state::leave() {
   unset();
   caller::unlink();
   renew_at_ = clock::time_point::max();
-  if (std::exchange(counted_, false)) core_->count().held.fetch_sub(1, std::memory_order_relaxed);
+  if (!std::exchange(counted_, false)) return;
+  core_->count().held.fetch_sub(1, std::memory_order_relaxed);
+  core_->count().hold_time.record(clock::now() - began_);
 }
 
 void hold_state::tell_waiters(error_code ec) {
@@ -177,6 +182,7 @@ void hold_state::release(release_op::listener l) {
   member::unlink();
   leave();
   tell_waiters(error::not_held);
+  core_->tell(event::kind::released, lock_->name, {});
   if (gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists) {
     // Redis has said so already.
     if (l) l(error::lost);

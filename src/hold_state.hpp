@@ -114,6 +114,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   bool asking_ = false;
   bool told_ = false;
   bool close_waits_ = false;
+  clock::time_point began_{};
   bool counted_ = false;  // In the gauge of holds.
   std::vector<std::shared_ptr<lost_op>> waiters_;
 };

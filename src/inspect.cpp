@@ -44,6 +44,7 @@ void inspect_op::write(std::uint32_t, arguments& a) {
 }
 
 void inspect_op::answered(std::uint32_t, const answer& a) {
+  core_->note_round_trip(a);
   if (!self_) return;
   if (a.from_store == nullptr) return send();
   const reply& r = *a.from_store;

@@ -80,6 +80,7 @@ void line_entry::write(std::uint32_t, arguments& a) {
 }
 
 void line_entry::answered(std::uint32_t attempt, const answer& a) {
+  core_->note_round_trip(a);
   const bool current = attempt == attempt_;
   if (a.from_store == nullptr && current) {
     unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);

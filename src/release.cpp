@@ -40,6 +40,7 @@ void release_op::write(std::uint32_t, arguments& a) {
 }
 
 void release_op::answered(std::uint32_t, const answer& a) {
+  core_->note_round_trip(a);
   if (!self_) return;
   asking_ = false;
   if (a.from_store == nullptr) {

@@ -4,6 +4,7 @@
 #include <leasehold/acquire_options.hpp>
 #include <leasehold/detail/operation.hpp>
 #include <leasehold/error.hpp>
+#include <leasehold/histogram.hpp>
 
 #include <boost/asio/execution_context.hpp>
 
@@ -28,7 +29,11 @@ struct event {
     refused,       ///< The server said no. `text`: its words.
     evicting,      ///< The server may evict locks: its maxmemory-policy, in `text`, is not noeviction.
     clock_jump,    ///< The server's clock stepped forward; every local deadline was shortened. `text`: by how much.
-    lost,          ///< A hold was lost. `name`: the lock's.
+    acquired,      ///< A lock was acquired. `name`: the lock's, as in all that follow.
+    released,      ///< A hold is being released.
+    lost,          ///< A hold was lost.
+    timed_out,     ///< An acquire operation ended with error::timed_out.
+    cancelled,     ///< An acquire or try_acquire operation was cancelled.
   };
   kind what;
   std::string_view name;  ///< The lock's name where the event has one. Valid during the call only.
@@ -91,6 +96,10 @@ struct statistics {
   std::uint64_t connects = 0;       ///< Connections that came up.
   std::uint64_t reconnects = 0;     ///< Those that came up after another was lost.
   std::uint64_t clock_jumps = 0;    ///< Forward steps of the server's clock noticed.
+
+  histogram waiting_time;  ///< From the start of an operation to its lock.
+  histogram hold_time;     ///< From the lock to its release or loss.
+  histogram round_trip;    ///< From a script to its answer.
 };
 
 namespace detail {

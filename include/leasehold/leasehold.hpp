@@ -4,6 +4,7 @@
 #include <leasehold/acquire_options.hpp>
 #include <leasehold/client.hpp>
 #include <leasehold/error.hpp>
+#include <leasehold/histogram.hpp>
 #include <leasehold/hold.hpp>
 #include <leasehold/mutex.hpp>
 #include <leasehold/with_lock.hpp>
