@@ -49,8 +49,10 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
     if (!self_) return;
     const auto self = std::move(self_);
     member::unlink();
-    if (a.from_store == nullptr || a.from_store->is_error()) {
-      release(std::move(listener_));
+    if (a.from_store == nullptr) {
+      to_release()->start_again(std::move(listener_));
+    } else if (a.from_store->is_error()) {
+      to_release()->start(std::move(listener_));
     } else if (const lease_reply kept(a.from_store->text(0)); kept.understood) {
       core_->observe_time(kept.server_time, a);
       if (listener_) listener_(error_code());
@@ -65,7 +67,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
       if (next != nullptr && next->options().lease <= lease_ && grant_.deadline - next->options().margin > now) {
         entry->grant_locally(std::move(grant_));
       } else {
-        release(nullptr);
+        to_release()->start(nullptr);
       }
     } else {
       const bool released = a.from_store->number(0) == 1;
@@ -75,9 +77,8 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
     core_->end_work();
   }
 
-  void release(release_op::listener l) {
-    auto op = make_recycled<release_op>(core_, lock_, grant_.token, grant_.deadline, grant_.unanswered);
-    op->start(std::move(l));
+  std::shared_ptr<release_op> to_release() const {
+    return make_recycled<release_op>(core_, lock_, grant_.token, grant_.deadline, grant_.unanswered);
   }
 
   void on_close() override {}

@@ -108,10 +108,10 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
   if (told_) return;  // A jump of the server's clock has ended it.
   // Another fence: this tenure had ended, and the entry was granted once more.
   if (lease.status != 1 || lease.fence != grant_.fence) return lose();
-  confirmed_at_ = a.sent;
   if (what == checking) return schedule();
   if (what == confirming) {
     confirmed_ = true;
+    confirmed_at_ = a.sent;
   } else {
     core_->count().renewed.fetch_add(1, std::memory_order_relaxed);
     if (renewals_left_ != std::numeric_limits<std::uint32_t>::max()) --renewals_left_;

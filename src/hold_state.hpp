@@ -29,7 +29,7 @@ class hold_state final : public caller, public member, public alarm, public std:
     renewal renew = renewal::automatic;
     std::chrono::milliseconds margin{0};
     unanswered_attempt unanswered;
-    clock::time_point confirmed_at{};  // When the latest request was sent that Redis has confirmed the token to.
+    clock::time_point confirmed_at{};  // When the request was sent by which Redis has confirmed this grant.
     std::uint32_t passes = 0;          // How often it was passed on since, without asking Redis (cohort.hpp).
   };
 

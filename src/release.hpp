@@ -46,6 +46,11 @@ class release_op final : public caller, public member, public alarm, public std:
         unanswered_(unanswered) {}
 
   void start(listener);
+  // The token was released before, and nobody knows whether that worked.
+  void start_again(listener l) {
+    repeated_ = true;
+    start(std::move(l));
+  }
 
  private:
   void write(std::uint32_t, arguments&) override;
