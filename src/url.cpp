@@ -183,7 +183,7 @@ std::string without_password(std::string_view url) {
   // What stands before the last '@' may be a password even where the URL is broken.
   const auto scheme = url.find("://");
   const auto start = scheme == url.npos ? url.find(':') + 1 : scheme + 3;
-  const auto at = url.substr(start).substr(0, url.substr(start).find('?')).rfind('@');
+  const auto at = url.substr(start).rfind('@');
   if (at == url.npos) return std::string(url);
   const auto colon = url.find(':', start);
   if (colon == url.npos || colon > start + at) return std::string(url);

@@ -150,7 +150,8 @@ BOOST_AUTO_TEST_CASE(a_url_may_be_shown_without_its_password) {
   BOOST_TEST(without_password("redis://h:1/2") == "redis://h:1/2");
   BOOST_TEST(without_password("redis://u:p@h:1/2") == "redis://u:***@h:1/2");
   BOOST_TEST(without_password("redis://:p@h") == "redis://:***@h");
-  BOOST_TEST(without_password("unix://u:p@/run/x@y") == "unix://u:***@/run/x@y");
+  // Rather too much than too little: a password that is not escaped may contain anything.
+  BOOST_TEST(without_password("unix://u:p@/run/x@y") == "unix://u:***@y");
   BOOST_TEST(without_password("redis://u@h") == "redis://u@h");
   BOOST_TEST(without_password("no url") == "no url");
 }
