@@ -56,7 +56,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   bool begin_release() { return !released_.exchange(true, std::memory_order_acq_rel); }
   // The hold's owner has destroyed it without releasing it.
   static void drop(std::shared_ptr<hold_state>);
-  void guard() { guarded_.store(true, std::memory_order_relaxed); }
+  void guard(bool on) { guarded_.store(on, std::memory_order_relaxed); }
 
   // --- On the strand ---
 

@@ -24,8 +24,9 @@ namespace leasehold {
 
 namespace detail {
 
-// From now on client::close leaves the release of this hold to its guard.
+// From now on client::close leaves the release of this hold to its guard; and no longer.
 void guard(const std::shared_ptr<hold_state>&) noexcept;
+void unguard(const std::shared_ptr<hold_state>&) noexcept;
 // True if the work was not covered by the lease up to now: the hold was lost, or its lease has ended meanwhile.
 bool outlived(const std::shared_ptr<hold_state>&) noexcept;
 // What work that was stopped ends with: a loss is told as such.
@@ -126,8 +127,9 @@ namespace detail {
 template <class T, class E, class Body, class Lock>
 asio::awaitable<T, E> run_with_lock(Lock lock, acquire_options options, Body body) {
   hold h = co_await lock.acquire(options, asio::use_awaitable_t<E>());
-  guard(access::state(h));
-  if (outlived(access::state(h))) throw_lost();  // By client::close, on another thread, before it was guarded.
+  const auto state = access::state(h);  // The body may move the hold elsewhere.
+  guard(state);
+  if (outlived(state)) throw_lost();  // By client::close, on another thread, before it was guarded.
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   result_of_work<T> result;
   std::exception_ptr failure;
@@ -148,6 +150,7 @@ asio::awaitable<T, E> run_with_lock(Lock lock, acquire_options options, Body bod
   } else {
     h = hold();  // Cancelled: nobody waits for the answer.
   }
+  unguard(state);
   co_await asio::this_coro::throw_if_cancelled(throws);
   if (failure) std::rethrow_exception(failure);
   co_return result.take();
