@@ -697,4 +697,66 @@ BOOST_AUTO_TEST_CASE(clients_that_look_when_they_should_get_in_soon) {
   }
 }
 
+// A4: nothing is half-done when memory is short, and whatever frees or hands on works.
+BOOST_AUTO_TEST_CASE(without_memory_nobody_begins_a_line_and_a_line_moves_on) {
+  redis_server redis;
+  redis_connection connection(redis.socket_path());
+  const auto call = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"EVAL", std::string(leasehold::detail::scripts::mutex.text), "4", record, counter,
+                                         line, entries});
+    return text_of(connection.command(arguments));
+  };
+  const auto acquire = [&](const std::string& token) {
+    return call({"acquire", token, "30000", "9007199254740991", "1"});
+  };
+  const auto holds = [&](const std::string& token) {
+    return redis.get(record).value_or("").starts_with("leasehold:" + token + ":");
+  };
+  BOOST_TEST(acquire("x.1")[0] == '1');
+  redis.command("CONFIG", "SET", "maxmemory", "1");
+  BOOST_TEST(acquire("y.1").starts_with("OOM"));
+  BOOST_TEST(redis.size() == 1U);
+  redis.command("CONFIG", "SET", "maxmemory", "0");
+  for (const char* token : {"y.1", "z.1", "v.1", "w.1"}) acquire(token);
+  redis.command("CONFIG", "SET", "maxmemory", "1");
+  BOOST_TEST(call({"release", "x.1"}) == "1");
+  BOOST_TEST(holds("y.1"));
+  BOOST_TEST(call({"confirm", "y.1", "30000"})[0] == '1');
+  BOOST_TEST(redis.ttl(record) > 20000);
+  BOOST_TEST(acquire("v.1")[0] == '2');
+  BOOST_TEST(call({"release", "z.1"}) == "0");
+  redis.command("DEL", record);
+  // Asked by another one, the head is granted.
+  BOOST_TEST(acquire("w.1")[0] == '2');
+  BOOST_TEST(holds("v.1"));
+  redis.command("DEL", record);
+  BOOST_TEST(acquire("v.1")[0] == '1');
+  BOOST_TEST(holds("v.1"));
+  BOOST_TEST(call({"release", "v.1"}) == "1");
+  BOOST_TEST(holds("w.1"));
+  BOOST_TEST(call({"release", "w.1"}) == "1");
+  BOOST_TEST(redis.size() == 0U);
+}
+
+// A4: who may not publish hands the lock on all the same; whoever is in front finds out when he looks.
+BOOST_AUTO_TEST_CASE(without_the_right_to_publish_a_line_moves_on) {
+  redis_server redis;
+  redis.command("ACL", "SETUSER", "mute", "on", ">pw", "~*", "resetchannels", "+@all");
+  redis_connection connection(redis.socket_path());
+  connection.command({"AUTH", "mute", "pw"});
+  const auto call = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"EVAL", std::string(leasehold::detail::scripts::mutex.text), "4", record, counter,
+                                         line, entries});
+    return text_of(connection.command(arguments));
+  };
+  for (const char* token : {"x.1", "y.1", "z.1"}) call({"acquire", token, "30000", "9007199254740991", "1"});
+  BOOST_TEST(call({"release", "x.1"}) == "1");
+  BOOST_TEST(redis.get(record).value_or("").starts_with("leasehold:y.1:"));
+  BOOST_TEST(call({"acquire", "y.1", "30000", "9007199254740991", "1"})[0] == '1');
+  BOOST_TEST(call({"release", "y.1"}) == "1");
+  BOOST_TEST(redis.get(record).value_or("").starts_with("leasehold:z.1:"));
+  BOOST_TEST(call({"release", "z.1"}) == "1");
+  BOOST_TEST(redis.size() == 0U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
