@@ -153,10 +153,13 @@ local left = string.format('%d', redis.call('PTTL', record))
 if not stamp then
   return '0 0 ' .. left .. clock
 end
-local in_front = false
+-- Where silent entries in front are too many for one call, whoever is behind them looks often.
+local in_front = #front < 2
 for _, entry in ipairs(front) do
   in_front = in_front or entry[1] == token
-  watch(fences, entries, entry, now)
+  if held then
+    watch(fences, entries, entry, now)
+  end
 end
 if in_front then
   return '2 0 ' .. left .. clock

@@ -107,7 +107,7 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
   core_->observe_time(lease.server_time, a);
   if (told_) return;  // A jump of the server's clock has ended it.
   // Another fence: this tenure had ended, and the entry was granted once more.
-  if (lease.status != 1 || lease.fence != grant_.fence) return lose();
+  if (lease.status != 1 || lease.fence != grant_.fence) return lose(/*left_in_store=*/lease.status == 1 || !confirmed_);
   if (what == checking) return schedule();
   if (what == confirming) {
     confirmed_ = true;
@@ -134,8 +134,12 @@ void hold_state::on_clock_jump(clock::duration jump) {
   clock::now() >= deadline() - grant_.margin ? tell_lost() : schedule();
 }
 
-void hold_state::lose() {
-  gone_.store(true, std::memory_order_release);
+void hold_state::lose(bool left_in_store) {
+  if (gone_.exchange(true, std::memory_order_acq_rel)) return;
+  if (left_in_store) {
+    const auto gone_by = later(clock::now(), grant_.lease);
+    make_recycled<release_op>(core_, lock_, grant_.token, gone_by, grant_.unanswered)->start(nullptr);
+  }
   if (!told_ && !released()) tell_lost();
 }
 

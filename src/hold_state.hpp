@@ -72,8 +72,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   bool told() const { return told_; }
   // A lease of `lease` was confirmed for a request sent then.
   void raise(clock::time_point sent, std::chrono::milliseconds lease, std::chrono::milliseconds left);
-  // Redis does not have it any more.
-  void lose();
+  // Redis does not have it any more. left_in_store: but the token may wait in line, or have been granted once more.
+  void lose(bool left_in_store = false);
 
  private:
   enum : std::uint32_t { confirming, renewing, checking };

@@ -16,6 +16,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds look_often{667};
 constexpr milliseconds look_rarely{5000};
 
+// How soon those further back look when a lease ends, at the earliest.
+constexpr milliseconds look_at_end{2000};
+
 // A pushed grant must leave this much of its short lease for the confirmation to arrive; else it is confirmed first.
 constexpr milliseconds least_head_start{200};
 
@@ -116,10 +119,14 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
   }
   state_ = state::waiting;
   core_->remember_token(*this);
-  auto look = later(now, lease.status == 2 ? look_often : look_rarely);
-  // Nobody runs a script when a lease ends. (Negative: the holder's has no end.)
-  if (lease.left >= milliseconds(0)) look = std::min(look, later(now, lease.left + milliseconds(1)));
-  core_->set(*this, look);
+  const bool in_front = lease.status == 2;
+  auto look = in_front ? look_often : look_rarely;
+  // Nobody runs a script when a lease ends. (Negative: the holder's has no end.) Those further back only look in case
+  // nobody in front is alive.
+  if (lease.left >= milliseconds(0)) {
+    look = std::min(look, std::max(lease.left + milliseconds(1), in_front ? milliseconds(0) : look_at_end));
+  }
+  core_->set(*this, later(now, look));
 }
 
 void line_entry::on_error(std::string_view words, clock::time_point now) {

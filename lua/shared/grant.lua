@@ -13,6 +13,10 @@ local function hand_off(fences, line, entries, now, take)
   local fence = next_fence(fences, now)
   local lease = math.min(tonumber(next[3]), 2000)
   take(next[1], fence, lease)
+  -- If it is dead, it is silent before its lease has ended, and not granted again.
+  if next[4] > now + look_often then
+    set_entry(entries, next[1], next[2], next[3], now + look_often)
+  end
   watch(fences, entries, front[2], now)
   tell(fences, next[1], 'granted ' .. next[1] .. ' ' .. fence .. ' ' .. next[2] .. ' ' .. lease)
   return true

@@ -2,11 +2,10 @@
 //
 // Servers that die, hang, forget, refuse, and whose clock is stepped; holders that are killed.
 #include "support/child.hpp"
+#include "support/stepped_clock.hpp"
 #include "support/with_redis.hpp"
 
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <functional>
 
 namespace leasehold::test {
@@ -367,72 +366,12 @@ BOOST_AUTO_TEST_SUITE_END()
 
 namespace {
 
-// A server whose wall clock the test can step. The shim adds what a shared file says to the times that the server reads;
-// its monotonic clock is left alone.
+// A server whose wall clock the test can step.
 struct with_stepped_clock {
-  temporary_folder folder;
-  std::string offset_file = folder.write("offset", std::string(8, '\0'));
-  redis_server redis{{}, {"LD_PRELOAD=" + build(), "LEASEHOLD_TEST_CLOCK=" + offset_file}};
+  stepped_clock clock;
+  redis_server redis{{}, clock.environment()};
 
-  void step(std::chrono::microseconds by) {
-    const std::int64_t n = by.count();
-    std::string bytes(sizeof n, '\0');
-    std::memcpy(bytes.data(), &n, sizeof n);
-    std::fstream file(offset_file, std::ios::in | std::ios::out | std::ios::binary);
-    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    file.flush();
-    BOOST_REQUIRE(file.good());
-  }
-
-  std::string build() {
-    const std::string source = folder.write("shim.cpp", R"(
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
-static volatile int64_t* offset() {
-  static volatile int64_t* shared = [] {
-    const char* path = getenv("LEASEHOLD_TEST_CLOCK");
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    void* p = fd < 0 ? MAP_FAILED : mmap(nullptr, 8, PROT_READ, MAP_SHARED, fd, 0);
-    static volatile int64_t none = 0;
-    return p == MAP_FAILED ? &none : static_cast<volatile int64_t*>(p);
-  }();
-  return shared;
-}
-extern "C" int clock_gettime(clockid_t id, struct timespec* t) noexcept {
-  int r = static_cast<int>(syscall(SYS_clock_gettime, id, t));
-  if (r == 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE)) {
-    int64_t us = t->tv_sec * 1000000ll + t->tv_nsec / 1000 + *offset();
-    t->tv_sec = us / 1000000;
-    t->tv_nsec = us % 1000000 * 1000;
-  }
-  return r;
-}
-extern "C" int gettimeofday(struct timeval* t, void*) noexcept {
-  struct timespec s;
-  clock_gettime(CLOCK_REALTIME, &s);
-  t->tv_sec = s.tv_sec;
-  t->tv_usec = s.tv_nsec / 1000;
-  return 0;
-}
-extern "C" time_t time(time_t* out) noexcept {
-  struct timespec s;
-  clock_gettime(CLOCK_REALTIME, &s);
-  if (out) *out = s.tv_sec;
-  return s.tv_sec;
-}
-)");
-    child compiler({"c++", "-O1", "-shared", "-fPIC", "-fno-sanitize=all", "-o", folder / "shim.so", source});
-    compiler.read_rest();
-    BOOST_REQUIRE_MESSAGE(compiler.wait() == 0, compiler.errors());
-    return folder / "shim.so";
-  }
-
+  void step(std::chrono::microseconds by) { clock.step(by); }
   std::int64_t time() { return std::stoll(redis.command("TIME").items.at(0).text); }
 };
 
