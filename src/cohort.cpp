@@ -35,10 +35,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
 
  private:
   void write(std::uint32_t, arguments& a) override {
-    a.key(lock_->record);
-    a.key(fence_key);
-    a.key(lock_->line);
-    a.key(lock_->entries);
+    lock_->write_keys(a);
     a.arg("release");
     a.arg(grant_.token);
     a.arg(lease_.count());

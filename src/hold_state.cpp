@@ -73,11 +73,10 @@ void hold_state::store_refuses(error_code) { core_->when_up(*this); }
 void hold_state::on_other_server() { store_is_up(); }
 
 void hold_state::write(std::uint32_t what, arguments& a) {
-  a.key(lock_->record);
   if (what == confirming) {
-    a.key(fence_key);
-    a.key(lock_->line);
-    a.key(lock_->entries);
+    lock_->write_keys(a);
+  } else {
+    a.key(lock_->record);
   }
   a.arg(what == confirming ? "confirm" : "renew");
   a.arg(grant_.token);

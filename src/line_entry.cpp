@@ -71,10 +71,7 @@ void line_entry::ask() {
 }
 
 void line_entry::write(std::uint32_t, arguments& a) {
-  a.key(lock_->record);
-  a.key(fence_key);
-  a.key(lock_->line);
-  a.key(lock_->entries);
+  lock_->write_keys(a);
   a.arg("acquire");
   a.arg(token_);
   a.arg(asked_lease_.count());

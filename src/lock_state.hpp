@@ -25,6 +25,9 @@ struct lock_identity {
   std::string line;    // Derived from the record alone: the keys of its line.
   std::string entries;
   const script* kind;
+
+  // The keys of a script that may see to the line: record, fence counter, line, entries.
+  void write_keys(arguments& a) const;
 };
 
 class lock_state {

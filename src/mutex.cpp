@@ -18,6 +18,13 @@ lock_identity::lock_identity(std::string n, std::string r, const script& k)
       entries("leasehold:{0}:entries:" + record),
       kind(&k) {}
 
+void lock_identity::write_keys(arguments& a) const {
+  a.key(record);
+  a.key(fence_key);
+  a.key(line);
+  a.key(entries);
+}
+
 lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind)
     : handle(std::move(h)),
       identity([&] {

@@ -31,10 +31,7 @@ void release_op::send() {
 }
 
 void release_op::write(std::uint32_t, arguments& a) {
-  a.key(lock_->record);
-  a.key(fence_key);
-  a.key(lock_->line);
-  a.key(lock_->entries);
+  lock_->write_keys(a);
   a.arg("release");
   a.arg(token_);
 }

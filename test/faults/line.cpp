@@ -437,6 +437,50 @@ BOOST_AUTO_TEST_CASE(cancellation_races_the_grant) {
   }
 }
 
+// Connections break at any instant of joining, granting, confirming and giving back.
+BOOST_AUTO_TEST_CASE(cuts_among_those_who_wait_lose_nothing) {
+  const char* chosen = std::getenv("LEASEHOLD_SEED");
+  const auto seed = chosen ? std::strtoull(chosen, nullptr, 10) : std::random_device()();
+  BOOST_TEST_CONTEXT("LEASEHOLD_SEED=" << seed) {
+    run([&]() -> awaitable<void> {
+      const auto executor = co_await asio::this_coro::executor;
+      std::mt19937_64 engine(seed);
+      int inside = 0;
+      int ended = 0;
+      std::uint64_t fence = 0;
+      std::deque<proxy> networks;
+      std::deque<waiter> all;
+      const auto one = [&](waiter& w) -> awaitable<void> {
+        asio::steady_timer timer(executor);
+        for (int i = 0; i < 50; ++i) {
+          hold h = co_await w.lock.acquire();
+          BOOST_TEST(h.valid());
+          BOOST_TEST(++inside == 1);
+          BOOST_TEST(h.fence() > fence);
+          fence = h.fence();
+          timer.expires_after(std::chrono::microseconds(engine() % 2000));
+          co_await timer.async_wait(asio::deferred);
+          --inside;
+          auto [ec] = co_await h.release(as_tuple);
+          BOOST_TEST(!ec, ec.message());
+        }
+        ++ended;
+      };
+      for (int i = 0; i < 4; ++i) {
+        networks.emplace_back(executor, redis);
+        asio::co_spawn(executor, one(all.emplace_back(executor, networks.back().url(), quick())), asio::detached);
+      }
+      asio::steady_timer timer(executor);
+      while (ended < 4) {
+        timer.expires_after(std::chrono::microseconds(engine() % 20000));
+        co_await timer.async_wait(asio::deferred);
+        networks[engine() % 4].cut();
+      }
+      co_await nothing_left();
+    });
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
