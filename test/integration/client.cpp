@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,13 @@ namespace leasehold::test {
 
 namespace {
 
-// The observer's notes.
+// The observer's notes. Shared with the observer, which hears of what the client still gives back when a test has ended.
 struct notes {
-  std::vector<std::pair<event::kind, std::string>> all;
+  using list = std::vector<std::pair<event::kind, std::string>>;
+  std::shared_ptr<list> shared = std::make_shared<list>();
+  const list& all = *shared;
   std::function<void(const event&)> observer() {
-    return [this](const event& e) { all.emplace_back(e.what, std::string(e.text)); };
+    return [to = shared](const event& e) { to->emplace_back(e.what, std::string(e.text)); };
   }
   std::size_t count(event::kind what) const {
     return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const auto& n) { return n.first == what; }));
