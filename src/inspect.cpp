@@ -38,8 +38,7 @@ void inspect_op::send() {
 }
 
 void inspect_op::write(std::uint32_t, arguments& a) {
-  a.key(lock_->identity->record);
-  a.key(lock_->identity->line);
+  lock_->identity->write_keys(a);
   a.arg("inspect");
 }
 
@@ -56,18 +55,13 @@ void inspect_op::answered(std::uint32_t, const answer& a) {
     }
   }
   lock_info info;
-  info.held = r.number(0) == 1;
-  if (info.held) {
-    lock_record record;
-    if (parse_record(r.text(1), record)) {
-      info.token = record.token;
-      info.fence = record.fence;
-    } else {
-      info.token = r.text(1);
-    }
-    if (r.number(2) >= 0) info.ttl = milliseconds(r.number(2));
-  }
+  info.held = r.number(0) > 0;
   info.waiters = r.number<std::size_t>(3);
+  if (info.held) {
+    info.fence = r.number<std::uint64_t>(1);
+    if (r.number(2) >= 0) info.ttl = milliseconds(r.number(2));
+    info.token = r.text(5);
+  }
   end(error_code(), std::move(info));
 }
 

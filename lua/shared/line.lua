@@ -1,71 +1,124 @@
 -- The line (docs/protocol.md, "The line"): who waits for a name, first come, first served.
 --
 -- Two keys beside the record. `line`: a sorted set of tokens in the order of their joining. `entries`: a hash with what is
--- known of each entry, token -> "<stamp> <lease> <due>", and the last place given, in the field "#".
+-- known of each entry, token -> "<stamp> <lease> <due> <ask>", and in the field "#<kind>" the last place given.
 --   stamp  the client's own clock when it sent its latest request about this entry; opaque here
 --   lease  what it asks for, in milliseconds
 --   due    when its next look is due, in microseconds of the server's clock
+--   ask    see call.lua
 -- An entry is silent once its look is a second late. Silent entries are passed over, at most 32 in one call, and keep
 -- their place for ten seconds more, for a client that reconnects. Both keys disappear when nobody has looked for a minute.
 
 -- How often the first two living entries look, in microseconds: a third of an unconfirmed lease. The rest look rarely.
 local look_often, look_rarely = 667000, 5000000
 
-local function set_entry(entries, token, stamp, lease, due)
-  redis.call('HSET', entries, token, stamp .. ' ' .. lease .. ' ' .. string.format('%d', due))
+-- An entry is {token, stamp, lease, due, ask}.
+local function set_entry(e)
+  redis.call('HSET', entries, e[1], e[2] .. ' ' .. e[3] .. ' ' .. string.format('%d', e[4]) .. ' ' .. e[5])
 end
 
-local function leave_line(line, entries, token)
-  if redis.call('ZREM', line, token) == 0 then
+-- How many entries in front have been looked at and stay where they are; how many of them are silent.
+local behind, silent = 0, 0
+
+local function leave_line(t)
+  if redis.call('ZREM', line, t) == 0 then
     return false
   end
-  redis.call('HDEL', entries, token)
+  redis.call('HDEL', entries, t)
   if redis.call('HLEN', entries) == 1 then
     redis.call('DEL', entries)
   end
   return true
 end
 
--- Up to two living entries from the front, as {token, stamp, lease, due}. Entries that were silent for too long are taken
--- out.
-local function first_living(line, entries, now)
-  local found = {}
-  local from, to = 0, 1
-  while true do
-    local tokens = redis.call('ZRANGE', line, from, to)
-    local gone = 0
-    for _, token in ipairs(tokens) do
-      local e = redis.call('HGET', entries, token)
-      local stamp, lease, due = string.match(e or '', '^(%S+) (%S+) (%S+)')
-      due = tonumber(due)
-      if not due or now > due + 11000000 then
-        leave_line(line, entries, token)
-        gone = gone + 1
-      elseif now <= due + 1000000 then
-        found[#found + 1] = {token, stamp, lease, due}
-        if #found == 2 then
-          return found
-        end
+-- Walks along the line: the next living entry that has not been let in, nil if there is none. Entries that were silent
+-- for too long are taken out; those that have been let in stay until they confirm.
+local chunk, place = {}, 1
+local function next_waiting()
+  while silent < 32 and behind < 256 do
+    local t = chunk[place]
+    if not t then
+      if #chunk == 1 then
+        return nil
+      end
+      chunk = redis.call('ZRANGE', line, behind, behind == 0 and 1 or behind + 31)
+      place = 1
+      t = chunk[1]
+      if not t then
+        return nil
       end
     end
-    if #tokens <= to - from or to > 1 then
-      return found
+    place = place + 1
+    local text = redis.call('HGET', entries, t)
+    local stamp, lease, due, ask = string.match(text or '', '^(%S+) (%S+) (%S+) ?(.*)$')
+    due = tonumber(due)
+    if not due or now > due + 11000000 then
+      silent = silent + 1
+      leave_line(t)
+    else
+      behind = behind + 1
+      if now > due + 1000000 then
+        silent = silent + 1
+      elseif not fence_of(t) then
+        return {t, stamp, lease, due, ask}
+      end
     end
-    from, to = 2 - gone, 33 - gone
   end
 end
 
--- The client that an entry belongs to listens here. A message that cannot be sent is no reason to stop: everybody in
--- front looks often anyway.
-local function tell(fences, token, message)
-  local client = string.match(token, '^[^.]+')
-  redis.pcall('PUBLISH', string.sub(fences, 1, -6) .. client, message)
+-- The client that a token belongs to listens here. Messages are sent last: what cannot be sent undoes nothing, and
+-- everybody in front looks often anyway.
+local messages = {}
+local function tell(t, message)
+  messages[#messages + 1] = {string.sub(fences, 1, -6) .. string.match(t, '^[^.]+'), message}
+end
+
+local function send_messages()
+  for _, m in ipairs(messages) do
+    redis.pcall('PUBLISH', m[1], m[2])
+  end
 end
 
 -- Whoever has come to the front looks often from now on.
-local function watch(fences, entries, entry, now)
-  if entry and entry[4] > now + look_often + 100000 then
-    set_entry(entries, entry[1], entry[2], entry[3], now + look_often)
-    tell(fences, entry[1], 'watch ' .. entry[1])
+local function watch(e)
+  if e and e[4] > now + look_often + 100000 then
+    e[4] = now + look_often
+    set_entry(e)
+    tell(e[1], 'watch ' .. e[1])
   end
+end
+
+-- Lets in who is next, for as long as the lock admits: with a fence and a short lease that the confirmation lengthens. A
+-- grant is told to its client, except to the asker (its token, or nil), who has all it asks for at once. Who is let in
+-- stays in the line until the confirmation; whoever comes to the front watches.
+-- Something was written before that memory pressure does not refuse, so that nothing here is.
+-- Returns the asker's fence if it was let in, and the two in front who still wait.
+local function advance(asker)
+  local fence
+  local first = next_waiting()
+  for _ = 1, 32 do
+    if not first or not admits(first[5]) then
+      break
+    end
+    local t = first[1]
+    if t == asker then
+      leave_line(t)
+      behind = behind - 1
+      fence = enter(t, first[5], tonumber(first[3]))
+    else
+      local lease = math.min(tonumber(first[3]), 2000)
+      local granted = enter(t, first[5], lease)
+      -- If it is dead, it is silent before its lease has ended, and not granted again.
+      if first[4] > now + look_often then
+        first[4] = now + look_often
+        set_entry(first)
+      end
+      tell(t, 'granted ' .. t .. ' ' .. granted .. ' ' .. first[2] .. ' ' .. lease .. (depth and depth() or ''))
+    end
+    first = next_waiting()
+  end
+  local second = first and next_waiting()
+  watch(first)
+  watch(second)
+  return fence, first, second
 end

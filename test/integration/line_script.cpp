@@ -58,6 +58,7 @@ struct model {
   std::int64_t last_fence = 0;
   std::vector<message> sent;
   std::size_t handed_off = 0;
+  std::size_t kept = 0;
   std::size_t passed_over = 0;
   std::size_t taken_out = 0;
 
@@ -86,33 +87,38 @@ struct model {
     return true;
   }
 
-  // Up to two living ones, of those that one call looks at.
-  std::vector<std::string> front() {
-    std::vector<std::string> found;
+  // One call's way along the line: how many entries it has left where they are, how many were silent.
+  struct walk {
     std::size_t at = 0;
-    for (int looked_at = 0; looked_at < 34 && at < waiting.size() && found.size() < 2; ++looked_at) {
-      if (gone(waiting[at])) {
-        leave(std::string(waiting[at].token));
+    std::size_t silent = 0;
+  };
+  // The token of the next living entry that has not been let in, "" if there is none.
+  std::string next_waiting(walk& w) {
+    while (w.silent < 32 && w.at < waiting.size()) {
+      const entry& e = waiting[w.at];
+      if (gone(e)) {
+        ++w.silent;
         ++taken_out;
+        leave(std::string(e.token));
         continue;
       }
-      if (living(waiting[at])) {
-        found.push_back(waiting[at].token);
-      } else {
+      ++w.at;
+      if (!living(e)) {
+        ++w.silent;
         ++passed_over;
+      } else if (!is_mine(e.token)) {
+        return e.token;
       }
-      ++at;
     }
-    return found;
+    return "";
   }
 
   void tell(const std::string& token, const std::string& text) {
     sent.push_back({token.substr(0, token.find('.')), text});
   }
 
-  void watch(const std::vector<std::string>& found, std::size_t which) {
-    if (which >= found.size()) return;
-    const auto e = find(found[which]);
+  void watch(const std::string& token) {
+    const auto e = find(token);
     if (e == waiting.end() || e->due <= now + 767000) return;
     e->due = now + 667000;
     tell(e->token, "watch " + e->token);
@@ -123,19 +129,38 @@ struct model {
     held = lock_record{token, static_cast<std::uint64_t>(last_fence) * 2048, ms() + lease};
   }
 
-  bool hand_off() {
-    const auto found = front();
-    if (found.empty()) return false;
-    const auto e = find(found[0]);
-    // First come, first served: whoever came before was silent.
-    for (auto before = waiting.begin(); before != e; ++before) BOOST_REQUIRE(!living(*before));
-    const auto lease = std::min<std::int64_t>(e->lease, 2000);
-    write(e->token, lease);
-    e->due = std::min(e->due, now + 667000);
-    watch(found, 1);
-    tell(e->token, "granted " + e->token + " " + std::to_string(held->fence) + " " + e->stamp + " " + std::to_string(lease));
-    ++handed_off;
-    return true;
+  struct front {
+    bool asker_is_in = false;
+    std::string first, second;
+  };
+
+  front advance(const std::string& asker) {
+    walk w;
+    front f;
+    f.first = next_waiting(w);
+    while (!f.first.empty() && !held) {
+      const auto e = find(f.first);
+      // First come, first served: whoever came before was silent.
+      for (auto before = waiting.begin(); before != e; ++before) BOOST_REQUIRE(!living(*before));
+      if (f.first == asker) {
+        write(e->token, e->lease);
+        leave(asker);
+        --w.at;
+        f.asker_is_in = true;
+      } else {
+        const auto lease = std::min<std::int64_t>(e->lease, 2000);
+        write(e->token, lease);
+        e->due = std::min(e->due, now + 667000);
+        tell(e->token,
+             "granted " + e->token + " " + std::to_string(held->fence) + " " + e->stamp + " " + std::to_string(lease));
+        ++handed_off;
+      }
+      f.first = next_waiting(w);
+    }
+    if (!f.first.empty()) f.second = next_waiting(w);
+    watch(f.first);
+    watch(f.second);
+    return f;
   }
 
   std::string granted(std::int64_t lease) {
@@ -144,11 +169,7 @@ struct model {
 
   std::string lengthen(const std::string& token, std::int64_t lease, bool may_leave) {
     if (lease > 0 && left() < lease) held->expires = ms() + lease;
-    if (may_leave && leave(token)) {
-      const auto found = front();
-      watch(found, 0);
-      watch(found, 1);
-    }
+    if (may_leave && leave(token)) advance("");
     return granted(left());
   }
 
@@ -170,22 +191,17 @@ struct model {
       e->lease = lease;
       e->due = now + 667000;
     }
-    const auto found = front();
-    if (!held) {
-      if (found.empty() || found[0] == token) {
-        leave(token);
-        watch(found, 1);
-        write(token, lease);
-        return granted(lease);
-      }
-      hand_off();
+    const front f = advance(stamp.empty() ? "" : token);
+    if (f.asker_is_in) return granted(lease);
+    if (!held) {  // Nobody alive is in front.
+      leave(token);
+      write(token, lease);
+      return granted(lease);
     }
     const std::string busy = " 0 " + std::to_string(left()) + clock();
     if (stamp.empty()) return "0" + busy;
-    watch(found, 0);
-    watch(found, 1);
     // In front, or nobody alive is known to be.
-    if (found.size() < 2 || found[0] == token || found[1] == token) return "2" + busy;
+    if (f.second.empty() || f.first == token || f.second == token) return "2" + busy;
     find(token)->due = now + 5000000;
     return "3" + busy;
   }
@@ -195,26 +211,28 @@ struct model {
   }
 
   std::string release(const std::string& token) {
-    const bool was_held = held.has_value();
-    if (is_mine(token)) {
-      if (!waiting.empty()) {
-        held->expires = ms() + 2000;
-        leave(token);
-      }
-      if (waiting.empty() || !hand_off()) held.reset();
-      return "1";
-    }
-    if (!waiting.empty()) {
-      leave(token);
-      if (held) {
-        const auto found = front();
-        watch(found, 0);
-        watch(found, 1);
-      } else {
-        hand_off();
-      }
-    }
-    return was_held ? "0" : "-1";
+    const bool was_mine = is_mine(token);
+    if (was_mine) held.reset();
+    const bool others = held.has_value();
+    leave(token);
+    advance("");
+    return was_mine ? "1" : others ? "0" : "-1";
+  }
+
+  bool others_wait(const std::string& token) {
+    walk w;
+    const auto client = token.substr(0, token.find('.') + 1);
+    const auto first = next_waiting(w);
+    const auto second = first.empty() ? first : next_waiting(w);
+    return (!first.empty() && !first.starts_with(client)) || (!second.empty() && !second.starts_with(client));
+  }
+
+  std::string keep(const std::string& token, std::int64_t lease, bool refresh) {
+    if (!is_mine(token)) return refresh ? "0 0 0" + clock() : release(token);
+    if (others_wait(token)) return refresh ? "2 0 0" + clock() : release(token);
+    ++kept;
+    write(token, std::max(left(), lease));
+    return granted(left());
   }
 };
 
@@ -274,6 +292,11 @@ class schedule {
     const auto expected = m.release(token);
     script(true, {"release", token}, expected);
   }
+  // For a cohort.
+  void keep(const std::string& token, std::int64_t lease, bool refresh) {
+    const auto expected = m.keep(token, lease, refresh);
+    script(true, {refresh ? "refresh" : "release", token, std::to_string(lease)}, expected);
+  }
   // A client in another language, or somebody's hand.
   void foreign_set(std::int64_t lease) {
     const bool taken = !m.held;
@@ -304,16 +327,20 @@ class schedule {
     command({"HLEN", entries}, std::to_string(m.waiting.empty() ? 0 : m.waiting.size() + 1));
     if (!m.waiting.empty()) {
       const auto& e = m.waiting[random(m.waiting.size())];
-      command({"HGET", entries, e.token}, e.stamp + " " + std::to_string(e.lease) + " " + std::to_string(e.due));
+      command({"HGET", entries, e.token}, e.stamp + " " + std::to_string(e.lease) + " " + std::to_string(e.due) + " ");
       command({"PTTL", line}, std::to_string(m.line_expires - m.ms()));
       command({"PTTL", entries}, std::to_string(m.line_expires - m.ms()));
     }
-    const std::string value = !m.held             ? ""
-                              : m.held->token.empty() ? "somebody"
-                                                      : "leasehold:" + m.held->token + ":" + std::to_string(m.held->fence);
-    command({"EVALSHA", std::string(leasehold::detail::scripts::mutex.sha1), "2", record, line, "inspect"},
-            (m.held ? "1," : "0,") + value + "," + std::to_string(m.held ? m.left() : 0) + "," +
-                std::to_string(m.waiting.size()));
+    const std::string waiters = std::to_string(m.waiting.size());
+    const std::string left = m.held ? std::to_string(m.left()) : "";
+    std::string expected = "0,0,0," + waiters + ",";
+    if (m.held) {
+      const std::string token = m.held->token.empty() ? "somebody" : m.held->token;
+      expected = "1," + std::to_string(m.held->fence) + "," + left + "," + waiters + ",," + token + "," + left + ",";
+    }
+    command({"EVALSHA", std::string(leasehold::detail::scripts::mutex.sha1), "4", record, counter, line, entries,
+             "inspect"},
+            expected);
   }
 
   void flush() {
@@ -447,7 +474,10 @@ struct crowd {
       w.frozen = !w.frozen;
       return;
     }
-    switch (s.random(20)) {
+    switch (s.random(21)) {
+      case 20:
+        if (waiter* h = holder(); h && !h->frozen) s.keep(h->token, any_lease(), s.one_in(2));
+        break;
       case 0: case 1: case 2: case 3: case 4: case 5:
         if (!w.frozen) s.acquire(w.token, w.lease, true);
         break;
@@ -484,7 +514,7 @@ struct crowd {
         if (!old.empty()) {
           const auto token = old[s.random(old.size())];
           switch (s.random(4)) {
-            case 0: s.release(token); break;
+            case 0: s.one_in(2) ? s.release(token) : s.keep(token, 30000, s.one_in(2)); break;
             case 1: s.confirm(token, 30000); break;
             case 2: s.renew(token, 30000); break;
             case 3: s.acquire(token, 1000, s.one_in(2), s.one_in(2)); break;
@@ -672,6 +702,7 @@ BOOST_AUTO_TEST_CASE(random_schedules_agree_with_a_model) {
     BOOST_TEST(s.m.handed_off > 500U);
     BOOST_TEST(s.m.passed_over > 500U);
     BOOST_TEST(s.m.taken_out > 100U);
+    BOOST_TEST(s.m.kept > 100U);
   }
 }
 

@@ -1,0 +1,38 @@
+-- What every script of a lock is called with.
+--
+-- KEYS[1]  the record; what extends a lease declares it alone, because a slot that is being moved answers TRYAGAIN to a
+--          script with an absent key
+-- KEYS[2]  the fence counter, KEYS[3] the line, KEYS[4] its entries: everything but renew
+-- ARGV[1]  what to do (lock.lua)
+-- ARGV[2]  the token
+local record, fences, line, entries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local what, token = ARGV[1], ARGV[2]
+local waited_for = line and redis.call('EXISTS', line) == 1
+
+-- The server's time in microseconds, and as replies carry it. TIME is the dearest of all calls: asked for once, and not
+-- by who can do without.
+local now, clock
+local function read_clock()
+  local time = redis.call('TIME')
+  clock = ' ' .. time[1] .. ' ' .. time[2]
+  now = time[1] * 1000000 + time[2]
+end
+
+-- What a kind of lock has to say for itself. An ask is what tells the entries of one kind apart: a reader from a writer,
+-- one owner from another. Functions cost time to make, even if nobody calls them: a kind's most frequent calls are
+-- answered before the rest of the script begins.
+--
+-- kind                  its name
+-- fence_of(t)           the fence of the token's hold as a decimal string, nil if it has none
+-- admits(ask)           may somebody who asks so be let in now?
+-- reenters(ask)         may he be let in past everybody who waits? (nil: no kind of ask may)
+-- enter(t, ask, lease)  lets him in and returns the fence
+-- leave(t)              takes the hold of a token that has one; its first write is one that memory pressure does not
+--                       refuse, and the record stays in place for the next one
+-- finish()              the record goes if leave has left nobody
+-- lengthen(t, lease)    the hold's lease, never shortened; returns what is left of it in milliseconds
+-- refresh(t)            a new fence for a hold that has the lock to itself
+-- left_for(ask)         milliseconds until somebody who asks so may get in at the earliest, -1: no end is known
+-- occupied()            has anybody a hold?
+-- depth()               what a grant tells besides: how many times the owner is in (nil: nothing)
+local kind, fence_of, admits, reenters, enter, leave, finish, lengthen, refresh, left_for, occupied, depth

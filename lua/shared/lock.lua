@@ -1,0 +1,139 @@
+-- What all kinds of locks do in the same way (docs/protocol.md, "The scripts").
+--
+-- Redis does not roll back: everything is read and checked before the first write, and the first write of whatever
+-- frees or hands on is one that memory pressure does not refuse. Messages are sent last.
+--
+-- A reply about a lease is one string, which costs a third of an array: <status> <fence> <left> <s> <us>, where left is
+-- what remains of the lease in milliseconds and s and us are the server's time; kinds may add a depth.
+local function answer(status, fence, left)
+  finish()
+  send_messages()
+  return status .. ' ' .. fence .. ' ' .. string.format('%d', left) .. clock .. (status == 1 and depth and depth() or '')
+end
+
+local function is_other(e, client, ask)
+  return e and (e[5] ~= ask or string.sub(e[1], 1, #client) ~= client)
+end
+
+-- acquire TOKEN LEASE NOT-AFTER STAMP [ASK [REPAIR]]
+--   lease      in milliseconds
+--   not-after  in microseconds of the server's clock
+--   stamp      the client's, if it waits in line; "" if it does not
+--   repair     "1": a record that another program made without an expiry gets one lease
+-- status 1: granted | 0: busy, left is then when to ask again at the latest (-1: no expiry) | 2: busy, and this token
+-- waits in line in front | 3: the same further back | -1: too late
+-- A repeat with the same token is a confirmation (see below). One that was delayed past its not-after is refused, so that
+-- bytes of a closed connection cannot create a lock that nobody knows of.
+local function acquire()
+  local lease, stamp, ask, repair = ARGV[3], ARGV[5] or '', ARGV[6] or '', ARGV[7] == '1'
+  if now > tonumber(ARGV[4]) then
+    return answer(-1, 0, 0)
+  end
+  if reenters and reenters(ask) or not waited_for and admits(ask) then
+    if waited_for then
+      redis.call('PEXPIRE', entries, 60000)
+      leave_line(token)
+    end
+    return answer(1, enter(token, ask, tonumber(lease)), lease)
+  end
+  if waited_for then
+    if redis.call('HEXISTS', entries, '#' .. kind) == 0 then
+      return redis.error_reply('WRONGTYPE ' .. line .. ' is that of another kind of lock')
+    end
+    redis.call('PEXPIRE', line, 60000)
+    redis.call('PEXPIRE', entries, 60000)
+  end
+  if stamp ~= '' then
+    if not redis.call('ZSCORE', line, token) then
+      redis.call('ZADD', line, redis.call('HINCRBY', entries, '#' .. kind, 1), token)
+    end
+    set_entry({token, stamp, lease, now + look_often, ask})
+    if not waited_for then
+      redis.call('PEXPIRE', line, 60000)
+      redis.call('PEXPIRE', entries, 60000)
+    end
+  end
+  -- Who is next is let in, not the asker.
+  local fence, first, second = advance(stamp ~= '' and token)
+  if not fence and not first and admits(ask) then
+    leave_line(token)
+    fence = enter(token, ask, tonumber(lease))
+  end
+  if fence then
+    return answer(1, fence, lease)
+  end
+  local left = left_for(ask)
+  if left == -1 and repair then
+    redis.call('PEXPIRE', record, lease)
+    left = lease
+  end
+  if stamp == '' then
+    return answer(0, 0, left)
+  end
+  -- Where silent entries in front are too many for one call, whoever is behind them looks often.
+  if not second or first[1] == token or second[1] == token then
+    return answer(2, 0, left)
+  end
+  set_entry({token, stamp, lease, now + look_rarely, ask})
+  return answer(3, 0, left)
+end
+
+-- release TOKEN -> 1: released | 0: somebody else's | -1: nobody's
+-- Whatever the token has is given back: its hold is handed to the next in line, its entry leaves the line. A repeat finds
+-- neither and changes nothing.
+local function release(mine)
+  if mine then
+    leave(token)
+  end
+  local others = occupied()
+  if waited_for then
+    leave_line(token)
+    advance()
+  end
+  finish()
+  send_messages()
+  return mine and 1 or others and 0 or -1
+end
+
+-- release TOKEN LEASE [ASK]: another with the same ask of the same client would take the hold over. If nobody else waits
+-- it is kept for the client, with a new fence; the reply is then as for acquire.
+-- refresh TOKEN LEASE [ASK]: the same for a cohort that goes on meanwhile; if others wait nothing changes.
+-- status 1: kept, with a new fence | 2: others wait (refresh)
+local function keep()
+  local client, ask = string.match(token, '^[^.]+') .. '.', ARGV[4] or ''
+  local first = waited_for and next_waiting()
+  local second = first and next_waiting()
+  if not is_other(first, client, ask) and not is_other(second, client, ask) then
+    local left = lengthen(token, tonumber(ARGV[3]))
+    return answer(1, refresh(token), left)
+  end
+  if what == 'refresh' then
+    return answer(2, 0, 0)
+  end
+  chunk, place, behind, silent = {}, 1, 0, 0
+end
+
+-- renew TOKEN LEASE, confirm TOKEN LEASE, and acquire again after a lost reply or a lost message: lengthens the lease
+-- (0: only asks), never shortens it, never creates a record. Who has confirmed leaves the line.
+-- status 1: it is this token's | 0: it is not
+local mine = fence_of(token)
+if mine and ARGV[3] and (what == 'release' or what == 'refresh') then
+  local kept = keep()
+  if kept then
+    return kept
+  end
+end
+if what == 'release' then
+  return release(mine)
+end
+if mine and what ~= 'refresh' then
+  local left = lengthen(token, tonumber(ARGV[3]))
+  if waited_for and leave_line(token) then
+    advance()
+  end
+  return answer(1, mine, left)
+end
+if what == 'acquire' then
+  return acquire()
+end
+return answer(0, 0, 0)
