@@ -55,6 +55,10 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
       if (listener_) listener_(error_code());
       grant_.fence = kept.fence;
       grant_.passes = 0;
+      if (grant_.tenure) {
+        grant_.tenure->recorded_fence = kept.fence;
+        grant_.tenure->asked = false;
+      }
       grant_.confirmed_at = a.sent;
       grant_.deadline = std::max(grant_.deadline, local_deadline(a.sent, lease_, kept.left, core_->drift()));
       const auto entry = core_->find_entry(*lock_);
@@ -97,6 +101,68 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
   std::shared_ptr<keep_op> self_;  // Until it is answered.
 };
 
+// Asks for the next fence while the passing goes on, so that it need not stop for it.
+class prefetch_op final : public caller {
+ public:
+  prefetch_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock,
+              const hold_state::grant& g)
+      : core_(std::move(core)), lock_(std::move(lock)), token_(g.token), lease_(g.lease), tenure_(g.tenure) {}
+
+ private:
+  void write(std::uint32_t, arguments& a) override {
+    lock_->write_keys(a);
+    a.arg("refresh");
+    a.arg(token_);
+    a.arg(lease_.count());
+  }
+
+  void answered(std::uint32_t, const answer& a) override {
+    core_->note_round_trip(a);
+    if (a.from_store == nullptr) {
+      tenure_->uncertain = true;
+      return;
+    }
+    if (a.from_store->is_error()) return;
+    const lease_reply fresh(a.from_store->text(0));
+    if (!fresh.understood) return;
+    core_->observe_time(fresh.server_time, a);
+    if (fresh.status != 1) return;  // Others wait, or the hold is gone: nothing more is to be had.
+    tenure_->recorded_fence = fresh.fence;
+    tenure_->next_fence = fresh.fence;
+    tenure_->confirmed_at = a.sent;
+    tenure_->deadline = local_deadline(a.sent, lease_, fresh.left, core_->drift());
+  }
+
+  const std::shared_ptr<client_core> core_;
+  const std::shared_ptr<const lock_identity> lock_;
+  const std::string token_;
+  const milliseconds lease_;
+  const std::shared_ptr<cohort_tenure> tenure_;
+};
+
+// The fence that came ahead of time, if it did.
+void take_next_fence(hold_state::grant& g) {
+  if (!g.tenure || g.tenure->next_fence == 0) return;
+  cohort_tenure& t = *g.tenure;
+  g.fence = std::exchange(t.next_fence, 0);
+  g.passes = 0;
+  g.confirmed_at = t.confirmed_at;
+  g.deadline = std::max(g.deadline, t.deadline);
+  t.asked = false;
+}
+
+// Half-way through the passes or the time that one fence allows.
+void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<const lock_identity>& lock,
+              hold_state::grant& g, clock::time_point now) {
+  if (!g.tenure) {
+    g.tenure = make_recycled<cohort_tenure>();
+    g.tenure->recorded_fence = g.fence;
+  }
+  if (g.tenure->asked) return;
+  if (g.passes < most_passes / 2 && now - g.confirmed_at < core->options().cohort / 2) return;
+  g.tenure->asked = core->send(*lock->kind, make_recycled<prefetch_op>(core, lock, g), 0);
+}
+
 }  // namespace
 
 bool pass_on(hold_state& h, release_op::listener& listener) {
@@ -109,10 +175,12 @@ bool pass_on(hold_state& h, release_op::listener& listener) {
   const acquire_op* next = entry->first(now);
   if (next == nullptr) return false;
   auto g = h.as_granted();
+  take_next_fence(g);
   const bool fits = next->options().lease <= g.lease && g.deadline - next->options().margin > now + least_left;
   if (fits && g.passes < most_passes && now - g.confirmed_at <= cohort) {
     ++g.passes;
     core->count().passed.fetch_add(1, std::memory_order_relaxed);
+    prefetch(core, h.shared_lock(), g, now);
     entry->grant_locally(std::move(g));
     if (listener) listener(error_code());
     return true;

@@ -72,7 +72,7 @@ void extend_op::answered(std::uint32_t, const answer& a) {
   }
   core_->observe_time(lease.server_time, a);
   if (hold->released()) return end(error::not_held);
-  if (lease.status != 1 || lease.fence != hold->recorded_fence()) hold->lose(/*left_in_store=*/lease.status == 1);
+  if (lease.status != 1 || !hold->is_recorded(lease.fence)) hold->lose(/*left_in_store=*/lease.status == 1);
   if (hold->told()) return end(error::lost);
   // Taken in even if nobody waits any more: the lease is that long now.
   hold->raise(a.sent, lease_, lease.left);

@@ -106,7 +106,7 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
   core_->observe_time(lease.server_time, a);
   if (told_) return;  // A jump of the server's clock has ended it.
   // Another fence: this tenure had ended, and the entry was granted once more.
-  if (lease.status != 1 || lease.fence != grant_.fence) return lose(/*left_in_store=*/lease.status == 1 || !confirmed_);
+  if (lease.status != 1 || !is_recorded(lease.fence)) return lose(/*left_in_store=*/lease.status == 1 || !confirmed_);
   if (what == checking) return schedule();
   if (what == confirming) {
     confirmed_ = true;
@@ -202,6 +202,16 @@ hold_state::grant hold_state::as_granted() const {
   g.deadline = deadline();
   g.confirmed_at = confirmed_at_;
   return g;
+}
+
+bool hold_state::is_recorded(std::uint64_t fence) const {
+  if (!grant_.tenure) return fence == grant_.fence;
+  cohort_tenure& t = *grant_.tenure;
+  if (t.uncertain && fence > t.recorded_fence) {
+    t.recorded_fence = fence;
+    t.uncertain = false;
+  }
+  return fence == t.recorded_fence;
 }
 
 void hold_state::drop(std::shared_ptr<hold_state> state) {

@@ -18,6 +18,17 @@ namespace leasehold::detail {
 
 class lost_op;
 
+// What a cohort knows of the record that its holds pass on (cohort.hpp): Redis may have given the token a further fence
+// ahead of time, for the next in the cohort, while the hold before is still at work.
+struct cohort_tenure {
+  std::uint64_t recorded_fence = 0;  // The one in the record,
+  bool uncertain = false;            // unless the answer that would have brought a larger one was lost.
+  bool asked = false;                // Redis was asked for the next fence, or has said that others wait.
+  std::uint64_t next_fence = 0;      // 0: not known yet.
+  clock::time_point confirmed_at{};  // Of the next fence: when the request was sent,
+  clock::time_point deadline{};      // and how long its lease lasts.
+};
+
 // Public members are for any thread; what is marked so belongs to the strand.
 class hold_state final : public caller, public member, public alarm, public std::enable_shared_from_this<hold_state> {
  public:
@@ -31,6 +42,7 @@ class hold_state final : public caller, public member, public alarm, public std:
     unanswered_attempt unanswered;
     clock::time_point confirmed_at{};  // When the request was sent by which Redis has confirmed this grant.
     std::uint32_t passes = 0;          // How often it was passed on since, without asking Redis (cohort.hpp).
+    std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass.
   };
 
   hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant g);
@@ -41,8 +53,6 @@ class hold_state final : public caller, public member, public alarm, public std:
   const std::shared_ptr<const lock_identity>& shared_lock() const { return lock_; }
   const std::string& token() const { return grant_.token; }
   std::uint64_t fence() const { return grant_.fence + grant_.passes; }
-  // The one in the record.
-  std::uint64_t recorded_fence() const { return grant_.fence; }
   clock::time_point deadline() const { return deadline_.load(std::memory_order_acquire); }
 
   bool released() const { return released_.load(std::memory_order_acquire); }
@@ -68,6 +78,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   void forget(lost_op&);
   // What the next holder in a cohort takes over.
   grant as_granted() const;
+  // Whether a record with this fence is that of this tenure.
+  bool is_recorded(std::uint64_t fence) const;
   // lost() has been told; the hold stays lost.
   bool told() const { return told_; }
   // A lease of `lease` was confirmed for a request sent then.
