@@ -39,7 +39,7 @@ void acquire_op::begin() {
   self_ = shared_from_this();
   core_->count().waiting.fetch_add(1, std::memory_order_relaxed);
   core_->add(*this);
-  if (lock_->bad_name) return complete(lock_->bad_name);
+  if (lock_->bad) return complete(lock_->bad);
   if (const error_code ec = check(options_)) return complete(ec);
   if (!core_->open()) return complete(error::closed);
   began_ = clock::now();
@@ -52,9 +52,8 @@ void acquire_op::begin() {
     deadline_ = later(began_, wait);
     core_->set(*this, deadline_);
   }
-  entry_ = single ? std::make_shared<line_entry>(core_, lock_->identity, /*alone=*/true)
-                  : core_->entry_of(lock_->identity);
-  const auto entry = entry_;
+  const auto entry = single ? make_recycled<line_entry>(core_, lock_->identity, line_entry::role::once)
+                            : core_->entry_of(lock_->identity);
   entry->add(*this);
 }
 

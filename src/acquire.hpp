@@ -36,6 +36,7 @@ class acquire_op final : public local_waiter,
   const acquire_options& options() const { return options_; }
   const std::shared_ptr<client_handle>& handle() const { return lock_->handle; }
   clock::time_point deadline() const { return deadline_; }
+  void belong_to(std::shared_ptr<line_entry> entry) { entry_ = std::move(entry); }
   void note_contention();
   void complete(hold h) { complete(error_code(), std::move(h)); }
   void complete(error_code ec) { complete(ec, hold()); }

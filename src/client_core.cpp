@@ -209,19 +209,19 @@ void client_core::on_up(const store::server& server) {
 }
 
 std::shared_ptr<line_entry> client_core::entry_of(const std::shared_ptr<const lock_identity>& lock) {
-  auto& entry = entries_[lock->record];
-  if (!entry) entry = make_recycled<line_entry>(shared_from_this(), lock, /*alone=*/false);
+  auto& entry = entries_[lock->local_line];
+  if (!entry) entry = make_recycled<line_entry>(shared_from_this(), lock, line_entry::role::local_line);
   return entry;
 }
 
 std::shared_ptr<line_entry> client_core::find_entry(const lock_identity& lock) const {
-  const auto found = entries_.find(lock.record);
+  const auto found = entries_.find(lock.local_line);
   return found == entries_.end() ? nullptr : found->second;
 }
 
 void client_core::forget_entry(line_entry& entry) {
   forget_token(entry);
-  const auto found = entries_.find(entry.lock().record);
+  const auto found = entries_.find(entry.lock().local_line);
   if (found != entries_.end() && found->second.get() == &entry) entries_.erase(found);
 }
 
@@ -231,7 +231,7 @@ void client_core::forget_token(line_entry& entry) {
   if (!entries_in_line_.empty()) entries_in_line_.erase(entry.token());
 }
 
-// "granted <token> <fence> <stamp> <lease>" or "watch <token>" (lua/shared/line.lua). Whatever else arrives, or is for a
+// "granted <token> <fence> <stamp> <lease>[ <depth>]" or "watch <token>" (lua/shared/line.lua). Whatever else arrives, or is for a
 // token that waits no more, is dropped: who was meant is told again when he asks.
 void client_core::on_message(std::string_view message) {
   const auto word = [&message] {
@@ -255,7 +255,8 @@ void client_core::on_message(std::string_view message) {
   } else if (what == "granted") {
     const auto fence = static_cast<std::uint64_t>(number());
     const clock::time_point stamp{clock::duration(number())};
-    entry->on_granted(fence, stamp, std::chrono::milliseconds(number()));
+    const std::chrono::milliseconds lease(number());
+    entry->on_granted(fence, stamp, lease, message.empty() ? 1 : static_cast<std::uint32_t>(number()));
   }
 }
 

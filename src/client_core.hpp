@@ -145,7 +145,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void note_refusal(std::string_view words);
   void tell(event::kind, std::string_view name, std::string_view text);
 
-  // The client's one entry in the line of this name.
+  // The client's entry in the line of this name for all who ask the same.
   std::shared_ptr<line_entry> entry_of(const std::shared_ptr<const lock_identity>&);
   // That entry if there is one, else null.
   std::shared_ptr<line_entry> find_entry(const lock_identity&) const;
@@ -213,7 +213,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   clock::time_point armed_for_ = clock::time_point::max();
   alarms alarms_;
   boost::intrusive::list<member, boost::intrusive::constant_time_size<false>> members_;
-  std::unordered_map<std::string, std::shared_ptr<line_entry>> entries_;  // By record.
+  std::unordered_map<std::string, std::shared_ptr<line_entry>> entries_;  // By lock_identity::local_line.
   std::unordered_map<std::string, line_entry*> entries_in_line_;          // By token.
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
   server_clock server_clock_;

@@ -39,6 +39,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
     a.arg("release");
     a.arg(grant_.token);
     a.arg(lease_.count());
+    lock_->write_ask(a);
   }
 
   void answered(std::uint32_t, const answer& a) override {
@@ -114,6 +115,7 @@ class prefetch_op final : public caller {
     a.arg("refresh");
     a.arg(token_);
     a.arg(lease_.count());
+    lock_->write_ask(a);
   }
 
   void answered(std::uint32_t, const answer& a) override {
@@ -168,7 +170,7 @@ void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<co
 bool pass_on(hold_state& h, release_op::listener& listener) {
   const auto& core = h.core();
   const auto cohort = core->options().cohort;
-  if (cohort == cohort.zero() || !core->open()) return false;
+  if (cohort == cohort.zero() || !core->open() || h.lock().with != company::exclusive) return false;
   const auto entry = core->find_entry(h.lock());
   if (!entry) return false;
   const auto now = clock::now();

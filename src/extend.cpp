@@ -11,10 +11,10 @@ namespace leasehold::detail {
 
 using std::chrono::milliseconds;
 
-extend_op::extend_op(std::shared_ptr<hold_state> hold, hold_handler handler, milliseconds lease)
+extend_op::extend_op(std::shared_ptr<hold_state> hold, hold_handler handler, std::optional<milliseconds> lease)
     : core_(hold->core()), hold_(std::move(hold)), handler_(std::move(handler), core_->executor()), lease_(lease) {}
 
-void extend_op::start(const std::shared_ptr<hold_state>& hold, hold_handler handler, milliseconds lease) {
+void extend_op::start(const std::shared_ptr<hold_state>& hold, hold_handler handler, std::optional<milliseconds> lease) {
   auto op = make_recycled<extend_op>(hold, std::move(handler), lease);
   op->handler_.connect_cancellation(op, stops_waiting, [](const std::shared_ptr<extend_op>& o) {
     o->core_->post([o] { o->end(asio::error::operation_aborted); });
@@ -22,16 +22,22 @@ void extend_op::start(const std::shared_ptr<hold_state>& hold, hold_handler hand
   op->core_->post([op] { op->begin(); });
 }
 
+error_code extend_op::bad() const {
+  if (lease_) return check_lease(*lease_);
+  return hold_->released() || hold_->is_writer() ? error_code() : make_error_code(error::not_supported);
+}
+
 void extend_op::begin() {
   if (!handler_) return;
   self_ = shared_from_this();
-  if (const error_code ec = check_lease(lease_)) return end(ec);
+  if (const error_code ec = bad()) return end(ec);
   if (hold_->released()) return end(error::not_held);
   if (hold_->told() || hold_->gone()) return end(error::lost);
   if (!core_->open()) return end(error::closed);
   core_->add(*this);
   give_up_at_ = later(clock::now(), core_->options().command_timeout);
   core_->set(*this, std::min(give_up_at_, hold_->deadline()));
+  if (!lease_) hold_->expect_reader();
   send();
 }
 
@@ -44,10 +50,15 @@ void extend_op::send() {
 }
 
 void extend_op::write(std::uint32_t, arguments& a) {
-  a.key(hold_->lock().record);
-  a.arg("renew");
+  if (lease_) {
+    a.key(hold_->lock().record);
+    a.arg("renew");
+  } else {
+    hold_->lock().write_keys(a);
+    a.arg("downgrade");
+  }
   a.arg(hold_->token());
-  a.arg(lease_.count());
+  a.arg(lease_.value_or(milliseconds(0)).count());
 }
 
 void extend_op::answered(std::uint32_t, const answer& a) {
@@ -72,10 +83,17 @@ void extend_op::answered(std::uint32_t, const answer& a) {
   }
   core_->observe_time(lease.server_time, a);
   if (hold->released()) return end(error::not_held);
-  if (lease.status != 1 || !hold->is_recorded(lease.fence)) hold->lose(/*left_in_store=*/lease.status == 1);
+  if (lease.status != 1 || (lease_ && !hold->is_recorded(lease.fence))) {
+    hold->lose(/*left_in_store=*/lease.status == 1);
+  }
   if (hold->told()) return end(error::lost);
+  if (!lease_) {
+    // Even if nobody waits any more.
+    hold->become_reader(lease.fence);
+    return end(error_code());
+  }
   // Taken in even if nobody waits any more: the lease is that long now.
-  hold->raise(a.sent, lease_, lease.left);
+  hold->raise(a.sent, *lease_, lease.left);
   end(error_code());
 }
 

@@ -31,7 +31,7 @@ const std::string& hold::name() const noexcept { return state_ ? state_->lock().
 const std::string& hold::token() const noexcept { return state_ ? state_->token() : nothing; }
 std::uint64_t hold::fence() const noexcept { return state_ ? state_->fence() : 0; }
 bool hold::valid() const noexcept { return state_ && state_->valid(); }
-std::size_t hold::depth() const noexcept { return state_ ? 1 : 0; }
+std::size_t hold::depth() const noexcept { return state_ ? state_->depth() : 0; }
 
 std::chrono::steady_clock::time_point hold::expires_at() const noexcept {
   return state_ ? detail::to_steady(state_->deadline()) : std::chrono::steady_clock::time_point::min();
@@ -52,11 +52,7 @@ void start_lost(const std::shared_ptr<hold_state>& state, hold_handler handler) 
 }
 
 void start_downgrade(const std::shared_ptr<hold_state>& state, hold_handler handler) {
-  const auto& core = state->core();
-  auto waiting = std::make_shared<pending<void(error_code)>>(std::move(handler), core->executor());
-  core->post([core, state, waiting] {
-    core->complete(*waiting, state->released() ? error::not_held : error::not_supported);
-  });
+  extend_op::start(state, std::move(handler), std::nullopt);
 }
 
 void start_release(const std::shared_ptr<hold_state>& state, hold_handler handler) {

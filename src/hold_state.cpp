@@ -15,6 +15,7 @@ hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<co
     : core_(handle->core),
       lock_(std::move(lock)),
       grant_(std::move(g)),
+      fence_(grant_.fence + grant_.passes),
       deadline_(grant_.deadline),
       handle_(std::move(handle)),
       renewals_left_(grant_.renew.limit()) {}
@@ -189,7 +190,7 @@ void hold_state::release(release_op::listener l) {
   if (gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists) {
     // Redis has said so already.
     if (l) l(error::lost);
-  } else if (told_ || !confirmed_ || !pass_on(*this, l)) {
+  } else if (told_ || !confirmed_ || may_be_reader_ || downgraded_ || !pass_on(*this, l)) {
     auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
     op->start(std::move(l));
   }
@@ -204,7 +205,9 @@ hold_state::grant hold_state::as_granted() const {
   return g;
 }
 
-bool hold_state::is_recorded(std::uint64_t fence) const {
+bool hold_state::is_recorded(std::uint64_t fence) {
+  if (may_be_reader_ && fence > this->fence()) become_reader(fence);
+  if (downgraded_) return fence == this->fence();
   if (!grant_.tenure) return fence == grant_.fence;
   cohort_tenure& t = *grant_.tenure;
   if (t.uncertain && fence > t.recorded_fence) {
@@ -212,6 +215,12 @@ bool hold_state::is_recorded(std::uint64_t fence) const {
     t.uncertain = false;
   }
   return fence == t.recorded_fence;
+}
+
+void hold_state::become_reader(std::uint64_t fence) {
+  may_be_reader_ = false;
+  downgraded_ = true;
+  fence_.store(fence, std::memory_order_release);
 }
 
 void hold_state::drop(std::shared_ptr<hold_state> state) {

@@ -43,6 +43,7 @@ class hold_state final : public caller, public member, public alarm, public std:
     clock::time_point confirmed_at{};  // When the request was sent by which Redis has confirmed this grant.
     std::uint32_t passes = 0;          // How often it was passed on since, without asking Redis (cohort.hpp).
     std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass.
+    std::uint32_t depth = 1;
   };
 
   hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant g);
@@ -52,7 +53,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   const lock_identity& lock() const { return *lock_; }
   const std::shared_ptr<const lock_identity>& shared_lock() const { return lock_; }
   const std::string& token() const { return grant_.token; }
-  std::uint64_t fence() const { return grant_.fence + grant_.passes; }
+  std::uint64_t fence() const { return fence_.load(std::memory_order_acquire); }
+  std::uint32_t depth() const { return grant_.depth; }
   clock::time_point deadline() const { return deadline_.load(std::memory_order_acquire); }
 
   bool released() const { return released_.load(std::memory_order_acquire); }
@@ -79,7 +81,13 @@ class hold_state final : public caller, public member, public alarm, public std:
   // What the next holder in a cohort takes over.
   grant as_granted() const;
   // Whether a record with this fence is that of this tenure.
-  bool is_recorded(std::uint64_t fence) const;
+  bool is_recorded(std::uint64_t fence);
+  // A writer that may become a reader.
+  bool is_writer() const { return lock_->is_writer() && !downgraded_; }
+  // A request to become a reader is on its way. (If its answer is lost, a later one tells by its fence.)
+  void expect_reader() { may_be_reader_ = true; }
+  // It has become a reader, in a phase with this fence.
+  void become_reader(std::uint64_t fence);
   // lost() has been told; the hold stays lost.
   bool told() const { return told_; }
   // A lease of `lease` was confirmed for a request sent then.
@@ -112,6 +120,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   const std::shared_ptr<client_core> core_;
   const std::shared_ptr<const lock_identity> lock_;
   const grant grant_;
+  std::atomic<std::uint64_t> fence_;
   std::atomic<clock::time_point> deadline_;
   std::atomic<bool> released_{false};
   std::atomic<bool> gone_{false};
@@ -126,6 +135,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   bool asking_ = false;
   bool told_ = false;
   bool close_waits_ = false;
+  bool may_be_reader_ = false;
+  bool downgraded_ = false;
   clock::time_point began_{};
   bool counted_ = false;  // In the gauge of holds.
   std::vector<std::shared_ptr<lost_op>> waiters_;

@@ -23,7 +23,7 @@ void inspect_op::start(const std::shared_ptr<lock_state>& lock, handler::handler
 void inspect_op::begin() {
   if (!handler_) return;
   self_ = shared_from_this();
-  if (lock_->bad_name) return end(lock_->bad_name, {});
+  if (lock_->bad) return end(lock_->bad, {});
   if (!core_->open()) return end(error::closed, {});
   core_->add(*this);
   give_up_at_ = later(clock::now(), core_->options().command_timeout);

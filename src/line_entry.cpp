@@ -22,18 +22,49 @@ constexpr milliseconds look_at_end{2000};
 // A pushed grant must leave this much of its short lease for the confirmation to arrive; else it is confirmed first.
 constexpr milliseconds least_head_start{200};
 
+// How many of one local line ask at once, at the most.
+constexpr std::size_t most_at_once = 256;
+
 }  // namespace
 
-line_entry::line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, bool alone)
-    : core_(std::move(core)), lock_(std::move(lock)), alone_(alone), pauses_(backoff{}) {}
+line_entry::line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r)
+    : core_(std::move(core)), lock_(std::move(lock)), role_(r), pauses_(backoff{}) {}
 
 acquire_op& line_entry::front() { return static_cast<acquire_op&>(waiters_.front()); }
 
 void line_entry::add(acquire_op& op) {
+  const auto self = shared_from_this();
   const bool first = waiters_.empty();
   waiters_.push_back(op);
-  if (first) return begin();
-  op.note_contention();
+  op.belong_to(self);
+  if (first) {
+    begin();
+  } else {
+    op.note_contention();
+    ask_beside();
+  }
+}
+
+// Only while nobody has been told that the lock is busy: whoever waits in line is to be one entry.
+void line_entry::ask_beside() {
+  if (lock_->with != company::together || role_ != role::local_line || answered_ || state_ != state::asking) return;
+  while (beside_ + 1 < may_ask_ && std::next(waiters_.begin()) != waiters_.end()) {
+    auto& op = static_cast<acquire_op&>(*std::next(waiters_.begin()));
+    op.local_waiter::unlink();
+    const auto entry = make_recycled<line_entry>(core_, lock_, role::beside);
+    entry->local_line_ = weak_from_this();
+    ++beside_;
+    entry->add(op);
+  }
+}
+
+void line_entry::on_outcome_beside(bool let_in) {
+  const auto line = local_line_.lock();
+  local_line_.reset();
+  if (!line) return;
+  --line->beside_;
+  line->may_ask_ = let_in ? std::min(line->may_ask_ * 2, most_at_once) : 1;
+  line->ask_beside();
 }
 
 // A new entry, for the waiter in front: a token is never used again.
@@ -76,7 +107,13 @@ void line_entry::write(std::uint32_t, arguments& a) {
   a.arg(token_);
   a.arg(asked_lease_.count());
   a.arg(not_after_);
-  if (!alone_) a.arg(stamp_.time_since_epoch().count());
+  if (role_ == role::once) {
+    a.arg("");
+  } else {
+    a.arg(stamp_.time_since_epoch().count());
+  }
+  lock_->write_ask(a);
+  if (core_->options().repair_missing_expiry) a.arg("1");
 }
 
 void line_entry::answered(std::uint32_t attempt, const answer& a) {
@@ -99,14 +136,17 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
   switch (lease.status) {
     case 1: return on_grant(lease, a);
     case -1: return ask();  // Too late: the server's clock is known better now.
+    case -2: return end_all(error::wrong_limit);
     default: return on_busy(lease, a.received);
   }
 }
 
 void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
   answered_ = true;
+  may_ask_ = 1;
+  on_outcome_beside(false);
   front().note_contention();
-  if (alone_) {
+  if (role_ == role::once) {
     state_ = state::over;
     // An attempt on an earlier connection may still bring something.
     if (unanswered_.exists) give_back(nullptr);
@@ -148,10 +188,10 @@ void line_entry::on_grant(const lease_reply& lease, const answer& a) {
   // The answer took longer than the lease, or the waiter in front has changed to one with a longer lease. A repeat
   // lengthens it.
   if ((a.received >= until || asked_lease_ < wanted) && !std::exchange(asked_again_, true)) return ask();
-  grant(lease.fence, until, a.sent);
+  grant(lease.fence, until, a.sent, lease.depth);
 }
 
-void line_entry::on_granted(std::uint64_t fence, clock::time_point stamp, milliseconds lease) {
+void line_entry::on_granted(std::uint64_t fence, clock::time_point stamp, milliseconds lease, std::uint32_t depth) {
   if (state_ == state::over) return;
   const auto now = clock::now();
   if (!drop_late(now)) return;
@@ -162,7 +202,7 @@ void line_entry::on_granted(std::uint64_t fence, clock::time_point stamp, millis
     if (state_ != state::asking) ask();  // Confirms, as a repeat.
     return;
   }
-  grant(fence, until, clock::time_point::min());
+  grant(fence, until, clock::time_point::min(), depth);
 }
 
 void line_entry::on_watch() {
@@ -174,7 +214,8 @@ void line_entry::on_reconnected() {
 }
 
 // confirmed_at: time_point::min() for a grant that is still to be confirmed.
-void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at) {
+void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at,
+                       std::uint32_t depth) {
   const auto self = shared_from_this();
   const bool confirmed = confirmed_at != clock::time_point::min();
   // A look may still be on its way.
@@ -187,6 +228,9 @@ void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::t
   g.deadline = deadline;
   g.unanswered = unanswered_;
   g.confirmed_at = confirmed_at;
+  g.depth = depth;
+  if (!answered_) may_ask_ = std::min(may_ask_ * 2, most_at_once);
+  on_outcome_beside(true);
   const auto op = front().shared_from_this();
   waiters_.pop_front();
   auto held = hand_over(*op, std::move(g), confirmed);
@@ -194,6 +238,7 @@ void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::t
     forget();
   } else {
     begin();
+    ask_beside();
   }
   op->complete(std::move(held));
 }
@@ -208,7 +253,7 @@ hold line_entry::hand_over(acquire_op& op, hold_state::grant g, bool confirmed) 
 }
 
 acquire_op* line_entry::first(clock::time_point now) {
-  return !alone_ && drop_late(now) && !waiters_.empty() ? &front() : nullptr;
+  return role_ == role::local_line && drop_late(now) && !waiters_.empty() ? &front() : nullptr;
 }
 
 void line_entry::grant_locally(hold_state::grant g) {
@@ -283,6 +328,7 @@ void line_entry::end_all(error_code ec) {
 }
 
 void line_entry::forget() {
+  on_outcome_beside(false);
   state_ = state::over;
   unset();
   caller::unlink();

@@ -1,7 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // A client's entry in the line of one name, and the client's own waiters behind it: however many coroutines of a client
-// wait for a name, Redis sees one entry. (docs/protocol.md, "The line")
+// wait for a name, Redis sees one entry. Where several may be in at once, others of them ask beside it for as long as
+// everybody is let in: twice as many after each success. (docs/protocol.md, "The line")
 #pragma once
 
 #include "client_core.hpp"
@@ -30,8 +31,12 @@ class local_waiter : public boost::intrusive::list_base_hook<boost::intrusive::l
 
 class line_entry final : public caller, public alarm, public std::enable_shared_from_this<line_entry> {
  public:
-  // alone: try_acquire, which asks without waiting in line.
-  line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, bool alone);
+  enum class role {
+    local_line,  // The client's entry for all who ask the same.
+    beside,      // For one waiter, beside that.
+    once,        // try_acquire, which asks without waiting in line.
+  };
+  line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r);
 
   // At the back of the local line.
   void add(acquire_op&);
@@ -44,7 +49,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   void grant_locally(hold_state::grant);
 
   // Messages of the store (lua/shared/line.lua).
-  void on_granted(std::uint64_t fence, clock::time_point stamp, std::chrono::milliseconds lease);
+  void on_granted(std::uint64_t fence, clock::time_point stamp, std::chrono::milliseconds lease, std::uint32_t depth);
   void on_watch();
   // Another connection: messages may have been lost.
   void on_reconnected();
@@ -78,7 +83,10 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   void pause(clock::time_point now);
   void on_error(std::string_view words, clock::time_point now);
   void on_grant(const lease_reply&, const answer&);
-  void grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at);
+  void grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at, std::uint32_t depth);
+  // Lets waiters of the local line ask beside its entry.
+  void ask_beside();
+  void on_outcome_beside(bool let_in);
   // Makes the hold of the operation that was in front; confirmed: Redis has answered this grant.
   hold hand_over(acquire_op&, hold_state::grant, bool confirmed);
   bool withdraw(const std::shared_ptr<acquire_op>&);
@@ -90,7 +98,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
 
   const std::shared_ptr<client_core> core_;
   const std::shared_ptr<const lock_identity> lock_;
-  const bool alone_;
+  const role role_;
 
   state state_ = state::idle;
   std::string token_;
@@ -106,6 +114,10 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   bool answered_ = false;
   bool asked_again_ = false;
   std::weak_ptr<acquire_op> leaving_;
+
+  std::size_t may_ask_ = 1;                // How many of this local line may ask at once,
+  std::size_t beside_ = 0;                 // and how many do so beside it.
+  std::weak_ptr<line_entry> local_line_;   // role::beside: while its first answer is expected.
 };
 
 }  // namespace leasehold::detail

@@ -8,6 +8,7 @@
 
 #include <leasehold/error.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -16,27 +17,44 @@
 
 namespace leasehold::detail {
 
+// How several who ask the same get on with each other.
+enum class company {
+  exclusive,  // One at a time; a cohort may pass its hold on.
+  together,   // Several may be in at once.
+};
+
 // Kept by everything that may outlive the lock and even the client: holds, releases.
 struct lock_identity {
-  lock_identity(std::string name, std::string record, const script& kind);
+  // ask: what tells those who ask for this lock apart, "" for a kind where all ask the same (lua/shared/call.lua).
+  // limit: of a counting semaphore, whose ask it is; 0 elsewhere.
+  lock_identity(std::string name, std::string record, const script& kind, std::string ask, company with,
+                std::uint32_t limit);
 
   std::string name;
   std::string record;  // prefix + name: the key, verbatim.
   std::string line;    // Derived from the record alone: the keys of its line.
   std::string entries;
   const script* kind;
+  std::string ask;
+  company with;
+  mutable std::atomic<std::uint32_t> limit;
+  std::string local_line;  // Those with the same wait in one line of the client.
 
+  bool is_writer() const { return kind == &scripts::shared_mutex && with == company::exclusive; }
   // The keys of a script that may see to the line: record, fence counter, line, entries.
   void write_keys(arguments& a) const;
+  void write_ask(arguments& a) const;
 };
 
 class lock_state {
  public:
-  lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind);
+  // bad: what every operation fails with, if it is an error.
+  lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind, std::string ask = {},
+             company with = company::exclusive, std::uint32_t limit = 0, error_code bad = {});
 
   const std::shared_ptr<client_handle> handle;
   const std::shared_ptr<const lock_identity> identity;
-  const error_code bad_name;
+  const error_code bad;
 };
 
 // Outside the names that users may take: where the fences of one server are counted, and where its clients listen for
@@ -44,14 +62,7 @@ class lock_state {
 inline constexpr std::string_view fence_key = "leasehold:{0}:fence";
 inline constexpr std::string_view channel_prefix = "leasehold:{0}:";
 
-// Is it a record of ours, and if so with which token and fence? ("leasehold:<token>:<fence>")
-struct lock_record {
-  std::string_view token;
-  std::uint64_t fence = 0;
-};
-bool parse_record(std::string_view value, lock_record&) noexcept;
-
-// What acquire and renew answer: "<status> <fence> <left> <s> <us>" (lua/mutex.lua).
+// What acquire and renew answer: "<status> <fence> <left> <s> <us>[ <depth>]" (lua/shared/lock.lua).
 struct lease_reply {
   explicit lease_reply(std::string_view text) noexcept;
 
@@ -60,6 +71,7 @@ struct lease_reply {
   std::uint64_t fence = 0;
   std::chrono::milliseconds left{0};
   std::int64_t server_time = 0;  // Microseconds.
+  std::uint32_t depth = 1;       // How many times the owner of a recursive mutex is in.
 };
 
 }  // namespace leasehold::detail

@@ -15,7 +15,10 @@ struct script {
 // One for each file lua/*.lua; lua/CMakeLists.txt generates the definitions.
 namespace scripts {
 
+extern const script counting_semaphore;
 extern const script mutex;
+extern const script recursive_mutex;
+extern const script shared_mutex;
 
 }  // namespace scripts
 }  // namespace leasehold::detail

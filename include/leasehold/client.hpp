@@ -71,6 +71,10 @@ struct client_options {
   /// Pauses between attempts to connect.
   backoff reconnect{std::chrono::milliseconds(20), std::chrono::milliseconds(1000), 2.0, 0.5};
 
+  /// A record without an expiry, which another program has made, is waited for like any other, and may stay for ever. With
+  /// this, whoever waits for it gives it one lease (acquire_options::lease).
+  bool repair_missing_expiry = false;
+
   /// Called with each event, one at a time, on one of the execution context's threads. It must not block or throw. It may
   /// be called until close has completed or `io_context::run()` has returned: what is given back last is told, too.
   std::function<void(const event&)> observer;

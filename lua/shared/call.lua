@@ -6,7 +6,7 @@
 -- ARGV[1]  what to do (lock.lua)
 -- ARGV[2]  the token
 local record, fences, line, entries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local what, token = ARGV[1], ARGV[2]
+local what, token = ARGV[1], ARGV[2] or ''
 local waited_for = line and redis.call('EXISTS', line) == 1
 
 -- The server's time in microseconds, and as replies carry it. TIME is the dearest of all calls: asked for once, and not
@@ -36,3 +36,6 @@ end
 -- occupied()            has anybody a hold?
 -- depth()               what a grant tells besides: how many times the owner is in (nil: nothing)
 local kind, fence_of, admits, reenters, enter, leave, finish, lengthen, refresh, left_for, occupied, depth
+
+-- Set by a kind that has made room by itself.
+local let_in = false

@@ -1,7 +1,7 @@
 -- The line (docs/protocol.md, "The line"): who waits for a name, first come, first served.
 --
 -- Two keys beside the record. `line`: a sorted set of tokens in the order of their joining. `entries`: a hash with what is
--- known of each entry, token -> "<stamp> <lease> <due> <ask>", and in the field "#<kind>" the last place given.
+-- known of each entry, token -> "<stamp> <lease> <due>[ <ask>]", and in the field "#<kind>" the last place given.
 --   stamp  the client's own clock when it sent its latest request about this entry; opaque here
 --   lease  what it asks for, in milliseconds
 --   due    when its next look is due, in microseconds of the server's clock
@@ -14,7 +14,8 @@ local look_often, look_rarely = 667000, 5000000
 
 -- An entry is {token, stamp, lease, due, ask}.
 local function set_entry(e)
-  redis.call('HSET', entries, e[1], e[2] .. ' ' .. e[3] .. ' ' .. string.format('%d', e[4]) .. ' ' .. e[5])
+  local ask = e[5] == '' and '' or ' ' .. e[5]
+  redis.call('HSET', entries, e[1], e[2] .. ' ' .. e[3] .. ' ' .. string.format('%d', e[4]) .. ask)
 end
 
 -- How many entries in front have been looked at and stay where they are; how many of them are silent.
@@ -97,7 +98,7 @@ local function advance(asker)
   local fence
   local first = next_waiting()
   for _ = 1, 32 do
-    if not first or not admits(first[5]) then
+    if not first or not (admits(first[5]) or reenters and reenters(first[5])) then
       break
     end
     local t = first[1]

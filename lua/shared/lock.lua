@@ -128,7 +128,7 @@ if what == 'release' then
 end
 if mine and what ~= 'refresh' then
   local left = lengthen(token, tonumber(ARGV[3]))
-  if waited_for and leave_line(token) then
+  if waited_for and (leave_line(token) or let_in) then
     advance()
   end
   return answer(1, mine, left)
@@ -136,4 +136,7 @@ end
 if what == 'acquire' then
   return acquire()
 end
-return answer(0, 0, 0)
+if waited_for and let_in then
+  advance()
+end
+return answer(let_in and 1 or 0, 0, 0)

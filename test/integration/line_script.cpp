@@ -327,7 +327,7 @@ class schedule {
     command({"HLEN", entries}, std::to_string(m.waiting.empty() ? 0 : m.waiting.size() + 1));
     if (!m.waiting.empty()) {
       const auto& e = m.waiting[random(m.waiting.size())];
-      command({"HGET", entries, e.token}, e.stamp + " " + std::to_string(e.lease) + " " + std::to_string(e.due) + " ");
+      command({"HGET", entries, e.token}, e.stamp + " " + std::to_string(e.lease) + " " + std::to_string(e.due));
       command({"PTTL", line}, std::to_string(m.line_expires - m.ms()));
       command({"PTTL", entries}, std::to_string(m.line_expires - m.ms()));
     }

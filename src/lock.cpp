@@ -1,22 +1,30 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include <leasehold/mutex.hpp>
+#include "lock_state.hpp"
+
+#include <leasehold/lock.hpp>
 
 #include "acquire.hpp"
 #include "client_core.hpp"
 #include "inspect.hpp"
-#include "lock_state.hpp"
 #include "options.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
 
 namespace leasehold::detail {
 
-lock_identity::lock_identity(std::string n, std::string r, const script& k)
+lock_identity::lock_identity(std::string n, std::string r, const script& k, std::string a, company w, std::uint32_t l)
     : name(std::move(n)),
       record(std::move(r)),
       line("leasehold:{0}:line:" + record),
       entries("leasehold:{0}:entries:" + record),
-      kind(&k) {}
+      kind(&k),
+      ask(std::move(a)),
+      with(w),
+      limit(l),
+      local_line(fmt::format("{} {} {}{}", kind->name, record.size(), record, ask)) {}
 
 void lock_identity::write_keys(arguments& a) const {
   a.key(record);
@@ -25,25 +33,20 @@ void lock_identity::write_keys(arguments& a) const {
   a.key(entries);
 }
 
-lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind)
+void lock_identity::write_ask(arguments& a) const {
+  if (const auto l = limit.load(std::memory_order_relaxed); l != 0) return a.arg(std::int64_t{l});
+  a.arg(ask);
+}
+
+lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind, std::string ask,
+                       company with, std::uint32_t limit, error_code b)
     : handle(std::move(h)),
       identity([&] {
         std::string record = handle->core->options().prefix + name;
-        return std::make_shared<const lock_identity>(std::move(name), std::move(record), kind);
+        return std::make_shared<const lock_identity>(std::move(name), std::move(record), kind, std::move(ask), with,
+                                                     limit);
       }()),
-      bad_name(check_name(identity->name, identity->record)) {}
-
-bool parse_record(std::string_view value, lock_record& record) noexcept {
-  constexpr std::string_view magic = "leasehold:";
-  if (!value.starts_with(magic)) return false;
-  value.remove_prefix(magic.size());
-  const auto colon = value.rfind(':');
-  if (colon == value.npos || colon == 0) return false;
-  const std::string_view digits = value.substr(colon + 1);
-  const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), record.fence);
-  record.token = value.substr(0, colon);
-  return !digits.empty() && ec == std::errc() && end == digits.data() + digits.size();
-}
+      bad(b ? b : check_name(identity->name, identity->record)) {}
 
 lease_reply::lease_reply(std::string_view text) noexcept {
   const char* at = text.data();
@@ -61,14 +64,11 @@ lease_reply::lease_reply(std::string_view text) noexcept {
   next(fence, ' ');
   next(milliseconds, ' ');
   next(seconds, ' ');
-  next(microseconds, '\0');
+  next(microseconds, at < end && std::find(at, end, ' ') != end ? ' ' : '\0');
+  if (at != end) next(depth, '\0');
   understood = fine;
   left = std::chrono::milliseconds(milliseconds);
   server_time = std::int64_t{seconds} * 1000000 + microseconds;
-}
-
-std::shared_ptr<lock_state> make_lock(const std::shared_ptr<client_handle>& handle, std::string name) {
-  return std::make_shared<lock_state>(handle, std::move(name), scripts::mutex);
 }
 
 const std::string& name_of(const std::shared_ptr<lock_state>& lock) noexcept { return lock->identity->name; }

@@ -1,0 +1,48 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <leasehold/client.hpp>
+#include <leasehold/lock.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace leasehold {
+
+namespace detail {
+std::shared_ptr<lock_state> make_semaphore(const std::shared_ptr<client_handle>&, std::string name,
+                                           std::uint32_t limit);
+void start_resize(const std::shared_ptr<lock_state>&, asio::any_completion_handler<void(error_code)>,
+                  std::uint32_t limit);
+}  // namespace detail
+
+/// At most `limit` holds at a time, each with its own token and lease, granted in the order of the line.
+///
+/// Whoever uses a semaphore must know its limit: another one than that of those who are in is error::wrong_limit. A
+/// semaphore that nobody holds has none. Its fences order the grants; they are no barrier, since several holds are valid
+/// at once.
+class counting_semaphore : public basic_lock {
+ public:
+  /// A bad name is reported by the operations as error::invalid_name, a limit of 0 as error::invalid_option.
+  counting_semaphore(const client& c, std::string name, std::uint32_t limit)
+      : basic_lock(detail::make_semaphore(detail::access::handle(c), std::move(name), limit)) {}
+
+  /// Changes the limit on purpose, for those who are in, those who wait, and this object and its copies. More permits are
+  /// given out at once; with fewer, nobody loses his hold, and nobody enters until enough have gone.
+  ///
+  /// @par Completion signature `void(error_code)`
+  /// @par Errors
+  /// error::invalid_option: a limit of 0. error::unreachable: no answer within client_options::command_timeout; the limit
+  /// may have changed or not. error::refused, error::wrong_type, error::invalid_name, error::closed.
+  /// @par Cancellation
+  /// All types; a request that was sent may still take effect.
+  template <asio::completion_token_for<void(error_code)> Token>
+  auto resize(std::uint32_t limit, Token&& token) const {
+    return detail::initiate<&detail::start_resize, void(error_code)>(lock_, std::forward<Token>(token), limit);
+  }
+  auto resize(std::uint32_t limit) const { return resize(limit, asio::deferred); }
+};
+
+}  // namespace leasehold

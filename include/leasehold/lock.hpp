@@ -1,0 +1,128 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <leasehold/acquire_options.hpp>
+#include <leasehold/client.hpp>
+#include <leasehold/detail/operation.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/hold.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace leasehold {
+
+/// What Redis says about a lock at one instant.
+struct lock_info {
+  bool held = false;
+  std::string token;        ///< The holder's token (one of them, if several); a foreign client's value verbatim; "" if
+                            ///< free.
+  std::uint64_t fence = 0;  ///< The latest holder's fence; 0 if free or held by a foreign client.
+  std::optional<std::chrono::milliseconds> ttl;  ///< What is left of the longest lease; none if free, or without expiry.
+  std::size_t waiters = 0;  ///< Entries in the line.
+  std::size_t holders = 0;  ///< Holds: 1 for a mutex, readers, permits in use, how many times the owner is in.
+  std::string owner;        ///< Of a recursive mutex, or of the writer; "" elsewhere.
+};
+
+namespace detail {
+const std::string& name_of(const std::shared_ptr<lock_state>&) noexcept;
+void start_acquire(const std::shared_ptr<lock_state>&, asio::any_completion_handler<void(error_code, hold)>,
+                   acquire_options);
+void start_try_acquire(const std::shared_ptr<lock_state>&,
+                       asio::any_completion_handler<void(error_code, std::optional<hold>)>, acquire_options);
+void start_inspect(const std::shared_ptr<lock_state>&, asio::any_completion_handler<void(error_code, lock_info)>);
+
+}  // namespace detail
+
+/// What every kind of lock can do. A handle, cheap to copy.
+///
+/// Who waits stands in a line in Redis, first come, first served; a release hands the lock to the next one. A client has
+/// one entry there for all its waiters who ask for the same, and serves these in their order.
+///
+/// Exclusion is by Redis's clock, from each grant to its release or expiry; docs/guarantees.md says what can break it.
+/// Thread safety: const functions may be called from any thread.
+class basic_lock {
+ public:
+  using executor_type = asio::any_io_executor;
+
+  executor_type get_executor() const noexcept { return detail::executor_of(lock_); }
+
+  /// Without the client's prefix.
+  const std::string& name() const noexcept { return detail::name_of(lock_); }
+
+  /// Waits until this program has the lock.
+  ///
+  /// @par Completion signature `void(error_code, hold)`
+  /// @par Errors
+  /// error::timed_out: acquire_options::wait ended and the lock was busy. error::unreachable: it ended and the store
+  /// had not answered the last attempt. error::refused, error::wrong_type, error::wrong_limit (counting_semaphore), error::invalid_name, error::invalid_option,
+  /// error::not_supported, error::closed: at once.
+  /// @par Cancellation
+  /// All types. Leaves no trace: the place in the line or a grant that was under way is given back, which cancellation
+  /// waits for shortly (100 ms at most), so that nothing is left when the operation completes. If the store does not
+  /// answer meanwhile, the giving back goes on in the background.
+  template <asio::completion_token_for<void(error_code, hold)> Token>
+  auto acquire(acquire_options options, Token&& token) const {
+    return detail::initiate<&detail::start_acquire, void(error_code, hold)>(lock_, std::forward<Token>(token),
+                                                                           options);
+  }
+  template <asio::completion_token_for<void(error_code, hold)> Token>
+  auto acquire(Token&& token) const {
+    return acquire(acquire_options(), std::forward<Token>(token));
+  }
+  auto acquire(acquire_options options) const { return acquire(options, asio::deferred); }
+  auto acquire() const { return acquire(acquire_options(), asio::deferred); }
+
+  /// Asks once. A busy lock is no error: the result is empty then.
+  ///
+  /// @par Completion signature `void(error_code, std::optional<hold>)`
+  /// @par Errors
+  /// error::unreachable: no answer within min(wait, client_options::command_timeout); with wait 0, command_timeout.
+  /// The others as for acquire, without error::timed_out.
+  /// @par Cancellation
+  /// As for acquire.
+  template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
+  auto try_acquire(acquire_options options, Token&& token) const {
+    return detail::initiate<&detail::start_try_acquire, void(error_code, std::optional<hold>)>(
+        lock_, std::forward<Token>(token), options);
+  }
+  template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
+  auto try_acquire(Token&& token) const {
+    return try_acquire(acquire_options(), std::forward<Token>(token));
+  }
+  auto try_acquire(acquire_options options) const { return try_acquire(options, asio::deferred); }
+  auto try_acquire() const { return try_acquire(acquire_options(), asio::deferred); }
+
+  /// What Redis says about the lock.
+  ///
+  /// @par Completion signature `void(error_code, lock_info)`
+  /// @par Errors
+  /// error::wrong_type: the key holds something else. error::unreachable: no answer within
+  /// client_options::command_timeout. error::refused, error::invalid_name, error::closed.
+  /// @par Cancellation
+  /// All types; nothing changes.
+  template <asio::completion_token_for<void(error_code, lock_info)> Token>
+  auto inspect(Token&& token) const {
+    return detail::initiate<&detail::start_inspect, void(error_code, lock_info)>(lock_, std::forward<Token>(token));
+  }
+  auto inspect() const { return inspect(asio::deferred); }
+
+ protected:
+  explicit basic_lock(std::shared_ptr<detail::lock_state> lock) noexcept : lock_(std::move(lock)) {}
+  ~basic_lock() = default;
+  basic_lock(const basic_lock&) = default;
+  basic_lock(basic_lock&&) noexcept = default;
+  basic_lock& operator=(const basic_lock&) = default;
+  basic_lock& operator=(basic_lock&&) noexcept = default;
+
+  std::shared_ptr<detail::lock_state> lock_;
+
+ private:
+  friend detail::access;
+};
+
+}  // namespace leasehold

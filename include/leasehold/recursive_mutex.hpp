@@ -1,0 +1,34 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <leasehold/client.hpp>
+#include <leasehold/lock.hpp>
+
+#include <memory>
+#include <string>
+
+namespace leasehold {
+
+namespace detail {
+std::shared_ptr<lock_state> make_recursive_mutex(const std::shared_ptr<client_handle>&, std::string name,
+                                                 std::string owner);
+}  // namespace detail
+
+/// One owner at a time, who may enter again: from another coroutine, client or process.
+///
+/// The owner is chosen by the caller, a request id that travels through several services, say; never a thread. Each entry
+/// is a hold of its own, with its own token and lease, and hold::depth() says how many times the owner was in when it was
+/// granted. All entries of one tenure have the same fence. The lock is free when the last of them has been released or
+/// has expired, in any order. Who enters again does not wait for those who wait for him.
+///
+/// The lock is the key `prefix + name`, a hash with the field `owner -> count` that the classic reentrant scripts respect
+/// (docs/interop.md).
+class recursive_mutex : public basic_lock {
+ public:
+  /// A bad name, and an owner that is empty, longer than 65,536 bytes or begins with "leasehold", is reported by the
+  /// operations as error::invalid_name.
+  recursive_mutex(const client& c, std::string name, std::string owner)
+      : basic_lock(detail::make_recursive_mutex(detail::access::handle(c), std::move(name), std::move(owner))) {}
+};
+
+}  // namespace leasehold

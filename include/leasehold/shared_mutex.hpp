@@ -1,0 +1,78 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <leasehold/client.hpp>
+#include <leasehold/lock.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace leasehold {
+
+namespace detail {
+// Two sides of one lock.
+std::shared_ptr<lock_state> make_writer(const std::shared_ptr<client_handle>&, std::string name,
+                                        const std::string& owner);
+std::shared_ptr<lock_state> make_reader(const std::shared_ptr<client_handle>&, std::string name,
+                                        const std::string& owner);
+}  // namespace detail
+
+/// One writer or any number of readers.
+///
+/// Readers and writers stand in one line and enter in its order; readers one behind another enter together. So neither
+/// starves: a reader who comes when a writer waits is behind him. The readers of one phase have the same fence. Every
+/// reader has a token and a lease of its own.
+///
+/// With an owner, a reader enters again while another reader of the same owner is in, even past a waiting writer. (Without
+/// that, somebody who reads twice would wait for a writer who waits for him.) A writer does not enter again.
+///
+/// hold::downgrade turns a writer into a reader without a gap. There is no way up: of two readers who want to become
+/// writers each waits until the other has gone.
+class shared_mutex : public basic_lock {
+ public:
+  /// The reader's side, as a lock: its acquire and try_acquire are shared.
+  class reader_side : public basic_lock {
+   private:
+    friend shared_mutex;
+    explicit reader_side(std::shared_ptr<detail::lock_state> lock) noexcept : basic_lock(std::move(lock)) {}
+  };
+
+  /// A bad name, and an owner longer than 65,536 bytes, is reported by the operations as error::invalid_name.
+  shared_mutex(const client& c, std::string name, const std::string& owner = {})
+      : basic_lock(detail::make_writer(detail::access::handle(c), name, owner)),
+        reader_(detail::make_reader(detail::access::handle(c), std::move(name), owner)) {}
+
+  /// For with_lock and acquire_all.
+  reader_side shared() const { return reader_; }
+
+  /// As acquire, for a reader.
+  template <asio::completion_token_for<void(error_code, hold)> Token>
+  auto acquire_shared(acquire_options options, Token&& token) const {
+    return reader_.acquire(options, std::forward<Token>(token));
+  }
+  template <asio::completion_token_for<void(error_code, hold)> Token>
+  auto acquire_shared(Token&& token) const {
+    return reader_.acquire(std::forward<Token>(token));
+  }
+  auto acquire_shared(acquire_options options) const { return reader_.acquire(options); }
+  auto acquire_shared() const { return reader_.acquire(); }
+
+  /// As try_acquire, for a reader.
+  template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
+  auto try_acquire_shared(acquire_options options, Token&& token) const {
+    return reader_.try_acquire(options, std::forward<Token>(token));
+  }
+  template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
+  auto try_acquire_shared(Token&& token) const {
+    return reader_.try_acquire(std::forward<Token>(token));
+  }
+  auto try_acquire_shared(acquire_options options) const { return reader_.try_acquire(options); }
+  auto try_acquire_shared() const { return reader_.try_acquire(); }
+
+ private:
+  reader_side reader_;
+};
+
+}  // namespace leasehold

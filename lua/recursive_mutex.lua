@@ -1,0 +1,15 @@
+-- uses: call fence record
+-- then: members owner line lock
+--
+-- The recursive mutex: the hash of the classic reentrant scripts, owner -> count, with a member for each entry beside it
+-- (members.lua); about and the ask are the owner. Those scripts of other programs respect the record, and the same owner
+-- may enter by them: what is counted and has no member is theirs.
+kind, shares_fence, count = 'recursive_mutex', true, 0
+
+function about_for(ask)
+  return ask
+end
+
+function admits(ask)
+  return count == 0 or about == ask
+end

@@ -1,0 +1,22 @@
+-- The limit of a counting semaphore.
+
+-- status -2: another limit than the record's
+if what == 'acquire' and members > 0 and ARGV[6] ~= about and not own and
+  not (waited_for and redis.call('ZSCORE', line, token)) then
+  finish()
+  return '-2 0 0' .. clock
+end
+
+-- resize, with the limit in the place of the token: status 1
+-- Who is in stays in. A free semaphore has no limit but that of who comes first.
+if what == 'resize' then
+  let_in = true
+  if members > 0 then
+    redis.call('PEXPIRE', record, math.max(1, redis.call('PTTL', record)))
+    about, changed = token, true
+  end
+end
+
+function left_for()
+  return math.max(0, math.ceil((soonest - now) / 1000))
+end

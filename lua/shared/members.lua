@@ -1,0 +1,224 @@
+-- Several holds in one record (docs/protocol.md, "Several holds in one record"): a hash with a member for each, every one
+-- with its own deadline. The key's own expiry is the latest of them, so that nothing stays.
+--   "leasehold"          -> "<kind> <fence> <members> <soonest> <about>"
+--   "leasehold:<token>"  -> "<deadline> <fence> <ask>"
+-- fence is the latest one given, soonest a lower bound of the deadlines, about what the kind keeps for all. Deadlines are
+-- in microseconds of the server's clock. A member past its deadline is out, whether or not it is still there; it is taken
+-- out before anybody may gain by it.
+--
+-- What a kind says to this:
+-- shares_fence      who enters beside others has their fence
+-- about_for(ask)    what is kept for all when the first one enters
+-- count             recursive mutexes: how many times the owner is in; nil elsewhere
+local found = redis.call('HMGET', record, 'leasehold', 'leasehold:' .. token)
+
+local function member(text)
+  local deadline, fence, ask = string.match(text or '', '^(%S+) (%S+) ?(.*)$')
+  deadline = tonumber(deadline)
+  return deadline and {deadline, fence, ask}
+end
+
+local own = member(found[2])
+if found[1] then
+  local name, fence, number, first, rest = string.match(found[1], '^(%S+) (%S+) (%S+) (%S+) ?(.*)$')
+  exists, latest, members, soonest, about = true, fence, tonumber(number), tonumber(first), rest
+  exists = name == kind and exists
+elseif redis.call('EXISTS', record) == 1 then
+  -- One owner with a number and nothing else: another program's reentrant lock.
+  local all = count and redis.call('HLEN', record) == 1 and redis.call('HGETALL', record)
+  exists = all and string.match(all[2], '^%d+$') and true or false
+  about = exists and all[1]
+else
+  exists = nil
+end
+if exists == false then
+  return redis.error_reply('WRONGTYPE ' .. record .. ' is not a ' .. kind)
+end
+if count and exists then
+  count = tonumber(redis.call('HGET', record, about)) or 0
+end
+
+local function header()
+  return kind .. ' ' .. latest .. ' ' .. string.format('%d %d ', members, soonest) .. about
+end
+
+local function text_of(m)
+  return string.format('%d ', m[1]) .. m[2] .. ' ' .. m[3]
+end
+
+function enter(t, ask, lease)
+  latest = shares_fence and members > 0 and latest or next_fence(fences, now)
+  local m = {now + lease * 1000, latest, ask}
+  soonest = members == 0 and m[1] or math.min(soonest, m[1])
+  if count then
+    if exists and about ~= ask then
+      redis.call('HDEL', record, about)
+    end
+    count = redis.call('HINCRBY', record, ask, 1)
+  end
+  if members == 0 then
+    about = about_for(ask)
+  end
+  members = members + 1
+  redis.call('HSET', record, 'leasehold', header(), 'leasehold:' .. t, text_of(m))
+  -- The key lives as long as the longest member does; what another program has put there without an expiry stays so.
+  local left = exists and redis.call('PTTL', record)
+  if not left or left >= 0 and left < lease then
+    redis.call('PEXPIRE', record, string.format('%d', lease))
+  end
+  exists, changed = true, false
+  if t == token then
+    own = m
+  end
+  return latest
+end
+
+-- Most calls end here: nobody waits.
+if not waited_for and what == 'release' and own and members == 1 and (count or 1) == 1 and not ARGV[3] then
+  redis.call('DEL', record)
+  return 1
+end
+read_clock()
+if not waited_for and what == 'acquire' and not own and now <= tonumber(ARGV[4]) and
+  (not exists or now < soonest and admits(ARGV[6])) then
+  local fence = enter(token, ARGV[6], tonumber(ARGV[3]))
+  return '1 ' .. fence .. ' ' .. ARGV[3] .. clock .. (count and ' ' .. count or '')
+end
+
+local function each_member(f)
+  local all = redis.call('HGETALL', record)
+  for i = 1, #all, 2 do
+    local t = string.match(all[i], '^leasehold:(.*)$')
+    if t then
+      f(t, member(all[i + 1]))
+    end
+  end
+end
+
+-- The part of the owner that goes with a member.
+local function uncount(m)
+  if count then
+    count = redis.call('HINCRBY', record, m[3], -1)
+  end
+end
+
+-- The key's expiry was that of a member that goes: it becomes that of the longest that stays.
+local function shorten(deadline)
+  if deadline + 2000 < now + redis.call('PTTL', record) * 1000 then
+    return
+  end
+  local longest
+  each_member(function(_, m)
+    longest = math.max(longest or m[1], m[1])
+  end)
+  if longest then
+    redis.call('PEXPIRE', record, string.format('%d', math.max(1, math.ceil((longest - now) / 1000))))
+  end
+end
+
+function leave(t)
+  local m = own
+  redis.call('HDEL', record, 'leasehold:' .. t)
+  own, members, changed = nil, members - 1, true
+  uncount(m)
+  -- What another program counts has an expiry that is not ours to shorten.
+  if members > 0 and (not count or count == members) then
+    shorten(m[1])
+  end
+end
+
+function occupied()
+  return (count or members) > 0
+end
+
+function finish()
+  if not changed then
+    return
+  end
+  if occupied() then
+    redis.call('HSET', record, 'leasehold', header())
+  else
+    redis.call('DEL', record)
+  end
+  changed = false
+end
+
+if not waited_for and what == 'release' and own and not ARGV[3] then
+  leave(token)
+  finish()
+  return 1
+end
+
+-- Who is past his deadline is taken out.
+if members > 0 and now >= soonest then
+  local first
+  each_member(function(t, m)
+    if m[1] <= now then
+      redis.call('HDEL', record, 'leasehold:' .. t)
+      members = members - 1
+      uncount(m)
+    else
+      first = math.min(first or m[1], m[1])
+    end
+  end)
+  if own and own[1] <= now then
+    own = nil
+  end
+  soonest, changed = first or now, true
+  redis.call('HSET', record, 'leasehold', header())
+end
+
+function fence_of(t)
+  if t == token then
+    return own and own[2]
+  end
+  local m = exists and member(redis.call('HGET', record, 'leasehold:' .. t))
+  return m and m[2]
+end
+
+-- The first write is one that memory pressure does not refuse.
+function lengthen(t, lease)
+  local deadline = now + lease * 1000
+  if lease > 0 and own[1] < deadline then
+    local left = redis.call('PTTL', record)
+    if left >= 0 then
+      redis.call('PEXPIRE', record, string.format('%d', math.max(left, lease)))
+    end
+    own[1] = deadline
+    redis.call('HSET', record, 'leasehold:' .. t, text_of(own))
+  end
+  return math.floor((own[1] - now) / 1000)
+end
+
+function refresh(t)
+  redis.call('PEXPIRE', record, math.max(1, redis.call('PTTL', record)))
+  latest = next_fence(fences, now)
+  own[2] = latest
+  redis.call('HSET', record, 'leasehold', header(), 'leasehold:' .. t, text_of(own))
+  return latest
+end
+
+function left_for()
+  return redis.call('PTTL', record)
+end
+
+-- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the line, about, and for each of up to a hundred
+-- holds: token, milliseconds left, ask}
+if what == 'inspect' then
+  local reply = {members, latest, redis.call('PTTL', record), redis.call('ZCARD', line), about}
+  if count and count > members then
+    reply[1] = count
+  end
+  if reply[1] == 0 then
+    reply = {0, '0', 0, reply[4], ''}
+  end
+  each_member(function(t, m)
+    if #reply < 300 then
+      reply[#reply + 1] = t
+      reply[#reply + 1] = math.floor((m[1] - now) / 1000)
+      reply[#reply + 1] = m[3]
+    end
+  end)
+  finish()
+  return reply
+end

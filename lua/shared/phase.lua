@@ -1,0 +1,23 @@
+-- The phases of a shared mutex: a writer's, the readers'.
+
+-- A reader of an owner who reads already does not wait for a writer who waits for him.
+function reenters(ask)
+  if #ask == 1 or members == 0 or about ~= 'r' or string.sub(ask, 1, 1) ~= 'r' then
+    return false
+  end
+  local reads = false
+  each_member(function(_, m)
+    reads = reads or m[3] == ask
+  end)
+  return reads
+end
+
+-- downgrade TOKEN 0: from writer to reader without a gap, with the fence of the new phase. Status as for renew; a repeat
+-- changes nothing.
+if what == 'downgrade' and own and about == 'w' then
+  redis.call('PEXPIRE', record, math.max(1, redis.call('PTTL', record)))
+  about = 'r'
+  own[3] = 'r' .. string.sub(own[3], 2)
+  refresh(token)
+  let_in = true
+end

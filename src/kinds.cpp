@@ -1,0 +1,51 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What the kinds of locks differ in, as far as it is not in their scripts.
+#include "lock_state.hpp"
+
+#include <leasehold/counting_semaphore.hpp>
+#include <leasehold/mutex.hpp>
+#include <leasehold/recursive_mutex.hpp>
+#include <leasehold/shared_mutex.hpp>
+
+namespace leasehold::detail {
+namespace {
+
+// Fields of the record that begin so are not owners.
+error_code check_owner(std::string_view owner) {
+  return owner.size() <= 65536 && !owner.starts_with("leasehold") ? error_code() : make_error_code(error::invalid_name);
+}
+
+}  // namespace
+
+std::shared_ptr<lock_state> make_mutex(const std::shared_ptr<client_handle>& handle, std::string name) {
+  return std::make_shared<lock_state>(handle, std::move(name), scripts::mutex);
+}
+
+std::shared_ptr<lock_state> make_recursive_mutex(const std::shared_ptr<client_handle>& handle, std::string name,
+                                                 std::string owner) {
+  const error_code bad = owner.empty() ? make_error_code(error::invalid_name) : check_owner(owner);
+  return std::make_shared<lock_state>(handle, std::move(name), scripts::recursive_mutex, std::move(owner),
+                                      company::together, 0, bad);
+}
+
+std::shared_ptr<lock_state> make_writer(const std::shared_ptr<client_handle>& handle, std::string name,
+                                        const std::string& owner) {
+  return std::make_shared<lock_state>(handle, std::move(name), scripts::shared_mutex, "w" + owner, company::exclusive,
+                                      0, check_owner(owner));
+}
+
+std::shared_ptr<lock_state> make_reader(const std::shared_ptr<client_handle>& handle, std::string name,
+                                        const std::string& owner) {
+  return std::make_shared<lock_state>(handle, std::move(name), scripts::shared_mutex, "r" + owner, company::together, 0,
+                                      check_owner(owner));
+}
+
+std::shared_ptr<lock_state> make_semaphore(const std::shared_ptr<client_handle>& handle, std::string name,
+                                           std::uint32_t limit) {
+  const error_code bad = limit == 0 ? make_error_code(error::invalid_option) : error_code();
+  return std::make_shared<lock_state>(handle, std::move(name), scripts::counting_semaphore, "", company::together,
+                                      limit, bad);
+}
+
+}  // namespace leasehold::detail
