@@ -59,6 +59,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
       if (grant_.tenure) {
         grant_.tenure->recorded_fence = kept.fence;
         grant_.tenure->asked = false;
+        grant_.tenure->next_fence = 0;
       }
       grant_.confirmed_at = a.sent;
       grant_.deadline = std::max(grant_.deadline, local_deadline(a.sent, lease_, kept.left, core_->drift()));
