@@ -44,13 +44,6 @@ class lock_state {
 inline constexpr std::string_view fence_key = "leasehold:{0}:fence";
 inline constexpr std::string_view channel_prefix = "leasehold:{0}:";
 
-// Is it a record of ours, and if so with which token and fence? ("leasehold:<token>:<fence>")
-struct lock_record {
-  std::string_view token;
-  std::uint64_t fence = 0;
-};
-bool parse_record(std::string_view value, lock_record&) noexcept;
-
 // What acquire and renew answer: "<status> <fence> <left> <s> <us>" (lua/mutex.lua).
 struct lease_reply {
   explicit lease_reply(std::string_view text) noexcept;

@@ -33,18 +33,6 @@ lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const
       }()),
       bad_name(check_name(identity->name, identity->record)) {}
 
-bool parse_record(std::string_view value, lock_record& record) noexcept {
-  constexpr std::string_view magic = "leasehold:";
-  if (!value.starts_with(magic)) return false;
-  value.remove_prefix(magic.size());
-  const auto colon = value.rfind(':');
-  if (colon == value.npos || colon == 0) return false;
-  const std::string_view digits = value.substr(colon + 1);
-  const auto [end, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), record.fence);
-  record.token = value.substr(0, colon);
-  return !digits.empty() && ec == std::errc() && end == digits.data() + digits.size();
-}
-
 lease_reply::lease_reply(std::string_view text) noexcept {
   const char* at = text.data();
   const char* const end = at + text.size();
