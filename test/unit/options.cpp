@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(options_of_a_client_are_in_their_bounds) {
   BOOST_TEST(refused([](auto& o) { o.prefix = std::string(70000, 'x'); }) == "client_options::prefix");
   BOOST_TEST(refused([](auto& o) { o.label = std::string(32, 'x'); }) == "");
   BOOST_TEST(refused([](auto& o) { o.label = "Web_1-b"; }) == "");
-  for (const std::string label : {std::string(33, 'x'), std::string("a.b"), std::string("a b"), std::string("a:b"),
+  for (const std::string& label : {std::string(33, 'x'), std::string("a.b"), std::string("a b"), std::string("a:b"),
                                   std::string("l\xc3\xa4s"), std::string("a\0b", 3)}) {
     BOOST_TEST(refused([&](auto& o) { o.label = label; }) == "client_options::label");
   }
