@@ -19,6 +19,8 @@ class terminal {
   terminal(const terminal&) = delete;
   terminal& operator=(const terminal&) = delete;
 
+  pid_t pid() const { return pid_; }
+
   void type(const std::string& keys);
   void signal(int number);
 
