@@ -2,6 +2,7 @@
 #include "client_core.hpp"
 
 #include "line_entry.hpp"
+#include "options.hpp"
 #include "store/redis.hpp"
 
 #include <boost/asio/execution/context.hpp>
@@ -9,8 +10,10 @@
 #include <boost/asio/query.hpp>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <tuple>
 #include <unordered_set>
@@ -59,9 +62,17 @@ context_service& service_of(const asio::any_io_executor& executor) {
   return asio::use_service<context_service>(asio::query(executor, asio::execution::context));
 }
 
-std::string random_id() {
+std::string label_of(const client_options& options) {
+  if (!options.label.empty()) return options.label;
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  return default_label(host.data(), ::getpid());
+}
+
+// "<label>-<128 random bits>"
+std::string new_client_id(const client_options& options) {
   std::random_device device;
-  std::string id;
+  std::string id = label_of(options) + "-";
   for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", static_cast<std::uint32_t>(device()));
   return id;
 }
@@ -80,7 +91,7 @@ client_core::client_core(asio::any_io_executor executor, address where, client_o
       base_(std::move(executor)),
       server_clock_(options_.drift),
       engine_(seeded_engine()),
-      client_id_(random_id()) {
+      client_id_(new_client_id(options_)) {
   std::tie(store_, strand_) = make_redis_store(base_, std::move(where), options_, client_id_, *this);
   timer_.emplace(strand_);
   // Registered last: services are shut down in the reverse order of their creation, and the core needs the others then.

@@ -1,43 +1,39 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// mutex::inspect.
+// basic_lock::inspect and counting_semaphore::resize: what is asked about a lock of a known kind.
 #pragma once
 
-#include "client_core.hpp"
 #include "lock_state.hpp"
-#include "pending.hpp"
+#include "query.hpp"
 
-#include <leasehold/mutex.hpp>
+#include <leasehold/lock.hpp>
 
+#include <cstdint>
 #include <memory>
 
 namespace leasehold::detail {
 
-class inspect_op final : public caller, public member, public alarm, public std::enable_shared_from_this<inspect_op> {
+class inspect_op final : public query<lock_info> {
  public:
-  using handler = pending<void(error_code, lock_info)>;
-
   inspect_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h);
-  static void start(const std::shared_ptr<lock_state>& lock, handler::handler_type h);
 
  private:
   void write(std::uint32_t, arguments&) override;
-  void answered(std::uint32_t, const answer&) override;
-  void store_is_up() override { send(); }
-  void store_refuses(error_code ec) override { end(ec, {}); }
-  void on_close() override { end(error::closed, {}); }
-  void abandon() override;
-  void ring(clock::time_point) override;
+  void take(const reply&) override;
 
-  void begin();
-  void send();
-  void end(error_code, lock_info);
+  const std::shared_ptr<const lock_identity> lock_;
+};
 
-  const std::shared_ptr<lock_state> lock_;
-  const std::shared_ptr<client_core> core_;
-  handler handler_;
-  clock::time_point give_up_at_{};
-  std::shared_ptr<inspect_op> self_;  // Until it is over.
+class resize_op final : public query<void> {
+ public:
+  resize_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h, std::uint32_t limit);
+
+ private:
+  void write(std::uint32_t, arguments&) override;
+  void take(const reply&) override;
+
+  const std::shared_ptr<const lock_identity> lock_;
+  const std::uint32_t limit_;
 };
 
 }  // namespace leasehold::detail

@@ -89,7 +89,7 @@ void start_try_acquire(const std::shared_ptr<lock_state>& lock,
 
 void start_inspect(const std::shared_ptr<lock_state>& lock,
                    asio::any_completion_handler<void(error_code, lock_info)> h) {
-  inspect_op::start(lock, std::move(h));
+  make_recycled<inspect_op>(lock, std::move(h))->start(lock->bad);
 }
 
 }  // namespace leasehold::detail

@@ -27,8 +27,8 @@ enum class company {
 struct lock_identity {
   // ask: what tells those who ask for this lock apart, "" for a kind where all ask the same (lua/shared/call.lua).
   // limit: of a counting semaphore, whose ask it is; 0 elsewhere.
-  lock_identity(std::string name, std::string record, const script& kind, std::string ask, company with,
-                std::uint32_t limit);
+  lock_identity(std::string name, std::string record, const script& kind, std::string ask = {},
+                company with = company::exclusive, std::uint32_t limit = 0);
 
   std::string name;
   std::string record;  // prefix + name: the key, verbatim.

@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "options.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace leasehold {
@@ -22,6 +23,13 @@ bool is_lease(milliseconds d) noexcept { return d >= milliseconds(1) && d <= lon
 bool is_backoff(const backoff& b) noexcept {
   return b.first >= milliseconds(1) && b.first <= b.max && b.max <= longest_lease && std::isfinite(b.factor) &&
          b.factor >= 1.0 && b.jitter >= 0.0 && b.jitter <= 1.0;
+}
+
+constexpr std::size_t longest_label = 32;
+
+// Whatever the locale is: a token is split at dots, colons and blanks.
+bool is_label_character(char c) noexcept {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
 }  // namespace
@@ -48,12 +56,21 @@ void check(const client_options& o) {
     if (!valid) throw system_error(make_error_code(error::invalid_option), member);
   };
   require(o.prefix.size() <= 65536, "client_options::prefix");
+  require(o.label.size() <= longest_label && std::all_of(o.label.begin(), o.label.end(), is_label_character),
+          "client_options::label");
   require(is_lease(o.connect_timeout), "client_options::connect_timeout");
   require(is_lease(o.command_timeout), "client_options::command_timeout");
   require(o.drift >= 0.0 && o.drift <= 0.5, "client_options::drift");
   require(o.drift_floor >= milliseconds(0) && o.drift_floor <= std::chrono::minutes(1), "client_options::drift_floor");
   require(o.cohort >= std::chrono::microseconds(0) && o.cohort <= std::chrono::seconds(1), "client_options::cohort");
   require(is_backoff(o.reconnect), "client_options::reconnect");
+}
+
+std::string default_label(std::string_view host, std::int64_t pid) {
+  const std::string end = "-" + std::to_string(pid);
+  std::string label(host.substr(0, longest_label - end.size()));
+  std::replace_if(label.begin(), label.end(), [](char c) { return !is_label_character(c); }, '-');
+  return label + end;
 }
 
 }  // namespace detail

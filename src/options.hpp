@@ -8,6 +8,8 @@
 #include <leasehold/error.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace leasehold::detail {
@@ -22,5 +24,8 @@ error_code check_name(std::string_view name, std::string_view record) noexcept;
 
 // Throws system_error(invalid_option) that names the member.
 void check(const client_options&);
+
+// The label of a client that was given none: `<host>-<pid>`, made to fit the rule for labels. The pid is never cut.
+std::string default_label(std::string_view host, std::int64_t pid);
 
 }  // namespace leasehold::detail

@@ -15,6 +15,7 @@ struct script {
 // One for each file lua/*.lua; lua/CMakeLists.txt generates the definitions.
 namespace scripts {
 
+extern const script admin;
 extern const script counting_semaphore;
 extern const script mutex;
 extern const script recursive_mutex;

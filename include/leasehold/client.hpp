@@ -53,6 +53,10 @@ struct client_options {
   /// Put in front of every name. Any bytes.
   std::string prefix;
 
+  /// What operators see of this program: it stands in front of each of its tokens. 1 to 32 characters of A-Z, a-z, 0-9,
+  /// '_' and '-'. "": the host's name and the process id, `<host>-<pid>`.
+  std::string label;
+
   /// How long `ready` waits, and the bound of `close` and of each attempt to connect. 1 ms to 30 days.
   std::chrono::milliseconds connect_timeout{5000};
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <leasehold/acquire_options.hpp>
+#include <leasehold/admin.hpp>
 #include <leasehold/client.hpp>
 #include <leasehold/counting_semaphore.hpp>
 #include <leasehold/error.hpp>

@@ -11,6 +11,7 @@
 namespace leasehold::cli {
 
 enum class exit_code : int {
+  nothing_to_break = 1,
   usage = 64,         // EX_USAGE: wrong usage, invalid option, name or URL
   wrong_type = 65,    // EX_DATAERR: the key holds something else
   unreachable = 69,   // EX_UNAVAILABLE: the store does not answer

@@ -1,12 +1,15 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // The leasehold command: locks in Redis for shell scripts.
+#include "break.hpp"
 #include "descriptors.hpp"
 #include "exit_code.hpp"
+#include "list.hpp"
 #include "options.hpp"
 #include "run.hpp"
 #include "status.hpp"
 #include "text.hpp"
+#include "watch.hpp"
 
 #include <cstdio>
 #include <exception>
@@ -20,6 +23,9 @@ int main(int argc, char** argv) {
     const request wanted = parse_options({argv + 1, argv + argc});
     if (const auto* o = std::get_if<run_options>(&wanted)) return run(*o, inherited);
     if (const auto* o = std::get_if<status_options>(&wanted)) return status(*o);
+    if (const auto* o = std::get_if<list_options>(&wanted)) return list(*o);
+    if (const auto* o = std::get_if<watch_options>(&wanted)) return watch(*o);
+    if (const auto* o = std::get_if<break_options>(&wanted)) return break_by_force(*o);
     std::fputs(std::get<information>(wanted).text.c_str(), stdout);
     return 0;
   } catch (const failure& f) {

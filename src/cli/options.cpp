@@ -8,11 +8,14 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 namespace leasehold::cli {
 namespace {
@@ -20,10 +23,15 @@ namespace {
 constexpr const char* default_url = "redis://127.0.0.1:6379";
 constexpr const char* run_usage = "leasehold run [OPTION]... NAME -- COMMAND [ARG]...";
 constexpr const char* status_usage = "leasehold status [OPTION]... NAME";
+constexpr const char* list_usage = "leasehold list [OPTION]...";
+constexpr const char* watch_usage = "leasehold watch [OPTION]...";
+constexpr const char* break_usage = "leasehold break [OPTION]... NAME";
+constexpr std::array<std::string_view, 5> subcommands{"run", "status", "list", "watch", "break"};
+constexpr const char* all_subcommands = "run, status, list, watch or break";
 
 constexpr const char* exit_codes = R"(Exit status of run: the command's own; 128 + n when signal n ended it; and
    64  wrong usage, invalid option, name or URL
-   65  the key holds something that is not a mutex
+   65  the key holds something that is no mutex
    69  the store is unreachable
    74  the lease was lost and the command therefore stopped
    75  not acquired in time (see --conflict-exit-code)
@@ -42,6 +50,9 @@ class formatter : public CLI::Formatter {
     const std::string& name = app->get_name();
     return fmt::format("\nUsage: {}\n", name == "run"      ? run_usage
                                         : name == "status" ? status_usage
+                                        : name == "list"   ? list_usage
+                                        : name == "watch"  ? watch_usage
+                                        : name == "break"  ? break_usage
                                                            : "leasehold SUBCOMMAND ...");
   }
 };
@@ -57,6 +68,9 @@ struct typed {
   int conflict_exit_code = static_cast<int>(exit_code::not_acquired);
   bool no_wait = false;
   bool json = false;
+  bool force = false;
+  std::string interval = "1s";
+  std::string count;
 };
 
 CLI::Option* add_text(CLI::App& app, const std::string& option, std::string& value, const char* placeholder,
@@ -65,7 +79,7 @@ CLI::Option* add_text(CLI::App& app, const std::string& option, std::string& val
 }
 
 // The options of every subcommand.
-void add_common(CLI::App& app, typed& t) {
+void add_store(CLI::App& app, typed& t, const char* prefix_help) {
   app.add_option("--redis", t.urls,
                  fmt::format("The store: redis://[USER:PASSWORD@]HOST[:PORT][/DB],\n"
                              "rediss://... (TLS) or unix:///PATH\n"
@@ -75,10 +89,15 @@ void add_common(CLI::App& app, typed& t) {
       ->type_name("URL")
       // One URL each time: NAME, which may follow, is not another one.
       ->allow_extra_args(false);
-  add_text(app, "--prefix", t.prefix, "TEXT", "Put in front of NAME to make the key in Redis");
-  app.add_option("NAME", t.name, "The lock's name: 1 to 65536 bytes")->option_text(" ");
+  add_text(app, "--prefix", t.prefix, "TEXT", prefix_help);
   // What is left over is reported below: CLI11 does not know what is missing.
   app.allow_extras();
+}
+
+// Those of a subcommand that is about one lock.
+void add_common(CLI::App& app, typed& t) {
+  add_store(app, t, "Put in front of NAME to make the key in Redis");
+  app.add_option("NAME", t.name, "The lock's name: 1 to 65536 bytes")->option_text(" ");
 }
 
 std::chrono::milliseconds duration(const char* option, const std::string& text) {
@@ -87,6 +106,13 @@ std::chrono::milliseconds duration(const char* option, const std::string& text) 
   } catch (const std::invalid_argument& e) {
     throw wrong_usage(fmt::format("{} {}: {}", option, in_quotes(text), e.what()));
   }
+}
+
+std::uint64_t count(const char* option, const std::string& text) {
+  std::uint64_t n = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (ec == std::errc() && end == text.data() + text.size() && n > 0) return n;
+  throw wrong_usage(fmt::format("{} {}: not a number from 1 on", option, in_quotes(text)));
 }
 
 store_options store(typed& t) {
@@ -155,20 +181,65 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
   return o;
 }
 
-status_options to_status(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
+// NAME, which stands behind "--" if it looks like an option.
+void take_name(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest, const char* usage) {
   check_left_over(app, false);
   if (app.get_option("NAME")->count() > 0) {
-    if (rest && !rest->empty()) throw wrong_usage(fmt::format("status: one word too many: {}", in_quotes((*rest)[0])));
+    if (rest && !rest->empty()) {
+      throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), in_quotes((*rest)[0])));
+    }
   } else if (rest && rest->size() == 1) {
     t.name = std::move((*rest)[0]);
+  } else if (rest && rest->size() > 1) {
+    throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), in_quotes((*rest)[1])));
   } else {
-    throw wrong_usage(fmt::format("status: NAME is missing: {}", status_usage));
+    throw wrong_usage(fmt::format("{}: NAME is missing: {}", app.get_name(), usage));
   }
+}
+
+void refuse_words(const CLI::App& app, const std::optional<std::vector<std::string>>& rest) {
+  check_left_over(app, false);
+  if (!rest || rest->empty()) return;
+  throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), in_quotes((*rest)[0])));
+}
+
+status_options to_status(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
+  take_name(app, t, std::move(rest), status_usage);
   status_options o;
   o.store = store(t);
   o.name = std::move(t.name);
   check_name(o.name, o.store);
   o.json = t.json;
+  return o;
+}
+
+break_options to_break(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
+  take_name(app, t, std::move(rest), break_usage);
+  break_options o;
+  o.store = store(t);
+  o.name = std::move(t.name);
+  check_name(o.name, o.store);
+  o.force = t.force;
+  return o;
+}
+
+list_options to_list(const CLI::App& app, typed& t, const std::optional<std::vector<std::string>>& rest) {
+  refuse_words(app, rest);
+  list_options o;
+  o.store = store(t);
+  o.json = t.json;
+  return o;
+}
+
+watch_options to_watch(const CLI::App& app, typed& t, const std::optional<std::vector<std::string>>& rest) {
+  refuse_words(app, rest);
+  watch_options o;
+  o.store = store(t);
+  o.interval = duration("--interval", t.interval);
+  if (o.interval < std::chrono::milliseconds(100) || o.interval > std::chrono::hours(24)) {
+    throw wrong_usage(fmt::format("--interval {}: an interval is 100ms to 1d", in_quotes(t.interval)));
+  }
+  if (app.get_option("--count")->count() > 0) o.count = count("--count", t.count);
   return o;
 }
 
@@ -219,14 +290,47 @@ request parse_options(std::vector<std::string> arguments) {
       fmt::format("The command finds LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_FENCE in its environment.\n{}\n\n{}",
                   duration_help, exit_codes));
 
-  CLI::App& status = *app.add_subcommand("status", "Say who holds the lock NAME.");
+  CLI::App& status = *app.add_subcommand("status", "Say who holds the lock NAME and who waits for it.");
   add_common(status, t);
-  status.add_flag("--json", t.json, "Print one JSON object: name, held, token, fence, ttl_ms, waiters");
-  status.footer("Exit status: 0 whether the lock is held or free, else as for run.");
+  status.add_flag("--json", t.json,
+                  "Print one JSON object: name, held, token, fence, ttl_ms, waiters,\nline (token, lease_ms, silent)");
+  status.footer(
+      "In the line are the first 100 who wait. One is silent if its program has not\n"
+      "looked in time: it is passed over.\n\nExit status: 0 whether the lock is held or free, else as for run.");
+
+  constexpr const char* which_locks = "Only locks whose key in Redis begins with it; names are\nshown without it";
+  constexpr const char* goes_through_all = "This goes through all keys of the database.";
+
+  CLI::App& list = *app.add_subcommand("list", "List the locks that are held.");
+  add_store(list, t, which_locks);
+  list.add_flag("--json", t.json,
+                "Print one JSON array with an object for each lock: name, held, token,\n"
+                "fence, ttl_ms, waiters");
+  list.footer(fmt::format("{}\n\nExit status: 0, else as for run.", goes_through_all));
+
+  CLI::App& watch = *app.add_subcommand("watch", "Show the locks that are held, live, as top does.");
+  add_store(watch, t, which_locks);
+  add_text(watch, "--interval", t.interval, "TIME", "From one look to the next: 100ms to 1d (default: 1s)");
+  add_text(watch, "--count", t.count, "N", "How many times to look (default: until q or Ctrl-C)");
+  watch.footer(
+      fmt::format("Locks with the longest line come first. Without a terminal one table is printed\n"
+                  "each time. {}\n{}\n\n"
+                  "Exit status: 0; 128 + n after signal n; 69 if the store was unreachable at the last look;\n"
+                  "else as for run.",
+                  goes_through_all, duration_help));
+
+  CLI::App& by_force = *app.add_subcommand("break", "Free the lock NAME by force, and say whose it was.");
+  add_common(by_force, t);
+  by_force.add_flag("--force", t.force, "Also if the key holds another program's string");
+  by_force.footer(
+      "The next in line gets the lock. The former holder learns of it at its next renewal,\n"
+      "and may go on until then.\n\n"
+      "Exit status: 0; 1 if nobody holds the lock; 75 if it changes hands too fast; else as for run.");
 
   try {
-    if (!arguments.empty() && !arguments[0].starts_with('-') && arguments[0] != "run" && arguments[0] != "status") {
-      throw wrong_usage(fmt::format("unknown subcommand {}: run or status", in_quotes(arguments[0])));
+    if (!arguments.empty() && !arguments[0].starts_with('-') &&
+        std::find(subcommands.begin(), subcommands.end(), arguments[0]) == subcommands.end()) {
+      throw wrong_usage(fmt::format("unknown subcommand {}: {}", in_quotes(arguments[0]), all_subcommands));
     }
     // CLI11 wants them in reverse.
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
@@ -243,8 +347,11 @@ request parse_options(std::vector<std::string> arguments) {
   }
   check_left_over(app, false);
   if (app.got_subcommand(&run)) return to_run(run, t, std::move(rest));
-  if (!app.got_subcommand(&status)) throw wrong_usage("a subcommand is missing: run or status");
-  return to_status(status, t, std::move(rest));
+  if (app.got_subcommand(&status)) return to_status(status, t, std::move(rest));
+  if (app.got_subcommand(&list)) return to_list(list, t, rest);
+  if (app.got_subcommand(&watch)) return to_watch(watch, t, rest);
+  if (app.got_subcommand(&by_force)) return to_break(by_force, t, std::move(rest));
+  throw wrong_usage(fmt::format("a subcommand is missing: {}", all_subcommands));
 }
 
 }  // namespace leasehold::cli

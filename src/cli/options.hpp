@@ -6,6 +6,7 @@
 #include "exit_code.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
@@ -34,13 +35,30 @@ struct status_options {
   bool json = false;
 };
 
+struct list_options {
+  store_options store;
+  bool json = false;
+};
+
+struct watch_options {
+  store_options store;
+  std::chrono::milliseconds interval{1'000};
+  std::uint64_t count = 0;  // 0: until it is ended
+};
+
+struct break_options {
+  store_options store;
+  std::string name;
+  bool force = false;
+};
+
 // The answer to --help and --version.
 struct information {
   std::string text;
 };
 
 // What the user wants.
-using request = std::variant<information, run_options, status_options>;
+using request = std::variant<information, run_options, status_options, list_options, watch_options, break_options>;
 
 // Throws failure for what it does not understand.
 request parse_options(std::vector<std::string> arguments);

@@ -15,12 +15,12 @@ namespace {
 
 constexpr int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
 
+}  // namespace
+
 bool is_ignored(int number) {
   struct sigaction now {};
   return ::sigaction(number, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
-
-}  // namespace
 
 signals::signals(boost::asio::io_context& context) : descriptor_(context), mask_before_(), child_before_() {
   sigset_t all;

@@ -1,60 +1,50 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "status.hpp"
 
+#include "lock_text.hpp"
 #include "store.hpp"
 #include "text.hpp"
 
-#include <leasehold/mutex.hpp>
+#include <leasehold/admin.hpp>
 
 #include <fmt/format.h>
-#include <boost/json/object.hpp>
+#include <boost/json/array.hpp>
 #include <boost/json/serialize.hpp>
-#include <boost/system/system_error.hpp>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
+#include <cstddef>
+#include <string>
+#include <utility>
 
 namespace leasehold::cli {
 namespace {
 
-// JSON is UTF-8, but names and foreign tokens are any bytes.
-void add_bytes(boost::json::object& object, const std::string& key, const std::string& bytes) {
-  if (is_utf8(bytes)) {
-    object[key] = bytes;
-  } else {
-    object[key + "_base64"] = base64(bytes);
+std::string in_json(const std::string& name, const lock_status& lock) {
+  boost::json::object object = as_json(name, lock);
+  boost::json::array line;
+  for (const waiter& w : lock.line) {
+    boost::json::object entry;
+    add_bytes(entry, "token", w.token);
+    entry["lease_ms"] = w.lease.count();
+    entry["silent"] = w.silent;
+    line.push_back(std::move(entry));
   }
-}
-
-std::string as_json(const std::string& name, const lock_info& info) {
-  boost::json::object object;
-  add_bytes(object, "name", name);
-  object["held"] = info.held;
-  add_bytes(object, "token", info.token);
-  // A string, because many JSON parsers round numbers of this size.
-  object["fence"] = std::to_string(info.fence);
-  object["ttl_ms"] = nullptr;
-  if (info.ttl) object["ttl_ms"] = info.ttl->count();
-  object["waiters"] = info.waiters;
+  object["line"] = std::move(line);
   return boost::json::serialize(object) + "\n";
 }
 
-std::string as_text(const std::string& name, const lock_info& info) {
-  const std::string line = fmt::format("{}: {}", printable(name), info.held ? "held" : "free");
-  const std::string waiters = fmt::format(", {} waiting\n", info.waiters);
-  if (!info.held) return line + waiters;
-  // Fences count from 1: another program's lock has none.
-  return line +
-         (info.ttl ? fmt::format(", {:.1f} s left", static_cast<double>(info.ttl->count()) / 1000) : ", for ever") +
-         (info.fence != 0 ? fmt::format(", fence {}", info.fence) : ", without a fence") +
-         fmt::format(", token {}", printable(info.token)) + waiters;
-}
-
-void print(const std::string& text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (written && std::fflush(stdout) == 0) return;
-  throw failure(exit_code::lost, fmt::format("standard output: {}", std::strerror(errno)));
+std::string in_words(const std::string& name, const lock_status& lock) {
+  std::string text = fmt::format("{}: {}", printable(name), lock.held ? "held" : "free");
+  if (lock.held) {
+    text += fmt::format(", {}, {}, token {}", lease_text(lock), fence_text(lock), printable(lock.token));
+  }
+  text += fmt::format(", {} waiting\n", lock.waiters);
+  for (std::size_t i = 0; i < lock.line.size(); ++i) {
+    const waiter& w = lock.line[i];
+    text += fmt::format("{:>3}  {}  {:.1f} s{}\n", i + 1, printable(w.token),
+                        static_cast<double>(w.lease.count()) / 1000, w.silent ? "  silent" : "");
+  }
+  if (lock.waiters > lock.line.size()) text += fmt::format("     and {} more\n", lock.waiters - lock.line.size());
+  return text;
 }
 
 }  // namespace
@@ -62,17 +52,16 @@ void print(const std::string& text) {
 int status(const status_options& wanted) {
   asio::io_context context(1);
   const client store = connect(context, wanted.store);
-  const mutex lock(store, wanted.name);
   error_code failed;
-  lock_info answer;
-  lock.inspect([&](error_code ec, lock_info info) {
+  lock_status lock;
+  show(store, wanted.name, [&](error_code ec, lock_status answer) {
     failed = ec;
-    answer = std::move(info);
+    lock = std::move(answer);
     store.close([](error_code) {});
   });
   context.run();
   if (failed) throw describe(failed, store, wanted.store, wanted.name);
-  print(wanted.json ? as_json(wanted.name, answer) : as_text(wanted.name, answer));
+  print(wanted.json ? in_json(wanted.name, lock) : in_words(wanted.name, lock));
   return 0;
 }
 

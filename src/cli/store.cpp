@@ -20,17 +20,22 @@ client connect(boost::asio::io_context& context, const store_options& where) {
   }
 }
 
-failure describe(const error_code& ec, const client& store, const store_options& where, const std::string& name) {
-  const exit_code code = code_of(ec);
+std::string name_of(const store_options& where) {
   std::string urls;
   for (const auto& url : where.urls) urls += (urls.empty() ? "" : ", ") + without_password(url);
+  return urls;
+}
+
+failure describe(const error_code& ec, const client& store, const store_options& where, const std::string& name) {
+  const exit_code code = code_of(ec);
+  const std::string urls = name_of(where);
   switch (code) {
     case exit_code::unreachable:
       return {code, fmt::format("{}: {}", urls, ec.message())};
     case exit_code::refused:
       return {code, fmt::format("{}: refused: {}", urls, store.last_refusal())};
     case exit_code::wrong_type:
-      return {code, fmt::format("{}: wrong type: the key {} holds something that is not a mutex", in_quotes(name),
+      return {code, fmt::format("{}: wrong type: the key {} holds something that is no lock", in_quotes(name),
                                 in_quotes(where.prefix + name))};
     default:
       break;

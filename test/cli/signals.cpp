@@ -1,16 +1,10 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "leasehold_command.hpp"
-
-#include <fcntl.h>
-#include <poll.h>
-#include <pty.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "support/terminal.hpp"
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 namespace leasehold::test {
@@ -18,58 +12,6 @@ namespace leasehold::test {
 using namespace std::chrono_literals;
 
 namespace {
-
-// leasehold in a terminal of its own, of whose session it is the leader.
-class in_a_terminal {
- public:
-  in_a_terminal(words command, words environment) {
-    std::vector<char*> argv;
-    for (auto& w : command) argv.push_back(w.data());
-    argv.push_back(nullptr);
-    pid_ = ::forkpty(&terminal_, nullptr, nullptr, nullptr);
-    if (pid_ == 0) {
-      for (auto& e : environment) ::putenv(e.data());
-      ::execvp(argv[0], argv.data());
-      ::_exit(125);
-    }
-  }
-  ~in_a_terminal() {
-    if (pid_ > 0) ::kill(pid_, SIGKILL);
-    ::close(terminal_);
-    if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
-  }
-  in_a_terminal(const in_a_terminal&) = delete;
-  in_a_terminal& operator=(const in_a_terminal&) = delete;
-
-  void type(const std::string& keys) { BOOST_REQUIRE(::write(terminal_, keys.data(), keys.size()) > 0); }
-  void signal(int number) { ::kill(pid_, number); }
-
-  // Reads until the text has appeared; returns everything so far.
-  const std::string& read_until(const std::string& text) {
-    while (!contains(shown_, text)) {
-      pollfd p{terminal_, POLLIN, 0};
-      char piece[1024];
-      ssize_t n = 0;
-      if (::poll(&p, 1, 60'000) != 1 || (n = ::read(terminal_, piece, sizeof piece)) <= 0) {
-        BOOST_FAIL("'" << text << "' did not appear in '" << shown_ << "'");
-      }
-      shown_.append(piece, static_cast<std::size_t>(n));
-    }
-    return shown_;
-  }
-
-  int wait() {
-    int status = 0;
-    wait_until("the end in a terminal", [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
-    pid_ = -1;
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  }
-
- private:
-  int terminal_ = -1;
-  pid_t pid_ = -1;
-  std::string shown_;
-};
 
 // Says of each SIGINT where it comes from, until SIGTERM.
 const child_program tell_signals("tell_signals", [](const std::vector<std::string>&) {
@@ -187,7 +129,7 @@ BOOST_AUTO_TEST_CASE(ctrl_c_reaches_the_command_from_the_terminal_only) {
   for (auto& word : tell_signals.command()) command.push_back(word);
   // /proc/self/exe is another program in the terminal.
   command[3] = std::filesystem::read_symlink("/proc/self/exe");
-  in_a_terminal t(leasehold_command(command), environment());
+  terminal t(leasehold_command(command), environment());
   t.read_until("ready");
   // Two at a time may become one, so once would prove nothing.
   for (int i = 1; i <= 20; ++i) {
@@ -200,8 +142,8 @@ BOOST_AUTO_TEST_CASE(ctrl_c_reaches_the_command_from_the_terminal_only) {
 }
 
 BOOST_AUTO_TEST_CASE(the_command_may_read_from_the_terminal) {
-  in_a_terminal t(leasehold_command({"run", "n", "--", "sh", "-c", "echo ready; read line; echo \"got $line\""}),
-                  environment());
+  terminal t(leasehold_command({"run", "n", "--", "sh", "-c", "echo ready; read line; echo \"got $line\""}),
+             environment());
   t.read_until("ready");
   t.type("some words\n");
   t.read_until("got some words");

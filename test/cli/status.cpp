@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_CASE(a_free_lock_is_free) {
   BOOST_TEST(text.output == "n: free, 0 waiting\n");
   const ended json = run({"status", "--json", "n"});
   BOOST_TEST(json.status == 0);
-  BOOST_TEST(json.output == R"({"name":"n","held":false,"token":"","fence":"0","ttl_ms":null,"waiters":0})"
+  BOOST_TEST(json.output == R"({"name":"n","held":false,"token":"","fence":"0","ttl_ms":null,"waiters":0,"line":[]})"
                             "\n");
 }
 
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(a_held_lock_is_described_as_its_holder_knows_it) {
   BOOST_TEST(json.status == 0);
   std::smatch match;
   const std::regex form(
-      R"re(\{"name":"n","held":true,"token":"([^"]*)","fence":"([0-9]*)","ttl_ms":([0-9]+),"waiters":0\}\n)re");
+      R"re(\{"name":"n","held":true,"token":"([^"]*)","fence":"([0-9]*)","ttl_ms":([0-9]+),"waiters":0,"line":\[\]\}\n)re");
   BOOST_TEST_CONTEXT(json.output) {
     BOOST_REQUIRE(std::regex_match(json.output, match, form));
     BOOST_TEST(match.str(1) == token);
@@ -40,16 +40,44 @@ BOOST_AUTO_TEST_CASE(a_held_lock_is_described_as_its_holder_knows_it) {
       text.output, std::regex("n: held, [0-9.]+ s left, fence " + fence + ", token " + token + ", 0 waiting\n")));
 }
 
+BOOST_AUTO_TEST_CASE(the_line_is_shown_in_order) {
+  child holder = start({"run", "n", "--", "sh", "-c", "echo ready; " + wait_for_a_signal});
+  BOOST_TEST(holder.read_line().value() == "ready");
+  child second = start({"run", "--lease", "5s", "n", "--", "sh", "-c", "echo $LEASEHOLD_TOKEN; " + wait_for_a_signal});
+  wait_until("the second waits", [&] { return contains(run({"status", "n"}).output, ", 1 waiting\n"); });
+  child third = start({"run", "n", "--", "sh", "-c", "echo $LEASEHOLD_TOKEN"});
+  wait_until("the third waits", [&] { return contains(run({"status", "n"}).output, ", 2 waiting\n"); });
+  third.stop();
+  // It is not heard of any more.
+  ended text{};
+  wait_until("the third is silent", [&] { return contains((text = run({"status", "n"})).output, "  silent\n"); });
+  const ended json = run({"status", "--json", "n"});
+  third.signal(SIGCONT);
+  holder.signal(SIGTERM);
+  const std::string second_token = second.read_line().value();
+  second.signal(SIGTERM);
+  const std::string third_token = third.read_line().value();
+  BOOST_TEST_CONTEXT(text.output) {
+    // A client that comes back may have lost its place, and has another token then.
+    const std::string third_client = third_token.substr(0, third_token.find('.'));
+    BOOST_TEST(contains(text.output, "\n  1  " + second_token + "  5.0 s\n  2  " + third_client + "."));
+    BOOST_TEST(text.output.ends_with("  30.0 s  silent\n"));
+    BOOST_TEST(contains(json.output, "\"waiters\":2,\"line\":[{\"token\":\"" + second_token +
+                                         "\",\"lease_ms\":5000,\"silent\":false},{\"token\":\"" + third_client));
+    BOOST_TEST(json.output.ends_with("\"lease_ms\":30000,\"silent\":true}]}\n"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(other_programs_locks_have_any_token_and_no_fence) {
   redis.command("SET", "n", "somebody else");
   BOOST_TEST(run({"status", "n"}).output == "n: held, for ever, without a fence, token somebody else, 0 waiting\n");
   BOOST_TEST(run({"status", "--json", "n"}).output ==
-             R"({"name":"n","held":true,"token":"somebody else","fence":"0","ttl_ms":null,"waiters":0})"
+             R"({"name":"n","held":true,"token":"somebody else","fence":"0","ttl_ms":null,"waiters":0,"line":[]})"
              "\n");
   redis.command("SET", "n", "\xff\n");
   BOOST_TEST(run({"status", "n"}).output == "n: held, for ever, without a fence, token \\xff\\n, 0 waiting\n");
   BOOST_TEST(run({"status", "--json", "n"}).output ==
-             R"({"name":"n","held":true,"token_base64":"/wo=","fence":"0","ttl_ms":null,"waiters":0})"
+             R"({"name":"n","held":true,"token_base64":"/wo=","fence":"0","ttl_ms":null,"waiters":0,"line":[]})"
              "\n");
 }
 
@@ -75,7 +103,7 @@ BOOST_AUTO_TEST_CASE(names_are_any_bytes) {
     BOOST_TEST(text.status == 0);
     BOOST_TEST(text.output == printed + ": held, for ever, without a fence, token x, 0 waiting\n");
     BOOST_TEST(run({"status", "--json", "--prefix=p:", name}).output ==
-               "{" + in_json + R"(,"held":true,"token":"x","fence":"0","ttl_ms":null,"waiters":0})" + "\n");
+               "{" + in_json + R"(,"held":true,"token":"x","fence":"0","ttl_ms":null,"waiters":0,"line":[]})" + "\n");
   }
   // What looks like an option goes behind the separator.
   BOOST_TEST(run({"status", "--", "--json"}).output == "--json: free, 0 waiting\n");

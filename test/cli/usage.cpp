@@ -10,7 +10,8 @@ BOOST_AUTO_TEST_CASE(help_and_version_go_to_standard_output) {
   BOOST_TEST(version.status == 0);
   BOOST_TEST(version.output == "leasehold 0.1.0\n");
   for (const words& arguments :
-       {words{"--help"}, words{"run", "--help"}, words{"status", "--help"}, words{"run", "-h", "n", "--", "true"}}) {
+       {words{"--help"}, words{"run", "--help"}, words{"status", "--help"}, words{"list", "--help"},
+        words{"watch", "--help"}, words{"break", "--help"}, words{"run", "-h", "n", "--", "true"}}) {
     const ended e = run_leasehold(arguments);
     BOOST_TEST(e.status == 0);
     BOOST_TEST(e.output.find("Usage: leasehold") != e.output.npos);
@@ -40,6 +41,26 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_status_64_and_one_line_that_names_the_word_a
       {{"status"}, "NAME"},
       {{"status", "a", "b"}, "'b'"},
       {{"status", "a", "--", "b"}, "'b'"},
+      {{"status", "--", "a", "b"}, "'b'"},
+      {{"list", "n"}, "'n'"},
+      {{"list", "--", "n"}, "'n'"},
+      {{"list", "--force"}, "'--force'"},
+      {{"list", "--redis", "bogus"}, "'bogus'"},
+      {{"watch", "n"}, "'n'"},
+      {{"watch", "--json"}, "'--json'"},
+      {{"watch", "--interval", "0"}, "--interval '0'"},
+      {{"watch", "--interval", "99ms"}, "--interval '99ms'"},
+      {{"watch", "--interval", "25h"}, "--interval '25h'"},
+      {{"watch", "--interval", "1"}, "--interval '1'"},
+      {{"watch", "--count", "0"}, "--count '0'"},
+      {{"watch", "--count", "-1"}, "-1"},
+      {{"watch", "--count", "1x"}, "--count '1x'"},
+      {{"watch", "--count", "18446744073709551616"}, "--count '18446744073709551616'"},
+      {{"break"}, "NAME"},
+      {{"break", "a", "b"}, "'b'"},
+      {{"break", "--json", "n"}, "'--json'"},
+      {{"break", ""}, "''"},
+      {{"break", "leasehold:n"}, "'leasehold:n'"},
       {{"run", "--redis", "bogus", "n", "--", "true"}, "'bogus'"},
       {{"status", "--redis", "redis://h:99999", "n"}, "redis://h:99999"},
       {{"run", "--redis", "redis://a", "--redis", "redis://b", "n", "--", "true"}, "not supported"},

@@ -18,6 +18,7 @@ using leasehold::renewal;
 using leasehold::detail::check;
 using leasehold::detail::check_lease;
 using leasehold::detail::check_name;
+using leasehold::detail::default_label;
 using std::chrono::milliseconds;
 
 // Both are values that a program may keep in constants.
@@ -123,6 +124,17 @@ BOOST_AUTO_TEST_CASE(replicas_are_not_supported_yet) {
   BOOST_TEST((after([](auto& o) { o.replicas = 1; }) == error::not_supported));
 }
 
+BOOST_AUTO_TEST_CASE(the_default_label_is_host_and_process_and_always_a_label) {
+  BOOST_TEST(default_label("web1", 4711) == "web1-4711");
+  BOOST_TEST(default_label("web1.example.org", 4711) == "web1-example-org-4711");
+  BOOST_TEST(default_label("l\xc3\xa4s", 1) == "l--s-1");
+  BOOST_TEST(default_label("", 1) == "-1");
+  BOOST_TEST(default_label(std::string(300, 'h'), 4194304) == std::string(24, 'h') + "-4194304");
+  for (const std::string host : {"web1.example.org", "", "\xff: "}) {
+    BOOST_TEST(refused([&](auto& o) { o.label = default_label(host, 4194304); }) == "");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(options_of_a_client_are_in_their_bounds) {
   BOOST_TEST(refused([](auto& o) { o.connect_timeout = 0ms; }) == "client_options::connect_timeout");
   BOOST_TEST(refused([](auto& o) { o.connect_timeout = leasehold::forever; }) == "client_options::connect_timeout");
@@ -139,6 +151,12 @@ BOOST_AUTO_TEST_CASE(options_of_a_client_are_in_their_bounds) {
   BOOST_TEST(refused([](auto& o) { o.reconnect.first = 0ms; }) == "client_options::reconnect");
   BOOST_TEST(refused([](auto& o) { o.reconnect.factor = not_a_number; }) == "client_options::reconnect");
   BOOST_TEST(refused([](auto& o) { o.prefix = std::string(70000, 'x'); }) == "client_options::prefix");
+  BOOST_TEST(refused([](auto& o) { o.label = std::string(32, 'x'); }) == "");
+  BOOST_TEST(refused([](auto& o) { o.label = "Web_1-b"; }) == "");
+  for (const std::string& label : {std::string(33, 'x'), std::string("a.b"), std::string("a b"), std::string("a:b"),
+                                  std::string("l\xc3\xa4s"), std::string("a\0b", 3)}) {
+    BOOST_TEST(refused([&](auto& o) { o.label = label; }) == "client_options::label");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_name_is_one_to_65536_arbitrary_bytes) {

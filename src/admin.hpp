@@ -1,0 +1,66 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// list, show and break_lock (lua/admin.lua).
+#pragma once
+
+#include "lock_state.hpp"
+#include "query.hpp"
+
+#include <leasehold/admin.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::detail {
+
+// A pattern of SCAN for the keys that begin with this, whatever characters it has.
+std::string pattern_of(std::string_view prefix);
+
+class list_op final : public query<std::vector<listed_lock>> {
+ public:
+  list_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h);
+
+ private:
+  void write(std::uint32_t, arguments&) override;
+  void take(const reply&) override;
+
+  const std::string pattern_;
+  const std::string line_of_nobody_;  // To be followed by a record.
+  std::string cursor_ = "0";
+  std::vector<listed_lock> found_;
+};
+
+class show_op final : public query<lock_status> {
+ public:
+  show_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h, std::string name);
+  error_code bad_name() const;
+
+ private:
+  void write(std::uint32_t, arguments&) override;
+  void take(const reply&) override;
+
+  const lock_identity lock_;
+};
+
+class break_op final : public query<broken_lock> {
+ public:
+  break_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h, std::string name, bool force);
+  error_code bad_name() const;
+
+ private:
+  void write(std::uint32_t, arguments&) override;
+  void take(const reply&) override;
+  void unanswered() override { unknown_ = !fence_.empty(); }
+  error_code too_late() const override { return changed_hands_ ? error::timed_out : error::unreachable; }
+
+  const lock_identity lock_;
+  const bool force_;
+  broken_lock seen_;            // What is to be broken,
+  std::string fence_;           // and its fence as Redis has it; "": not known yet.
+  bool unknown_ = false;        // A request to break it was not answered: it may have been broken.
+  bool changed_hands_ = false;  // Between the look and a request to break it.
+};
+
+}  // namespace leasehold::detail

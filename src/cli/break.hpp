@@ -1,0 +1,11 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "options.hpp"
+
+namespace leasehold::cli {
+
+// `leasehold break`: returns the exit status, or throws failure.
+int break_by_force(const break_options&);
+
+}  // namespace leasehold::cli

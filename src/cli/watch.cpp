@@ -1,0 +1,186 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "watch.hpp"
+
+#include "exit_code.hpp"
+#include "lock_text.hpp"
+#include "screen.hpp"
+#include "signals.hpp"
+#include "store.hpp"
+#include "text.hpp"
+
+#include <leasehold/admin.hpp>
+#include <leasehold/client.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <exception>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace leasehold::cli {
+namespace {
+
+std::string time_of_day() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  return fmt::format("{:02}:{:02}:{:02}", local.tm_hour, local.tm_min, local.tm_sec);
+}
+
+// One `leasehold watch`. Everything happens on one thread; the first of its coroutines that ends, ends it.
+class session {
+ public:
+  session(asio::io_context& context, const watch_options& wanted)
+      : context_(context),
+        wanted_(wanted),
+        ends_(context),
+        changes_(context),
+        keys_(context),
+        pause_(context),
+        store_(connect(context, wanted.store)) {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+      if (!is_ignored(number)) ends_.add(number);
+    }
+    if (!screen::is_there()) return;
+    changes_.add(SIGWINCH);
+    changes_.add(SIGTSTP);
+    screen_.emplace();
+    draw();
+  }
+
+  int run() {
+    start(look_again_and_again());
+    start(receive_ends());
+    if (screen_) start(receive_changes());
+    if (screen_ && screen_->has_keys()) start(receive_keys());
+    context_.run();
+    screen_.reset();
+    if (failed_) std::rethrow_exception(failed_);
+    return exit_status_;
+  }
+
+ private:
+  void start(asio::awaitable<void> coroutine) {
+    asio::co_spawn(context_, std::move(coroutine), [this](std::exception_ptr failed) {
+      failed_ = failed;
+      context_.stop();
+    });
+  }
+
+  asio::awaitable<void> look_again_and_again() {
+    const auto token = asio::as_tuple(asio::use_awaitable);
+    for (std::uint64_t n = 1;; ++n) {
+      pause_.expires_after(wanted_.interval);
+      auto [ec, found] = co_await leasehold::list(store_, token);
+      if (ec && ec != error::unreachable) throw describe(ec, store_, wanted_.store, wanted_.store.prefix);
+      reachable_ = !ec;
+      time_ = time_of_day();
+      locks_ = std::move(found);
+      // What is waited for is what an operator looks for.
+      std::stable_sort(locks_.begin(), locks_.end(),
+                       [](const listed_lock& a, const listed_lock& b) { return a.waiters > b.waiters; });
+      draw();
+      if (n == wanted_.count) break;
+      co_await pause_.async_wait(token);
+    }
+    if (!reachable_) exit_status_ = static_cast<int>(exit_code::unreachable);
+  }
+
+  asio::awaitable<void> receive_ends() {
+    const int number = co_await ends_.async_wait(asio::use_awaitable);
+    exit_status_ = static_cast<int>(exit_code::signalled) + number;
+  }
+
+  asio::awaitable<void> receive_changes() {
+    for (;;) {
+      const int number = co_await changes_.async_wait(asio::use_awaitable);
+      if (number == SIGTSTP) {
+        screen_->leave();
+        ::raise(SIGSTOP);
+        screen_->enter();
+      }
+      draw();
+    }
+  }
+
+  // Only waits with Asio and reads by itself: Asio would make the terminal non-blocking for everybody who has it.
+  asio::awaitable<void> receive_keys() {
+    const int own = ::dup(STDIN_FILENO);
+    if (own < 0) throw std::system_error(errno, std::generic_category(), "standard input");
+    keys_.assign(own);
+    const auto token = asio::as_tuple(asio::use_awaitable);
+    for (;;) {
+      const auto [ec] = co_await keys_.async_wait(asio::posix::stream_descriptor::wait_read, token);
+      std::array<char, 64> typed;
+      const ssize_t n = ec ? 0 : ::read(STDIN_FILENO, typed.data(), typed.size());
+      if (n <= 0) break;
+      const auto end = typed.begin() + n;
+      if (std::find(typed.begin(), end, 'q') != end || std::find(typed.begin(), end, 'Q') != end) co_return;
+    }
+    // The keyboard has gone. Signals are left.
+    asio::steady_timer never(context_, asio::steady_timer::time_point::max());
+    co_await never.async_wait(token);
+  }
+
+  void draw() {
+    if (!screen_ && !reachable_) return complain(fmt::format("{}: unreachable", name_of(wanted_.store)));
+    std::vector<std::string> lines = table(locks_);
+    if (!screen_) {
+      std::string text;
+      for (const auto& line : lines) text += line + "\n";
+      // A blank line between two tables.
+      print(std::exchange(printed_, true) ? "\n" + text : text);
+      return;
+    }
+    const std::string state = time_.empty() ? "connecting"
+                              : !reachable_ ? fmt::format("{}  unreachable", time_)
+                                            : fmt::format("{}  {} {}, {} waiting", time_, locks_.size(),
+                                                          locks_.size() == 1 ? "lock" : "locks", waiters_in(locks_));
+    lines.insert(lines.begin(), {printable(fmt::format("leasehold  {}  {}", name_of(wanted_.store), state)), ""});
+    screen_->draw(lines, 2);
+  }
+
+  asio::io_context& context_;
+  const watch_options& wanted_;
+  asio::signal_set ends_;
+  asio::signal_set changes_;
+  asio::posix::stream_descriptor keys_;
+  asio::steady_timer pause_;
+  client store_;
+  std::optional<screen> screen_;
+
+  std::vector<listed_lock> locks_;
+  std::string time_;  // Of the latest look.
+  bool reachable_ = true;
+  bool printed_ = false;
+  int exit_status_ = 0;
+  std::exception_ptr failed_;
+};
+
+}  // namespace
+
+int watch(const watch_options& wanted) {
+  asio::io_context context(1);
+  session s(context, wanted);
+  return s.run();
+}
+
+}  // namespace leasehold::cli
