@@ -94,7 +94,7 @@ void plot::distribution(std::string heading, std::vector<curve> curves) {
     put(R"(<text x="{}" y="{:.1f}" text-anchor="end">{:.0f} %</text>)", left - 10, y(part) + 4, part * 100);
   }
   for (double power = std::pow(10, std::floor(begin)); power <= most; power *= 10) {
-    for (const double mark : {power, 2 * power, 5 * power}) {
+    for (const double mark : {power, 1.5 * power, 2 * power, 3 * power, 5 * power, 7 * power}) {
       if (mark < least || mark > most) continue;
       put(R"(<line x1="{0:.1f}" y1="{1:.1f}" x2="{0:.1f}" y2="{2:.1f}" class="grid"/>)", x(mark), top, bottom);
       put(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", x(mark), bottom + 18, number(mark));
@@ -138,7 +138,7 @@ std::string plot::svg(std::string_view machine) const {
       "\n<title>{2}</title>\n{3}\n"
       R"(<rect width="{0}" height="{1}" rx="8" class="paper"/>)"
       "\n"
-      R"(<text x="{4}" y="36" font-size="18" class="strong">{2}</text>)"
+      R"(<text x="{4}" y="36" font-size="17" class="strong">{2}</text>)"
       "\n{5}"
       R"(<text x="{4}" y="{6}" class="muted">{7}; redis-server on the same machine</text>)"
       "\n</svg>\n",

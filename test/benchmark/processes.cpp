@@ -31,8 +31,7 @@ void processes(const settings& s, report& out) {
   out.figure("from a release to the next start, part of the whole time", 100 * seconds(between) / whole, "%",
              at_most(5));
 
-  plot picture(
-      fmt::format("{} processes on one name: fair, and how much of the time is lost between them", s.processes));
+  plot picture(fmt::format("{} processes on one name, 10 ms of work each time", s.processes));
   std::vector<plot::bar> bars;
   for (std::size_t i = 0; i < acquired.size(); ++i) bars.push_back({fmt::format("process {}", i + 1), acquired[i]});
   picture.bars(fmt::format("acquisitions in {} s", number(s.contest.count())), std::move(bars));
