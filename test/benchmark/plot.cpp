@@ -15,7 +15,7 @@ namespace {
 constexpr double width = 860;
 constexpr double margin = 24;
 constexpr double left = 250;   // where bars and curves begin
-constexpr double right = 740;  // and end; the figure stands behind a bar
+constexpr double right = 740;  // and end; the figures stand behind
 constexpr int colours = 4;
 
 std::string escape(std::string_view text) {
@@ -61,7 +61,7 @@ void plot::bars(std::string heading, std::vector<bar> all, std::optional<double>
     put(R"(<text x="{}" y="{:.1f}" text-anchor="end">{}</text>)", left - 10, y_ + step / 2 + 4, escape(b.label));
     put(R"(<rect x="{}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="2" class="c{}"/>)", left, y_ + 2, length,
         step - 4, step < 20 ? 0 : i % colours);
-    put(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", left + length + 8, y_ + step / 2 + 4, number(b.value));
+    put(R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", right + 10, y_ + step / 2 + 4, number(b.value));
     y_ += step;
   }
   if (aim) {
