@@ -1,75 +1,87 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// leasehold_bench: what a lock costs, beside what it could cost at the least. Everything that is compared runs in turn in
-// one process against one private server; the figures are medians over the rounds, and the ratios are taken round by
-// round, so that a machine whose speed drifts does not decide.
-#include "variants.hpp"
+// leasehold_bench: what is compared runs side by side in one run, in turn; figures are medians over the rounds.
+#include "bench.hpp"
 
-#include "support/redis_server.hpp"
+#include "support/child.hpp"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
-#include <sys/utsname.h>
 
 #include <algorithm>
-#include <fstream>
+#include <csignal>
+#include <cstdio>
+#include <exception>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
 
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  const std::size_t middle = v.size() / 2;
-  return v.size() % 2 == 1 ? v[middle] : (v[middle - 1] + v[middle]) / 2;
+using namespace leasehold::bench;
+
+// Everything small: it shows that all sections work, and no speed.
+settings quick() {
+  settings s;
+  s.time = 0.1s;
+  s.rounds = 1;
+  s.coroutines = {1, 10};
+  s.processes = 3;
+  s.contest = 0.4s;
+  s.local_waiters = 100;
+  s.names = 20;
+  s.waiting = 0.4s;
+  s.holds = 1000;
+  s.lease = 3s;
+  s.renewing = 1.5s;
+  return s;
 }
 
-std::string processor() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+int run(int argc, char** argv) {
+  const std::vector<std::pair<std::string, void (*)(const settings&, report&)>> sections = {
+      {"pairs", pairs},         {"handoff", handoff}, {"coroutines", coroutines},
+      {"processes", processes}, {"cost", cost},       {"holds", holds}};
+  std::vector<std::string> names;
+  for (const auto& s : sections) names.push_back(s.first);
+
+  settings s;
+  CLI::App app("Measures leasehold on this machine, against redis-servers of its own");
+  std::vector<std::string> wanted;
+  std::string svg;
+  double time = s.time.count(), contest = s.contest.count(), renewing = s.renewing.count();
+  bool tiny = false;
+  app.add_option("section", wanted, "what to measure; everything if none is named")->check(CLI::IsMember(names));
+  app.add_option("--seconds", time, "of each repeated measurement")->capture_default_str();
+  app.add_option("--rounds", s.rounds, "of pairs, handoff and coroutines")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--coroutines", s.coroutines, "pairs: how many run at once")->capture_default_str();
+  app.add_option("--processes", s.processes, "processes: how many")->capture_default_str()->check(CLI::Range(2, 1000));
+  app.add_option("--contest", contest, "processes: seconds")->capture_default_str();
+  app.add_option("--renewing", renewing, "holds: seconds")->capture_default_str();
+  app.add_option("--svg", svg, "a folder for plots");
+  app.add_flag("--quick", tiny, "everything small, to see that it works; the options above are ignored");
+  CLI11_PARSE(app, argc, argv);
+  s.time = seconds(time);
+  s.contest = seconds(contest);
+  s.renewing = seconds(renewing);
+  if (tiny) s = quick();
+
+  report out(svg);
+  for (const auto& [name, measure] : sections) {
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end()) measure(s, out);
   }
-  return "unknown processor";
+  return out.as_expected() ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("What a lock costs: acquire + release of free locks, one name for each coroutine");
-  double seconds = 1.0;
-  int rounds = 5;
-  std::vector<std::size_t> coroutines = {1, 100, 1000};
-  app.add_option("--seconds", seconds, "of each measurement")->capture_default_str();
-  app.add_option("--rounds", rounds, "of all measurements")->capture_default_str()->check(CLI::Range(1, 1000));
-  app.add_option("--coroutines", coroutines, "how many run at once")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-
-  utsname system{};
-  ::uname(&system);
-  fmt::print("{}, {} cores, {} {}; redis-server over tcp on the same machine\n", processor(),
-             std::thread::hardware_concurrency(), system.sysname, system.release);
-
-  const leasehold::test::redis_server server;
-  const leasehold::bench::target where{server.port(), std::chrono::duration<double>(seconds)};
-  fmt::print("\n{:>10}  {:>12}  {:>12}  {:>12}  {:>18}  {:>18}\n", "coroutines", "leasehold", "bare scripts", "SET NX + CAD",
-             "leasehold / bare", "leasehold / SET NX");
-  fmt::print("{:>10}  {:>12}  {:>12}  {:>12}\n", "", "pairs/s", "pairs/s", "pairs/s");
-  for (const std::size_t n : coroutines) {
-    std::vector<double> ours, bare, plain, to_bare, to_plain;
-    for (int round = 0; round < rounds; ++round) {
-      ours.push_back(leasehold::bench::leasehold_pairs(where, n));
-      bare.push_back(leasehold::bench::bare_pairs(where, n));
-      plain.push_back(leasehold::bench::plain_pairs(where, n));
-      to_bare.push_back(ours.back() / bare.back());
-      to_plain.push_back(ours.back() / plain.back());
-    }
-    fmt::print("{:>10}  {:>12.0f}  {:>12.0f}  {:>12.0f}  {:>18.2f}  {:>18.2f}\n", n, median(ours), median(bare),
-               median(plain), median(to_bare), median(to_plain));
+  std::signal(SIGPIPE, SIG_IGN);
+  if (const auto status = leasehold::test::run_as_child(argc, argv)) return *status;
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "leasehold_bench: %s\n", e.what());
+    return 1;
   }
-  fmt::print(
-      "\nbare scripts: a loop on boost::redis::connection that sends the same two scripts and nothing else.\n"
-      "SET NX + CAD: the same loop with SET NX PX and a compare-and-delete script: no fence, no repeat, no not-after.\n");
-  return 0;
 }

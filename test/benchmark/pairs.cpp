@@ -1,8 +1,13 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "variants.hpp"
+//
+// What a lock costs, beside what it could cost at the least. The loops that are compared each run `n` coroutines on one
+// io_context and one thread; each coroutine acquires and releases a lock of its own, again and again.
+#include "bench.hpp"
 
 #include "lock_state.hpp"
 #include "scripts.hpp"
+
+#include "support/redis_server.hpp"
 
 #include <leasehold/leasehold.hpp>
 
@@ -24,6 +29,11 @@ namespace {
 namespace asio = boost::asio;
 namespace redis = boost::redis;
 using steady = std::chrono::steady_clock;
+
+struct target {
+  unsigned short port;
+  seconds time;
+};
 
 // What the coroutines share: counts pairs until the time is over.
 struct stopwatch {
@@ -98,8 +108,6 @@ double run_requests(const target& t, const redis::request& preparation, std::vec
   return watch.rate();
 }
 
-}  // namespace
-
 double leasehold_pairs(const target& t, std::size_t coroutines) {
   asio::io_context context(1);
   client c(context, fmt::format("redis://127.0.0.1:{}", t.port));
@@ -150,6 +158,36 @@ double plain_pairs(const target& t, std::size_t coroutines) {
     all[i].release.push("EVALSHA", "ae3671744a5dbb24ea37ef607b8b10ac7856d43e", "1", key, token);
   }
   return run_requests(t, preparation, all);
+}
+
+}  // namespace
+
+// Ratios are taken round by round, so that a machine whose speed drifts does not decide.
+void pairs(const settings& s, report& out) {
+  out.section("pairs", "acquire + release of free locks, one name for each coroutine; pairs per second");
+  const test::redis_server server;
+  const target where{server.port(), s.time};
+  out.line(fmt::format("{:>10}  {:>12}  {:>12}  {:>12}  {:>18}  {:>18}", "coroutines", "leasehold", "bare scripts",
+                       "SET NX + CAD", "leasehold / bare", "leasehold / SET NX"));
+  plot picture("Acquire and release of free locks: pairs per second");
+  for (const std::size_t n : s.coroutines) {
+    std::vector<double> ours, bare, plain, to_bare, to_plain;
+    for (int round = 0; round < s.rounds; ++round) {
+      ours.push_back(leasehold_pairs(where, n));
+      bare.push_back(bare_pairs(where, n));
+      plain.push_back(plain_pairs(where, n));
+      to_bare.push_back(ours.back() / bare.back());
+      to_plain.push_back(ours.back() / plain.back());
+    }
+    out.line(fmt::format("{:>10}  {:>12.0f}  {:>12.0f}  {:>12.0f}  {:>18.2f}  {:>18.2f}", n, median(ours), median(bare),
+                         median(plain), median(to_bare), median(to_plain)));
+    picture.bars(fmt::format("{} coroutine{}", n, n == 1 ? "" : "s"), {{"leasehold", median(ours)},
+                                                                       {"the bare scripts", median(bare)},
+                                                                       {"SET NX + compare-and-delete", median(plain)}});
+  }
+  out.line("bare scripts: a loop on boost::redis::connection that sends the same two scripts and nothing else.");
+  out.line("SET NX + CAD: the same with SET NX PX and a compare-and-delete script: no fence, no repeat, no not-after.");
+  out.draw(picture);
 }
 
 }  // namespace leasehold::bench
