@@ -38,6 +38,11 @@ void lock_identity::write_ask(arguments& a) const {
   a.arg(ask);
 }
 
+std::string lock_identity::ask_text() const {
+  const auto l = limit.load(std::memory_order_relaxed);
+  return l != 0 ? std::to_string(l) : ask;
+}
+
 lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind, std::string ask,
                        company with, std::uint32_t limit, error_code b)
     : handle(std::move(h)),

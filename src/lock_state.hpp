@@ -44,6 +44,7 @@ struct lock_identity {
   // The keys of a script that may see to the line: record, fence counter, line, entries.
   void write_keys(arguments& a) const;
   void write_ask(arguments& a) const;
+  std::string ask_text() const;
 };
 
 class lock_state {

@@ -16,6 +16,7 @@ struct script {
 namespace scripts {
 
 extern const script admin;
+extern const script all;
 extern const script counting_semaphore;
 extern const script mutex;
 extern const script recursive_mutex;

@@ -146,6 +146,10 @@ namespace detail {
 struct access {
   static const std::shared_ptr<hold_state>& state(const hold& h) noexcept { return h.state_; }
   static hold make_hold(std::shared_ptr<hold_state> s) noexcept { return hold(std::move(s)); }
+  template <class Lock>
+  static const std::shared_ptr<lock_state>& lock(const Lock& l) noexcept {
+    return l.lock_;
+  }
   template <class Client>
   static const std::shared_ptr<client_handle>& handle(const Client& c) noexcept {
     return c.handle_;

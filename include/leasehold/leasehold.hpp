@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include <leasehold/acquire_all.hpp>
 #include <leasehold/acquire_options.hpp>
 #include <leasehold/admin.hpp>
 #include <leasehold/client.hpp>

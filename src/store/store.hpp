@@ -25,10 +25,10 @@ namespace leasehold::detail {
 class arguments {
  public:
   void key(std::string_view s) {
-    views_[count_++] = s;
+    views_.push_back(s);
     ++keys_;
   }
-  void arg(std::string_view s) { views_[count_++] = s; }
+  void arg(std::string_view s) { views_.push_back(s); }
   void arg(std::int64_t n) {
     char* const first = digits_.data() + used_;
     char* const end = std::to_chars(first, digits_.data() + digits_.size(), n).ptr;
@@ -38,18 +38,17 @@ class arguments {
 
   // What EVALSHA takes behind the digest: the number of keys, the keys, the arguments.
   const std::string_view* begin() {
-    *std::to_chars(number_of_keys_.data(), number_of_keys_.data() + 2, keys_).ptr = '\0';
+    *std::to_chars(number_of_keys_.data(), number_of_keys_.data() + number_of_keys_.size() - 1, keys_).ptr = '\0';
     views_[0] = std::string_view(number_of_keys_.data());
     return views_.data();
   }
-  const std::string_view* end() const { return views_.data() + count_; }
+  const std::string_view* end() const { return views_.data() + views_.size(); }
 
  private:
-  std::array<std::string_view, 16> views_;
-  std::array<char, 96> digits_;
-  std::array<char, 4> number_of_keys_;
+  boost::container::small_vector<std::string_view, 16> views_{std::string_view()};
+  std::array<char, 96> digits_;  // Room for four numbers and some.
+  std::array<char, 12> number_of_keys_;
   std::size_t used_ = 0;
-  std::size_t count_ = 1;
   std::size_t keys_ = 0;
 };
 

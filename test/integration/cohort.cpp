@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(fences_grow_past_the_passes_that_fit_between_two_of_redis) 
     co_await eventually("all were served", [&] { return seen.ended == 8000; });
     check(seen, 8000);
     // The next fence comes ahead of time: nobody waits for it.
-    BOOST_TEST(c.stats().passed == 8000U - 1U);
+    BOOST_TEST(c.stats().passed > 8000U - 100U);
     BOOST_TEST(c.stats().commands > 8000U / 2048U);
   });
 }

@@ -29,12 +29,20 @@ namespace detail {
 class client_handle;
 class lock_state;
 class hold_state;
+struct hold_group;
 
 // An empty executor once the execution context has gone.
 asio::any_io_executor executor_of(const std::shared_ptr<client_handle>&) noexcept;
 asio::any_io_executor executor_of(const std::shared_ptr<lock_state>&) noexcept;
 // The system executor for an empty hold.
 asio::any_io_executor executor_of(const std::shared_ptr<hold_state>&) noexcept;
+
+// A handle without a hold has no client, hence no strand to complete from.
+template <class State>
+bool is_empty(const std::shared_ptr<State>& state) noexcept {
+  return !state;
+}
+bool is_empty(const std::shared_ptr<hold_group>& group) noexcept;
 
 template <auto Start, class State, class Signature>
 struct initiation {
@@ -45,9 +53,8 @@ struct initiation {
 
   template <class Handler, class... Args>
   void operator()(Handler&& handler, Args... args) const {
-    if constexpr (std::is_same_v<State, hold_state>) {
-      // An empty hold has no client, hence no strand to complete from.
-      if (!state) {
+    if constexpr (std::is_same_v<State, hold_state> || std::is_same_v<State, hold_group>) {
+      if (is_empty(state)) {
         const auto executor = asio::get_associated_executor(handler, asio::system_executor());
         asio::post(executor, asio::append(std::forward<Handler>(handler), make_error_code(error::not_held)));
         return;

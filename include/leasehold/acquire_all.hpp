@@ -1,0 +1,217 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <leasehold/acquire_options.hpp>
+#include <leasehold/detail/operation.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/hold.hpp>
+#include <leasehold/lock.hpp>
+
+#include <boost/asio/associator.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace leasehold {
+
+template <std::size_t N>
+class holds;
+
+namespace detail {
+
+// Several holds for one operation.
+struct hold_group {
+  std::vector<std::shared_ptr<hold_state>> members;  // Null for an empty hold.
+};
+asio::any_io_executor executor_of(const std::shared_ptr<hold_group>&) noexcept;
+void start_release_all(const std::shared_ptr<hold_group>&, hold_handler);
+void start_lost_any(const std::shared_ptr<hold_group>&, hold_handler);
+
+struct lock_group {
+  std::vector<std::shared_ptr<lock_state>> members;
+};
+asio::any_io_executor executor_of(const std::shared_ptr<lock_group>&) noexcept;
+void start_acquire_all(const std::shared_ptr<lock_group>&,
+                       asio::any_completion_handler<void(error_code, std::vector<hold>)>, acquire_options);
+
+// Gives a handler that wants holds<N> what the library yields.
+template <std::size_t N, class Handler>
+struct as_holds {
+  Handler handler;
+  void operator()(error_code ec, std::vector<hold> all) { std::move(handler)(ec, holds<N>(std::move(all))); }
+};
+
+// N 0: the number is that of the locks, which is known at run time.
+template <std::size_t N>
+struct initiate_acquire_all {
+  std::shared_ptr<lock_group> state;
+  acquire_options options;
+
+  using executor_type = asio::any_io_executor;
+  executor_type get_executor() const noexcept { return executor_of(state); }
+
+  template <class Handler>
+  void operator()(Handler&& handler) const {
+    if constexpr (N != 0) {
+      start_acquire_all(state, as_holds<N, std::decay_t<Handler>>{std::forward<Handler>(handler)}, options);
+    } else if (state->members.empty()) {
+      const auto executor = asio::get_associated_executor(handler, asio::system_executor());
+      asio::post(executor, asio::append(std::forward<Handler>(handler), make_error_code(error::invalid_option),
+                                        std::vector<hold>()));
+    } else {
+      start_acquire_all(state, std::forward<Handler>(handler), options);
+    }
+  }
+};
+
+}  // namespace detail
+
+/// What acquire_all yields: a hold of each lock, in the order of its arguments.
+///
+/// `auto [a, b] = co_await acquire_all(x, y);` takes it apart into holds. Movable; destroying it releases what is still
+/// held, in the background. Thread safety: as for a hold.
+template <std::size_t N>
+class holds {
+ public:
+  using executor_type = asio::any_io_executor;
+
+  /// N empty holds.
+  holds() noexcept = default;
+  explicit holds(std::vector<hold> all) noexcept {
+    std::move(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(N, all.size())), holds_.begin());
+  }
+
+  executor_type get_executor() const noexcept { return holds_[0].get_executor(); }
+
+  hold& operator[](std::size_t i) noexcept { return holds_[i]; }
+  const hold& operator[](std::size_t i) const noexcept { return holds_[i]; }
+  static constexpr std::size_t size() noexcept { return N; }
+  hold* begin() noexcept { return holds_.data(); }
+  hold* end() noexcept { return holds_.data() + N; }
+  const hold* begin() const noexcept { return holds_.data(); }
+  const hold* end() const noexcept { return holds_.data() + N; }
+
+  /// All of them are.
+  bool valid() const noexcept {
+    return std::all_of(begin(), end(), [](const hold& h) { return h.valid(); });
+  }
+
+  /// Waits until one of them is lost (hold::lost).
+  ///
+  /// @par Completion signature `void(error_code)`: success when lost.
+  /// @par Errors
+  /// error::not_held: all are released, destroyed or empty.
+  /// @par Cancellation
+  /// All types; nothing changes for the holds.
+  template <asio::completion_token_for<void(error_code)> Token>
+  auto lost(Token&& token) const {
+    return detail::initiate<&detail::start_lost_any, void(error_code)>(group(), std::forward<Token>(token));
+  }
+  auto lost() const { return lost(asio::deferred); }
+
+  /// Gives all of them back, at the same time.
+  ///
+  /// @par Completion signature `void(error_code)`
+  /// @par Errors
+  /// As hold::release: error::lost if one of them had gone before, else the first error. error::not_held: all were
+  /// released already, or are empty.
+  /// @par Cancellation
+  /// Terminal and partial stop the waiting; the releases go on.
+  template <asio::completion_token_for<void(error_code)> Token>
+  auto release(Token&& token) {
+    return detail::initiate<&detail::start_release_all, void(error_code)>(group(), std::forward<Token>(token));
+  }
+  auto release() { return release(asio::deferred); }
+
+ private:
+  std::shared_ptr<detail::hold_group> group() const {
+    auto g = std::make_shared<detail::hold_group>();
+    for (const hold& h : holds_) g->members.push_back(detail::access::state(h));
+    return g;
+  }
+
+  std::array<hold, N> holds_;
+};
+
+template <std::size_t I, std::size_t N>
+hold& get(holds<N>& h) noexcept {
+  return h[I];
+}
+template <std::size_t I, std::size_t N>
+const hold& get(const holds<N>& h) noexcept {
+  return h[I];
+}
+template <std::size_t I, std::size_t N>
+hold&& get(holds<N>&& h) noexcept {
+  return std::move(h[I]);
+}
+
+/// Acquires several locks of any kinds: all or none, before one deadline.
+///
+/// If all are free they are taken in one script, in one round trip. Else they are acquired one after the other through
+/// their lines, in the order of their records' bytes: whoever acquires several in this way never waits for somebody who
+/// waits for him, whatever the order of the arguments. (Who holds one of them already and acquires others by other means
+/// can do so, of course.) If a hold is lost before the last lock is there, all are given back and it begins again.
+///
+/// A deferred operation: `co_await acquire_all(a, b)`, or `acquire_all(options, a, b)(token)`.
+///
+/// @par Completion signature `void(error_code, holds<N>)`
+/// @par Errors
+/// As basic_lock::acquire. error::invalid_option also if two of the locks have the same record, or there is none.
+/// With acquire_options::wait 0 it is one attempt.
+/// @par Cancellation
+/// All types. Leaves no trace, as acquire does: what was acquired is given back first, which takes 100 ms at most; what
+/// the store has not answered by then goes on in the background.
+/// @par Executor and lifetime
+/// Locks of different clients may be mixed (their stores are different ones); they are acquired one after the other then.
+/// The handler runs on its associated executor, else on that of the first lock's client.
+template <std::derived_from<basic_lock>... Locks>
+auto acquire_all(acquire_options options, const Locks&... locks) {
+  static_assert(sizeof...(Locks) > 0, "acquire_all wants a lock");
+  constexpr std::size_t n = sizeof...(Locks);
+  auto group = std::make_shared<detail::lock_group>();
+  (group->members.push_back(detail::access::lock(locks)), ...);
+  return asio::async_initiate<const asio::deferred_t&, void(error_code, holds<n>)>(
+      detail::initiate_acquire_all<n>{std::move(group), options}, asio::deferred);
+}
+template <std::derived_from<basic_lock>... Locks>
+auto acquire_all(const Locks&... locks) {
+  return acquire_all(acquire_options(), locks...);
+}
+
+/// The same for as many locks of one kind as the program finds out. `void(error_code, std::vector<hold>)`, the holds in the
+/// order of the locks.
+template <std::derived_from<basic_lock> Lock>
+auto acquire_all(acquire_options options, const std::vector<Lock>& locks) {
+  auto group = std::make_shared<detail::lock_group>();
+  for (const Lock& l : locks) group->members.push_back(detail::access::lock(l));
+  return asio::async_initiate<const asio::deferred_t&, void(error_code, std::vector<hold>)>(
+      detail::initiate_acquire_all<0>{std::move(group), options}, asio::deferred);
+}
+
+}  // namespace leasehold
+
+template <std::size_t N>
+struct std::tuple_size<leasehold::holds<N>> : std::integral_constant<std::size_t, N> {};
+template <std::size_t I, std::size_t N>
+struct std::tuple_element<I, leasehold::holds<N>> {
+  using type = leasehold::hold;
+};
+
+template <template <class, class> class Associator, std::size_t N, class Handler, class Default>
+struct boost::asio::associator<Associator, leasehold::detail::as_holds<N, Handler>, Default>
+    : Associator<Handler, Default> {
+  static auto get(const leasehold::detail::as_holds<N, Handler>& h) noexcept {
+    return Associator<Handler, Default>::get(h.handler);
+  }
+  static auto get(const leasehold::detail::as_holds<N, Handler>& h, const Default& d) noexcept {
+    return Associator<Handler, Default>::get(h.handler, d);
+  }
+};

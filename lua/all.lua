@@ -1,0 +1,40 @@
+-- wraps: mutex recursive_mutex shared_mutex counting_semaphore
+--
+-- Several locks at once, all or none, without waiting in line: as if try_acquire were called for each with nobody in
+-- between.
+--
+-- KEYS     the four of each lock (shared/call.lua), one lock after the other
+-- ARGV     the lease, not-after, repair ("1" or ""), then for each lock: its kind, the token, the ask
+-- -> for each lock what acquire answers, if all were granted; else only what the first one answered that was not
+--
+-- What was granted is given back before anybody could see it. A repeat with the same tokens is harmless as it is for each.
+local kinds = {
+  mutex = mutex,
+  recursive_mutex = recursive_mutex,
+  shared_mutex = shared_mutex,
+  counting_semaphore = counting_semaphore
+}
+local function call(i, what)
+  local keys = {KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i]}
+  local arguments = {what, ARGV[3 * i + 2]}
+  if what == 'acquire' then
+    arguments = {what, ARGV[3 * i + 2], ARGV[1], ARGV[2], '', ARGV[3 * i + 3], ARGV[3]}
+  end
+  return pcall(kinds[ARGV[3 * i + 1]], keys, arguments)
+end
+
+local replies = {}
+for i = 1, #KEYS / 4 do
+  local ran, reply = call(i, 'acquire')
+  replies[i] = reply
+  if not ran or type(reply) ~= 'string' or string.sub(reply, 1, 2) ~= '1 ' then
+    for j = i - 1, 1, -1 do
+      call(j, 'release')
+    end
+    if type(reply) == 'table' then
+      return reply
+    end
+    return ran and {reply} or redis.error_reply(reply)
+  end
+end
+return replies

@@ -1,0 +1,338 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Several locks at once.
+#include "support/run.hpp"
+#include "support/unit_test.hpp"
+#include "support/with_redis.hpp"
+
+#include <leasehold/leasehold.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/cancel_after.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leasehold::test {
+
+using asio::awaitable;
+using namespace std::chrono_literals;
+
+namespace {
+
+acquire_options waiting(std::chrono::milliseconds wait) {
+  acquire_options o;
+  o.wait = wait;
+  return o;
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(acquire_all_of_them, with_redis)
+
+BOOST_AUTO_TEST_CASE(free_locks_of_all_kinds_take_one_script) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    co_await c.ready();
+    mutex a(c, "z");
+    recursive_mutex b(c, "b", "me");
+    shared_mutex d(c, "d");
+    counting_semaphore e(c, "e", 3);
+    const auto before = c.stats().commands;
+    auto [one, two, three, four, five] = co_await acquire_all(a, b, d.shared(), e, mutex(c, "a"));
+    BOOST_TEST(c.stats().commands == before + 1);
+    BOOST_TEST(one.name() == "z");
+    BOOST_TEST(two.name() == "b");
+    BOOST_TEST(three.name() == "d");
+    BOOST_TEST(four.name() == "e");
+    BOOST_TEST(five.name() == "a");
+    for (const hold* h : {&one, &two, &three, &four, &five}) {
+      BOOST_TEST(h->valid());
+      BOOST_TEST(h->fence() != 0U);
+    }
+    BOOST_TEST(!(co_await a.try_acquire()).has_value());
+    BOOST_TEST(!(co_await d.try_acquire()).has_value());
+    BOOST_TEST((co_await d.try_acquire_shared()).has_value());
+    co_await one.release();
+    co_await two.release();
+    co_await three.release();
+    co_await four.release();
+    co_await five.release();
+    co_await c.close();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(one_object_owns_them) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    mutex a(c, "a");
+    mutex b(c, "b");
+    holds<2> both;
+    BOOST_TEST(!both.valid());
+    const auto [empty] = co_await both.release(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(empty == error::not_held);
+    both = co_await acquire_all(b, a);
+    BOOST_TEST(both.size() == 2U);
+    BOOST_TEST(both[0].name() == "b");
+    BOOST_TEST(both[1].name() == "a");
+    BOOST_TEST(both.valid());
+    std::optional<error_code> told;
+    both.lost([&](error_code ec) { told = ec; });
+    co_await both.release();
+    BOOST_TEST(!both.valid());
+    co_await eventually("lost ends", [&] { return told.has_value(); });
+    BOOST_TEST(*told == error::not_held);
+    const auto [again] = co_await both.release(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(again == error::not_held);
+    {
+      holds<2> dropped = co_await acquire_all(a, b);
+      BOOST_TEST(dropped.valid());
+    }
+    hold next = co_await a.acquire();
+    BOOST_TEST(next.valid());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_loss_of_one_is_the_loss_of_them) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    mutex a(c, "a");
+    mutex b(c, "b");
+    acquire_options o;
+    o.lease = 300ms;
+    auto both = co_await acquire_all(o, a, b);
+    redis.command("DEL", "b");
+    const auto [ec] = co_await both.lost(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(!ec);
+    BOOST_TEST(!both.valid());
+    BOOST_TEST(both[0].valid());
+    const auto [released] = co_await both.release(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(released == error::lost);
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(if_one_is_busy_none_is_held_at_the_end) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    client other(executor, redis.url());
+    co_await c.ready();
+    mutex a(c, "a");
+    mutex b(c, "b");
+    mutex far(other, "b");
+    hold busy = co_await far.acquire();
+    for (const auto wait : {0ms, 300ms}) {
+      const auto options = waiting(wait);
+      const auto [ec, none] = co_await acquire_all(options, a, b)(asio::as_tuple(asio::use_awaitable));
+      BOOST_TEST(ec == error::timed_out);
+      BOOST_TEST(!none.valid());
+      BOOST_TEST(none[0].token().empty());
+      BOOST_TEST(!redis.get("a").has_value());
+      BOOST_TEST(redis.command("EXISTS", "leasehold:{0}:line:b").integer == 0);
+    }
+    // Nobody sees a: one script takes all or none.
+    const auto options = waiting(0ms);
+    for (int i = 0; i < 20; ++i) {
+      auto attempt = acquire_all(options, a, b);
+      bool ended = false;
+      std::move(attempt)([&](error_code, holds<2>) { ended = true; });
+      BOOST_TEST((co_await mutex(other, "a").try_acquire()).has_value());
+      co_await eventually("it has ended", [&] { return ended; });
+    }
+    co_await busy.release();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(it_waits_in_the_lines_until_all_are_there) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    client other(executor, redis.url());
+    mutex a(c, "a");
+    shared_mutex b(c, "b");
+    mutex far_a(other, "a");
+    shared_mutex far_b(other, "b");
+    hold first = co_await far_a.acquire();
+    hold second = co_await far_b.acquire();
+    std::optional<holds<2>> got;
+    const auto wait = [&]() -> awaitable<void> {
+      got = co_await acquire_all(b.shared(), a);
+    };
+    asio::co_spawn(executor, wait, asio::detached);
+    co_await eventually("it waits for a", [&] { return redis.command("EXISTS", "leasehold:{0}:line:a").integer == 1; });
+    BOOST_TEST(redis.command("EXISTS", "leasehold:{0}:line:b").integer == 0);
+    co_await first.release();
+    co_await eventually("it waits for b", [&] { return redis.command("EXISTS", "leasehold:{0}:line:b").integer == 1; });
+    BOOST_TEST(!got.has_value());
+    co_await second.release();
+    co_await eventually("it has both", [&] { return got.has_value(); });
+    BOOST_TEST(got->valid());
+    BOOST_TEST((*got)[0].name() == "b");
+    co_await got->release();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(no_order_of_the_arguments_is_a_deadlock) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    std::vector<client> clients;
+    for (int i = 0; i < 4; ++i) clients.emplace_back(executor, redis.url());
+    std::minstd_rand random(7);
+    std::array<int, 5> inside{};
+    int ended = 0;
+    int collisions = 0;
+    const auto work = [&](int me) -> awaitable<void> {
+      const auto& c = clients[static_cast<std::size_t>(me) % clients.size()];
+      for (int round = 0; round < 30; ++round) {
+        std::array<int, 5> which{0, 1, 2, 3, 4};
+        std::shuffle(which.begin(), which.end(), random);
+        const mutex x(c, std::to_string(which[0]));
+        const mutex y(c, std::to_string(which[1]));
+        const mutex z(c, std::to_string(which[2]));
+        auto all = co_await acquire_all(x, y, z);
+        for (int i = 0; i < 3; ++i) collisions += inside[static_cast<std::size_t>(which[static_cast<std::size_t>(i)])]++;
+        co_await asio::post(executor, asio::use_awaitable);
+        for (int i = 0; i < 3; ++i) --inside[static_cast<std::size_t>(which[static_cast<std::size_t>(i)])];
+        co_await all.release();
+      }
+      ++ended;
+    };
+    for (int me = 0; me < 12; ++me) asio::co_spawn(executor, work(me), asio::detached);
+    co_await eventually("all have ended", [&] { return ended == 12; });
+    BOOST_TEST(collisions == 0);
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_at_once) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    mutex a(c, "a");
+    recursive_mutex same(c, "a", "me");
+    const auto [twice, none] = co_await acquire_all(a, same)(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(twice == error::invalid_option);
+    const mutex nameless(c, "");
+    const auto [bad, nothing] = co_await acquire_all(a, nameless)(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(bad == error::invalid_name);
+    const std::vector<mutex> no_locks;
+    const auto [no, empty] = co_await acquire_all(acquire_options(), no_locks)(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(no == error::invalid_option);
+    redis.command("RPUSH", "list", "x");
+    const mutex wrong(c, "list");
+    const auto [type, n] = co_await acquire_all(a, wrong)(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(type == error::wrong_type);
+    counting_semaphore two(c, "s", 2);
+    counting_semaphore three(c, "s", 3);
+    hold permit = co_await two.acquire();
+    const auto [limit, m] = co_await acquire_all(a, three)(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(limit == error::wrong_limit);
+    BOOST_TEST(!redis.get("a").has_value());
+    co_await permit.release();
+    co_await c.close();
+    const auto [closed, k] = co_await acquire_all(a, two)(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(closed == error::closed);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(as_many_as_the_program_finds_out) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    co_await c.ready();
+    std::vector<counting_semaphore> locks;
+    for (int i = 0; i < 300; ++i) locks.emplace_back(c, "s" + std::to_string(i), 1000000000U);
+    const auto before = c.stats().commands;
+    std::vector<hold> all = co_await acquire_all(acquire_options(), locks);
+    BOOST_TEST(c.stats().commands == before + 1);
+    BOOST_TEST(all.size() == 300U);
+    for (const hold& h : all) BOOST_TEST(h.valid());
+    all.clear();
+    co_await c.close();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_at_any_instant_it_leaves_nothing) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    client other(executor, redis.url());
+    co_await c.ready();
+    mutex a(c, "a");
+    mutex b(c, "b");
+    mutex far(other, "b");
+    std::minstd_rand random(3);
+    int cancelled = 0;
+    for (int i = 0; i < 300; ++i) {
+      std::optional<hold> busy;
+      if (i % 3 != 0) busy = co_await far.acquire();
+      const std::chrono::microseconds after(random() % 1500);
+      const auto [ec, both] = co_await acquire_all(a, b)(asio::cancel_after(after, asio::as_tuple(asio::use_awaitable)));
+      if (ec == asio::error::operation_aborted) {
+        ++cancelled;
+        BOOST_TEST(!redis.get("a").has_value());
+        BOOST_TEST(redis.command("EXISTS", "leasehold:{0}:line:b").integer == 0);
+        if (!busy) BOOST_TEST(!redis.get("b").has_value());
+      } else {
+        BOOST_TEST(!ec);
+      }
+    }
+    BOOST_TEST(cancelled > 100);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(it_ends_in_time_if_the_store_is_silent_and_gives_back_what_comes_late) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    co_await c.ready();
+    mutex a(c, "a");
+    mutex b(c, "b");
+    redis.stop();
+    const auto options = waiting(200ms);
+    const auto [ec, none] = co_await acquire_all(options, a, b)(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(ec == error::unreachable);
+    redis.go_on();
+    co_await eventually("nothing is left", [&] { return redis.size() == 0U; });
+    const auto longer = waiting(10s);
+    auto both = co_await acquire_all(longer, a, b);
+    BOOST_TEST(both.valid());
+    co_await both.release();
+    co_await c.close();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(locks_of_different_stores_may_be_mixed) {
+  const redis_server another;
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    client d(executor, another.url());
+    mutex a(c, "a");
+    mutex b(d, "b");
+    auto both = co_await acquire_all(b, a);
+    BOOST_TEST(both.valid());
+    co_await both.release();
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
