@@ -130,6 +130,50 @@ void with_a_future(leasehold::client redis) {
 }
 // [/future]
 
+// [recursive]
+asio::awaitable<void> entered_twice(leasehold::client redis) {
+  leasehold::recursive_mutex order(redis, "order:4711", "request 9f86");
+  leasehold::hold outer = co_await order.acquire();
+  leasehold::hold inner = co_await order.acquire();  // Or in another service that was told the request's id.
+  std::cout << "in " << inner.depth() << " times" << std::endl;
+  co_await outer.release();
+  co_await inner.release();  // The last one frees the lock.
+}
+// [/recursive]
+
+// [shared]
+asio::awaitable<void> read_and_write(leasehold::client redis) {
+  leasehold::shared_mutex rates(redis, "exchange-rates");
+  {
+    leasehold::hold reading = co_await rates.acquire_shared();
+    leasehold::hold beside = co_await rates.acquire_shared();
+    std::cout << "two read" << std::endl;
+  }
+  leasehold::hold writing = co_await rates.acquire();
+  co_await writing.downgrade();  // Others may read now, too, and nobody has written in between.
+  co_await writing.release();
+}
+// [/shared]
+
+// [semaphore]
+asio::awaitable<void> a_few_at_once(leasehold::client redis) {
+  leasehold::counting_semaphore licences(redis, "licences", 5);
+  leasehold::hold licence = co_await licences.acquire();
+  co_await licences.resize(6);
+  co_await licence.release();
+}
+// [/semaphore]
+
+// [all]
+asio::awaitable<void> transfer(leasehold::client redis) {
+  leasehold::mutex from(redis, "account:17");
+  leasehold::mutex to(redis, "account:4");
+  leasehold::shared_mutex rates(redis, "exchange-rates");
+  auto [payer, payee, reading] = co_await leasehold::acquire_all({.wait = 2s}, from, to, rates.shared());
+  std::cout << payer.name() << ", " << payee.name() << " and " << reading.name() << std::endl;
+}
+// [/all]
+
 // [observer]
 leasehold::client configured(asio::io_context& context, const std::string& url) {
   leasehold::client_options options;
@@ -163,6 +207,10 @@ asio::awaitable<void> all(leasehold::client redis) {
   co_await in_two_steps(redis);
   co_await not_for_long(redis);
   with_callbacks(redis);
+  co_await entered_twice(redis);
+  co_await read_and_write(redis);
+  co_await a_few_at_once(redis);
+  co_await transfer(redis);
 }
 
 }  // namespace
