@@ -31,7 +31,7 @@ void acquire_op::start(std::shared_ptr<acquire_op> op) {
       },
       op->handler_);
   auto& core = *op->core_;
-  core.post([op = std::move(op)] { op->begin(); });
+  core.enter([op = std::move(op)] { op->begin(); });
 }
 
 void acquire_op::begin() {

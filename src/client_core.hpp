@@ -21,8 +21,11 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/recycling_allocator.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/intrusive/list.hpp>
 
 #include <array>
@@ -101,6 +104,22 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void post(F&& f) {
     const std::lock_guard lock(mutex_);
     if (alive_) asio::post(strand_, std::forward<F>(f));
+  }
+  // The same for the beginning of an operation, which never completes inside: f may run inside this call, if that is on one
+  // of the context's threads. That saves a way through the context's queue.
+  template <class F>
+  void enter(F&& f) {
+    using direct = asio::strand<asio::io_context::executor_type>;
+    std::unique_lock lock(mutex_);
+    if (!alive_) return;
+    const auto* known = strand_.target<direct>();
+    // Inside the strand somebody (an observer) may be called in the middle of something.
+    if (known == nullptr || !known->get_inner_executor().running_in_this_thread() || known->running_in_this_thread()) {
+      return asio::post(strand_, std::forward<F>(f));
+    }
+    const direct strand = *known;
+    lock.unlock();
+    asio::dispatch(strand, std::forward<F>(f));
   }
   asio::any_io_executor executor() const;
   const client_options& options() const { return options_; }

@@ -63,7 +63,7 @@ void start_release(const std::shared_ptr<hold_state>& state, hold_handler handle
     core->post([core, w] { core->complete(*w, asio::error::operation_aborted); });
   });
   const bool first = state->begin_release();
-  core->post([core, state, waiting, first] {
+  core->enter([core, state, waiting, first] {
     if (!first) return core->complete(*waiting, error::not_held);
     state->release([core, waiting](error_code ec) { core->complete(*waiting, ec); });
   });

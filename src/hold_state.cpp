@@ -192,6 +192,7 @@ void hold_state::release(release_op::listener l) {
     if (l) l(error::lost);
   } else if (told_ || !confirmed_ || may_be_reader_ || downgraded_ || !pass_on(*this, l)) {
     auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
+    if (grant_.contended) op->hand_on();
     op->start(std::move(l));
   }
   handle_.reset();

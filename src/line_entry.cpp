@@ -229,6 +229,7 @@ void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::t
   g.unanswered = unanswered_;
   g.confirmed_at = confirmed_at;
   g.depth = depth;
+  g.contended = answered_;
   if (!answered_) may_ask_ = std::min(may_ask_ * 2, most_at_once);
   on_outcome_beside(true);
   const auto op = front().shared_from_this();

@@ -34,6 +34,7 @@ void release_op::write(std::uint32_t, arguments& a) {
   lock_->write_keys(a);
   a.arg("release");
   a.arg(token_);
+  if (hands_on_) a.tells_first();
 }
 
 void release_op::answered(std::uint32_t, const answer& a) {

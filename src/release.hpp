@@ -46,6 +46,8 @@ class release_op final : public caller, public member, public alarm, public std:
         unanswered_(unanswered) {}
 
   void start(listener);
+  // Somebody probably waits for what is released.
+  void hand_on() { hands_on_ = true; }
   // The token was released before, and nobody knows whether that worked.
   void start_again(listener l) {
     repeated_ = true;
@@ -73,6 +75,7 @@ class release_op final : public caller, public member, public alarm, public std:
   const clock::time_point lease_end_;
   unanswered_attempt unanswered_;
   bool repeated_ = false;
+  bool hands_on_ = false;
   bool asking_ = false;
   listener listener_;
   std::shared_ptr<release_op> self_;  // While it is under way.

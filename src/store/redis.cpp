@@ -289,6 +289,12 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     }
     arguments args;
     c.who->write(c.what, args);
+    // Redis writes first to whom it had something to say last. A client that gets another reply before is no longer
+    // behind those who are told something by its script.
+    if (args.told_first() && next_->calls.empty()) {
+      next_->request.push("PING");
+      next_->calls.push_back(call{nullptr, nullptr, 0, c.sent});
+    }
     next_->request.push_range(whole_text ? "EVAL" : "EVALSHA", whole_text ? c.what_script->text : c.what_script->sha1,
                               args.begin(), args.end());
     next_->calls.push_back(std::move(c));
@@ -338,6 +344,7 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
   void on_reply(batch& b) {
     if (b.answered == b.calls.size()) return;
     call& c = b.calls[b.answered++];
+    if (!c.who) return;  // Nobody waits for this one.
     if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
     ready_.push_back({std::move(c), std::move(reading_), true});
     reading_.clear();
@@ -361,6 +368,10 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
   // Nobody will answer the rest of this batch.
   void fail(batch& b) {
     while (b.answered != b.calls.size()) {
+      if (!b.calls[b.answered].who) {
+        ++b.answered;
+        continue;
+      }
       if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
       ready_.push_back({std::move(b.calls[b.answered++]), {}, false});
     }

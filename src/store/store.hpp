@@ -36,6 +36,10 @@ class arguments {
     arg(std::string_view(first, static_cast<std::size_t>(end - first)));
   }
 
+  // The script tells somebody something: that is to leave the server before its reply does.
+  void tells_first() { tells_first_ = true; }
+  bool told_first() const { return tells_first_; }
+
   // What EVALSHA takes behind the digest: the number of keys, the keys, the arguments.
   const std::string_view* begin() {
     *std::to_chars(number_of_keys_.data(), number_of_keys_.data() + number_of_keys_.size() - 1, keys_).ptr = '\0';
@@ -50,6 +54,7 @@ class arguments {
   std::array<char, 12> number_of_keys_;
   std::size_t used_ = 0;
   std::size_t keys_ = 0;
+  bool tells_first_ = false;
 };
 
 // The reply to one command: its scalars in order, or the server's error.
