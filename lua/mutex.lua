@@ -5,7 +5,8 @@
 --   leasehold:<token>:<fence>
 -- A record of any other form belongs to a client in another language; it is respected and never touched.
 kind = 'mutex'
-local held = redis.call('GET', record)
+local held = there ~= 0 and redis.call('GET', record)
+waited_for = waited_for or there == 1 and not held
 local vacant = false
 
 -- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the line, "", and of the hold: token,

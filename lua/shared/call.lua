@@ -7,7 +7,10 @@
 -- ARGV[2]  the token
 local record, fences, line, entries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local what, token = ARGV[1], ARGV[2] or ''
-local waited_for = line and redis.call('EXISTS', line) == 1
+-- How many of the record and its line there are (renew does not declare the line), and whether the line is: a kind finds
+-- that out with what it reads of the record.
+local there = line and redis.call('EXISTS', record, line)
+local waited_for = there == 2
 
 -- The server's time in microseconds, and as replies carry it. TIME is the dearest of all calls: asked for once, and not
 -- by who can do without.

@@ -10,7 +10,17 @@
 -- shares_fence      who enters beside others has their fence
 -- about_for(ask)    what is kept for all when the first one enters
 -- count             recursive mutexes: how many times the owner is in; nil elsewhere
-local found = redis.call('HMGET', record, 'leasehold', 'leasehold:' .. token)
+local found = there == 0 and {} or redis.call('HMGET', record, 'leasehold', 'leasehold:' .. token)
+
+-- Most calls end with one of two things that need not know more: a release of the only hold, while nobody waits, and
+-- further down an acquire that is granted.
+if what == 'release' and there == 1 and found[2] and not ARGV[3] then
+  local owner = string.match(found[1] or '', '^' .. kind .. ' %S+ 1 %S+ (.*)$')
+  if owner and (not count or redis.call('HGET', record, owner) == '1') then
+    redis.call('DEL', record)
+    return 1
+  end
+end
 
 local function member(text)
   local deadline, fence, ask = string.match(text or '', '^(%S+) (%S+) ?(.*)$')
@@ -23,7 +33,7 @@ if found[1] then
   local name, fence, number, first, rest = string.match(found[1], '^(%S+) (%S+) (%S+) (%S+) ?(.*)$')
   exists, latest, members, soonest, about = true, fence, tonumber(number), tonumber(first), rest
   exists = name == kind and exists
-elseif redis.call('EXISTS', record) == 1 then
+elseif there ~= 0 and redis.call('EXISTS', record) == 1 then
   -- One owner with a number and nothing else: another program's reentrant lock.
   local all = count and redis.call('HLEN', record) == 1 and redis.call('HGETALL', record)
   exists = all and string.match(all[2], '^%d+$') and true or false
@@ -31,6 +41,7 @@ elseif redis.call('EXISTS', record) == 1 then
 else
   exists = nil
 end
+waited_for = waited_for or there == 1 and exists == nil
 if exists == false then
   return redis.error_reply('WRONGTYPE ' .. record .. ' is not a ' .. kind)
 end
@@ -50,17 +61,19 @@ function enter(t, ask, lease)
   latest = shares_fence and members > 0 and latest or next_fence(fences, now)
   local m = {now + lease * 1000, latest, ask}
   soonest = members == 0 and m[1] or math.min(soonest, m[1])
-  if count then
-    if exists and about ~= ask then
-      redis.call('HDEL', record, about)
-    end
-    count = redis.call('HINCRBY', record, ask, 1)
+  if exists and count and about ~= ask then
+    redis.call('HDEL', record, about)
   end
   if members == 0 then
     about = about_for(ask)
   end
   members = members + 1
-  redis.call('HSET', record, 'leasehold', header(), 'leasehold:' .. t, text_of(m))
+  if count then
+    count = count + 1
+    redis.call('HSET', record, 'leasehold', header(), 'leasehold:' .. t, text_of(m), ask, count)
+  else
+    redis.call('HSET', record, 'leasehold', header(), 'leasehold:' .. t, text_of(m))
+  end
   -- The key lives as long as the longest member does; what another program has put there without an expiry stays so.
   local left = exists and redis.call('PTTL', record)
   if not left or left >= 0 and left < lease then
@@ -73,11 +86,6 @@ function enter(t, ask, lease)
   return latest
 end
 
--- Most calls end here: nobody waits.
-if not waited_for and what == 'release' and own and members == 1 and (count or 1) == 1 and not ARGV[3] then
-  redis.call('DEL', record)
-  return 1
-end
 read_clock()
 if not waited_for and what == 'acquire' and not own and now <= tonumber(ARGV[4]) and
   (not exists or now < soonest and admits(ARGV[6])) then

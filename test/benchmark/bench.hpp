@@ -37,5 +37,6 @@ void coroutines(const settings&, report&);
 void processes(const settings&, report&);
 void cost(const settings&, report&);
 void holds(const settings&, report&);
+void kinds(const settings&, report&);
 
 }  // namespace leasehold::bench

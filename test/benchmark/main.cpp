@@ -39,7 +39,8 @@ settings quick() {
 int run(int argc, char** argv) {
   const std::vector<std::pair<std::string, void (*)(const settings&, report&)>> sections = {
       {"pairs", pairs},         {"handoff", handoff}, {"coroutines", coroutines},
-      {"processes", processes}, {"cost", cost},       {"holds", holds}};
+      {"processes", processes}, {"cost", cost},       {"holds", holds},
+      {"kinds", kinds}};
   std::vector<std::string> names;
   for (const auto& s : sections) names.push_back(s.first);
 
@@ -51,10 +52,10 @@ int run(int argc, char** argv) {
   bool tiny = false;
   app.add_option("section", wanted, "what to measure; everything if none is named")->check(CLI::IsMember(names));
   app.add_option("--seconds", time, "of each repeated measurement")->capture_default_str();
-  app.add_option("--rounds", s.rounds, "of pairs, handoff and coroutines")
+  app.add_option("--rounds", s.rounds, "of pairs, handoff, coroutines and kinds")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  app.add_option("--coroutines", s.coroutines, "pairs: how many run at once")->capture_default_str();
+  app.add_option("--coroutines", s.coroutines, "pairs and kinds: how many run at once")->capture_default_str();
   app.add_option("--processes", s.processes, "processes: how many")->capture_default_str()->check(CLI::Range(2, 1000));
   app.add_option("--contest", contest, "processes: seconds")->capture_default_str();
   app.add_option("--renewing", renewing, "holds: seconds")->capture_default_str();

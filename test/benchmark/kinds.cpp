@@ -1,0 +1,137 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What the kinds of locks cost beside the mutex: each coroutine on a name of its own, and all of them on one.
+#include "bench.hpp"
+
+#include "support/redis_server.hpp"
+
+#include <leasehold/leasehold.hpp>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leasehold::bench {
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+struct race {
+  steady::time_point end;
+  std::uint64_t acquired = 0;
+  std::size_t running = 0;
+};
+
+template <class Lock>
+asio::awaitable<void> compete(race& r, Lock lock, client c) {
+  while (steady::now() < r.end) {
+    hold h = co_await lock.acquire();
+    ++r.acquired;
+    co_await h.release();
+  }
+  if (--r.running == 0) co_await c.close();
+}
+
+// make(client, i) -> the lock of coroutine i. Acquisitions per second.
+template <class Make>
+double run(const std::string& url, std::size_t coroutines, seconds time, report& out, Make make) {
+  asio::io_context context(1);
+  client c(context, url);
+  c.ready([&](error_code ec) {
+    if (ec) throw system_error(ec);
+    context.stop();
+  });
+  context.run();
+  context.restart();
+  race r;
+  r.running = coroutines;
+  const auto begin = steady::now();
+  r.end = begin + std::chrono::duration_cast<steady::duration>(time);
+  for (std::size_t i = 0; i < coroutines; ++i) {
+    asio::co_spawn(context, compete(r, make(c, i), c), [](std::exception_ptr e) {
+      if (e) std::rethrow_exception(e);
+    });
+  }
+  context.run();
+  const seconds took = steady::now() - begin;
+  out.expect(c.stats().lost == 0, "no hold is lost");
+  out.expect(r.acquired >= coroutines, "every coroutine is served");
+  return static_cast<double>(r.acquired) / took.count();
+}
+
+struct contestant {
+  std::string name;
+  std::function<double(const std::string& url, std::size_t coroutines, seconds, report&, bool one_name)> measure;
+  std::vector<double> alone, to_mutex, contended;
+};
+
+template <class Make>
+contestant of_kind(std::string name, Make make) {
+  contestant c;
+  c.name = std::move(name);
+  c.measure = [make](const std::string& url, std::size_t coroutines, seconds time, report& out, bool one_name) {
+    return run(url, coroutines, time, out, [&](const client& on, std::size_t i) {
+      return make(on, one_name ? std::string("one") : "name " + std::to_string(i), std::to_string(i));
+    });
+  };
+  return c;
+}
+
+}  // namespace
+
+void kinds(const settings& s, report& out) {
+  out.section("kinds", "acquire + release of each kind of lock; per second");
+  const test::redis_server server;
+  std::vector<contestant> all;
+  all.push_back(of_kind("mutex", [](const client& c, std::string n, const std::string&) { return mutex(c, n); }));
+  all.push_back(of_kind("recursive_mutex", [](const client& c, std::string n, const std::string& i) {
+    return recursive_mutex(c, n, "owner " + i);
+  }));
+  all.push_back(
+      of_kind("shared_mutex, writers", [](const client& c, std::string n, const std::string&) { return shared_mutex(c, n); }));
+  all.push_back(of_kind("shared_mutex, readers",
+                        [](const client& c, std::string n, const std::string&) { return shared_mutex(c, n).shared(); }));
+  all.push_back(of_kind("counting_semaphore of 10", [](const client& c, std::string n, const std::string&) {
+    return counting_semaphore(c, n, 10);
+  }));
+  out.line(fmt::format("{:>26}  {:>10}  {:>12}  {:>14}  {:>16}", "", "coroutines", "own names", "to the mutex", "all on one name"));
+  for (const std::size_t coroutines : s.coroutines) {
+    for (auto& c : all) c.alone = c.to_mutex = c.contended = {};
+    for (int round = 0; round < s.rounds; ++round) {
+      for (auto& c : all) {
+        c.alone.push_back(c.measure(server.tcp_url(), coroutines, s.time, out, false));
+        c.to_mutex.push_back(c.alone.back() / all.front().alone.back());
+        if (coroutines > 1) c.contended.push_back(c.measure(server.tcp_url(), coroutines, s.time, out, true));
+      }
+    }
+    for (auto& c : all) {
+      out.line(fmt::format("{:>26}  {:>10}  {:>12}  {:>14.2f}  {:>16}", c.name, coroutines, number(median(c.alone)),
+                           median(c.to_mutex), c.contended.empty() ? "" : number(median(c.contended))));
+    }
+    for (auto& c : all) {
+      if (&c != &all.front()) {
+        out.figure(fmt::format("{} / mutex, {} coroutines on names of their own", c.name, coroutines),
+                   median(c.to_mutex), "", at_least(0.7));
+      }
+    }
+  }
+  plot picture("Kinds of locks beside the mutex");
+  std::vector<plot::bar> ratios, rates;
+  for (auto& c : all) {
+    ratios.push_back({c.name, median(c.to_mutex)});
+    rates.push_back({c.name, median(c.alone)});
+  }
+  picture.bars(fmt::format("acquire + release per second, {} coroutines on names of their own", s.coroutines.back()), rates);
+  picture.bars("the same, to the mutex", ratios, 0.7);
+  out.draw(picture);
+}
+
+}  // namespace leasehold::bench
