@@ -32,7 +32,14 @@ void hold_state::start(bool confirmed) {
   confirmed_ = confirmed;
   confirmed_at_ = grant_.confirmed_at;
   if (!confirmed_) {
-    ask();
+    // The new holder's first turn comes before the confirmation; if it releases at once there is nothing to confirm.
+    core_->post([self = shared_from_this()] {
+      self->core_->post([self] {
+        if (self->told_ || self->released()) return;
+        self->ask();
+        self->schedule();
+      });
+    });
   } else if (renewals_left_ != 0) {
     renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin);
   }
