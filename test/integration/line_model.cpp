@@ -267,6 +267,7 @@ std::string line_model::acquire(const std::string& token, std::int64_t lease, co
   const bool again = lock.reenters(ask);
   if (again || (waiting.empty() && lock.admits(ask, false))) {
     entered_again += again;
+    if (!again) require_order(token);
     leave_line(token);
     return answer(1, lock.enter(token, ask, lease), lease);
   }
