@@ -12,7 +12,7 @@ end
 if what == 'resize' then
   let_in = true
   if members > 0 then
-    redis.call('PEXPIRE', record, math.max(1, redis.call('PTTL', record)))
+    begin_writing()
     about, changed = token, true
   end
 end

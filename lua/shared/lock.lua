@@ -11,6 +11,10 @@ local function answer(status, fence, left)
   return status .. ' ' .. fence .. ' ' .. string.format('%d', left) .. clock .. (status == 1 and depth and depth() or '')
 end
 
+-- A line of another kind is not this one's to move on.
+local strange_line = waited_for and redis.call('HEXISTS', entries, '#' .. kind) == 0
+waited_for = waited_for and not strange_line
+
 local function is_other(e, client, ask)
   return e and (e[5] ~= ask or string.sub(e[1], 1, #client) ~= client)
 end
@@ -29,17 +33,17 @@ local function acquire()
   if now > tonumber(ARGV[4]) then
     return answer(-1, 0, 0)
   end
+  if strange_line then
+    finish()
+    return redis.error_reply('WRONGTYPE ' .. line .. ' is that of another kind of lock')
+  end
   if reenters and reenters(ask) or not waited_for and admits(ask) then
     if waited_for then
-      redis.call('PEXPIRE', entries, 60000)
       leave_line(token)
     end
     return answer(1, enter(token, ask, tonumber(lease)), lease)
   end
   if waited_for then
-    if redis.call('HEXISTS', entries, '#' .. kind) == 0 then
-      return redis.error_reply('WRONGTYPE ' .. line .. ' is that of another kind of lock')
-    end
     redis.call('PEXPIRE', line, 60000)
     redis.call('PEXPIRE', entries, 60000)
   end
@@ -55,7 +59,7 @@ local function acquire()
   end
   -- Who is next is let in, not the asker.
   local fence, first, second = advance(stamp ~= '' and token)
-  if not fence and not first and admits(ask) then
+  if not fence and not first and behind < 256 and admits(ask) then
     leave_line(token)
     fence = enter(token, ask, tonumber(lease))
   end

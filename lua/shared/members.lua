@@ -49,6 +49,16 @@ if count and exists then
   count = tonumber(redis.call('HGET', record, about)) or 0
 end
 
+-- A write that changes nothing and that memory pressure does not refuse: after it none is refused.
+local function begin_writing()
+  redis.call('HDEL', record, 'leasehold:')
+end
+
+-- Nobody is in by another program's script.
+local function only_members()
+  return not count or count == members
+end
+
 local function header()
   return kind .. ' ' .. latest .. ' ' .. string.format('%d %d ', members, soonest) .. about
 end
@@ -57,7 +67,12 @@ local function text_of(m)
   return string.format('%d ', m[1]) .. m[2] .. ' ' .. m[3]
 end
 
+function occupied()
+  return (count or members) > 0
+end
+
 function enter(t, ask, lease)
+  local left = occupied() and redis.call('PTTL', record)
   latest = shares_fence and members > 0 and latest or next_fence(fences, now)
   local m = {now + lease * 1000, latest, ask}
   soonest = members == 0 and m[1] or math.min(soonest, m[1])
@@ -75,7 +90,6 @@ function enter(t, ask, lease)
     redis.call('HSET', record, 'leasehold', header(), 'leasehold:' .. t, text_of(m))
   end
   -- The key lives as long as the longest member does; what another program has put there without an expiry stays so.
-  local left = exists and redis.call('PTTL', record)
   if not left or left >= 0 and left < lease then
     redis.call('PEXPIRE', record, string.format('%d', lease))
   end
@@ -130,13 +144,9 @@ function leave(t)
   own, members, changed = nil, members - 1, true
   uncount(m)
   -- What another program counts has an expiry that is not ours to shorten.
-  if members > 0 and (not count or count == members) then
+  if members > 0 and only_members() then
     shorten(m[1])
   end
-end
-
-function occupied()
-  return (count or members) > 0
 end
 
 function finish()
@@ -160,6 +170,7 @@ end
 -- Who is past his deadline is taken out.
 if members > 0 and now >= soonest then
   local first
+  begin_writing()
   each_member(function(t, m)
     if m[1] <= now then
       redis.call('HDEL', record, 'leasehold:' .. t)
@@ -184,30 +195,38 @@ function fence_of(t)
   return m and m[2]
 end
 
--- The first write is one that memory pressure does not refuse.
+-- Another program of the same owner may have given the key a shorter expiry, or none and have left since.
 function lengthen(t, lease)
-  local deadline = now + lease * 1000
+  local left, deadline = redis.call('PTTL', record), now + lease * 1000
+  if left >= 0 and left < lease then
+    redis.call('PEXPIRE', record, string.format('%d', lease))
+    left = lease
+  else
+    begin_writing()
+  end
   if lease > 0 and own[1] < deadline then
-    local left = redis.call('PTTL', record)
-    if left >= 0 then
-      redis.call('PEXPIRE', record, string.format('%d', math.max(left, lease)))
-    end
     own[1] = deadline
     redis.call('HSET', record, 'leasehold:' .. t, text_of(own))
   end
-  return math.floor((own[1] - now) / 1000)
+  local rest = math.floor((own[1] - now) / 1000)
+  if left < 0 and only_members() then
+    shorten(own[1])
+  end
+  return left < 0 and rest or math.min(left, rest)
 end
 
 function refresh(t)
-  redis.call('PEXPIRE', record, math.max(1, redis.call('PTTL', record)))
+  begin_writing()
   latest = next_fence(fences, now)
   own[2] = latest
   redis.call('HSET', record, 'leasehold', header(), 'leasehold:' .. t, text_of(own))
   return latest
 end
 
+-- Where another program has put no expiry, that of ours who leaves next is known all the same.
 function left_for()
-  return redis.call('PTTL', record)
+  local left = redis.call('PTTL', record)
+  return left == -1 and members > 0 and math.ceil((soonest - now) / 1000) or left
 end
 
 -- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the line, about, and for each of up to a hundred

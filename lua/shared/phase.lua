@@ -15,7 +15,6 @@ end
 -- downgrade TOKEN 0: from writer to reader without a gap, with the fence of the new phase. Status as for renew; a repeat
 -- changes nothing.
 if what == 'downgrade' and own and about == 'w' then
-  redis.call('PEXPIRE', record, math.max(1, redis.call('PTTL', record)))
   about = 'r'
   own[3] = 'r' .. string.sub(own[3], 2)
   refresh(token)

@@ -1,0 +1,381 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "integration/line_model.hpp"
+
+#include "support/unit_test.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace leasehold::test {
+
+// ---- What differs between the kinds
+
+bool record_model::admits(const std::string& ask, bool from_line) const {
+  switch (kind) {
+    case lock_kind::mutex: return !occupied();
+    case lock_kind::recursive_mutex: return !occupied() || about == ask;
+    case lock_kind::shared_mutex: return members.empty() || (about == "r" && ask[0] == 'r');
+    case lock_kind::counting_semaphore:
+      return members.empty() || (members.size() < std::stoul(about) && (from_line || ask == about));
+  }
+  return false;
+}
+
+bool record_model::reenters(const std::string& ask) const {
+  switch (kind) {
+    case lock_kind::recursive_mutex: return occupied() && about == ask;
+    case lock_kind::shared_mutex:
+      return ask.size() > 1 && ask[0] == 'r' &&
+             std::any_of(members.begin(), members.end(), [&](const member& m) { return m.ask == ask; });
+    default: return false;
+  }
+}
+
+std::string record_model::about_for(const std::string& ask) const {
+  return kind == lock_kind::shared_mutex ? ask.substr(0, 1) : ask;
+}
+
+std::int64_t record_model::left_for() const {
+  const std::int64_t soon = (soonest - now + 999) / 1000;
+  if (kind == lock_kind::counting_semaphore) return std::max<std::int64_t>(0, soon);
+  const bool endless = kind != lock_kind::mutex && expires < 0 && !members.empty();
+  return endless ? soon : key_left();
+}
+
+std::string record_model::depth() const {
+  return kind == lock_kind::recursive_mutex ? " " + std::to_string(count()) : "";
+}
+
+// ---- What does not
+
+const record_model::member* record_model::find(const std::string& token) const {
+  const auto m = std::find_if(members.begin(), members.end(), [&](const member& x) { return x.token == token; });
+  return m == members.end() ? nullptr : &*m;
+}
+
+record_model::member* record_model::find(const std::string& token) {
+  return const_cast<member*>(std::as_const(*this).find(token));
+}
+
+void record_model::clear() {
+  members.clear();
+  foreign = 0;
+  has_header = false;
+  latest = 0;
+  soonest = 0;
+  about.clear();
+}
+
+void record_model::tick() {
+  if (exists() && expires >= 0 && ms() > expires) clear();
+}
+
+void record_model::take_out() {
+  if (kind == lock_kind::mutex || members.empty() || now < soonest) return;
+  std::erase_if(members, [&](const member& m) { return m.deadline <= now; });
+  soonest = now;
+  for (const auto& m : members) soonest = soonest == now ? m.deadline : std::min(soonest, m.deadline);
+}
+
+std::uint64_t record_model::next_fence() {
+  last_fence = std::max(last_fence + 1, now);
+  return static_cast<std::uint64_t>(last_fence) * 2048;
+}
+
+std::uint64_t record_model::enter(const std::string& token, const std::string& ask, std::int64_t lease) {
+  const std::int64_t deadline = now + lease * 1000;
+  if (!occupied() || (expires >= 0 && key_left() < lease)) expires = ms() + lease;
+  latest = shares_fence() && !members.empty() ? latest : next_fence();
+  soonest = members.empty() ? deadline : std::min(soonest, deadline);
+  if (members.empty()) about = about_for(ask);
+  members.push_back({token, deadline, latest, ask});
+  has_header = true;
+  return latest;
+}
+
+void record_model::shorten(std::int64_t deadline) {
+  if (deadline + 2000 < now + key_left() * 1000) return;
+  std::int64_t longest = 0;
+  for (const auto& m : members) longest = std::max(longest, m.deadline);
+  expires = ms() + std::max<std::int64_t>(1, (longest - now + 999) / 1000);
+}
+
+void record_model::leave(const std::string& token) {
+  const std::int64_t deadline = find(token)->deadline;
+  std::erase_if(members, [&](const member& m) { return m.token == token; });
+  if (!members.empty() && only_members()) shorten(deadline);
+}
+
+void record_model::finish() {
+  if (!occupied()) clear();
+}
+
+std::int64_t record_model::lengthen(const std::string& token, std::int64_t lease) {
+  member& m = *find(token);
+  if (kind == lock_kind::mutex) {
+    if (key_left() < lease) expires = ms() + lease;
+    return key_left();
+  }
+  if (expires >= 0 && key_left() < lease) expires = ms() + lease;
+  if (lease > 0) m.deadline = std::max(m.deadline, now + lease * 1000);
+  const std::int64_t rest = (m.deadline - now) / 1000;
+  if (expires < 0) {
+    if (only_members()) shorten(m.deadline);
+    return rest;
+  }
+  return std::min(key_left(), rest);
+}
+
+std::uint64_t record_model::refresh(const std::string& token) {
+  latest = next_fence();
+  find(token)->fence = latest;
+  return latest;
+}
+
+std::string record_model::stored() const {
+  if (kind == lock_kind::mutex) {
+    if (foreign > 0) return "somebody";
+    return members.empty() ? "" : "leasehold:" + members[0].token + ":" + std::to_string(members[0].fence);
+  }
+  std::map<std::string, std::string> fields;
+  if (kind == lock_kind::recursive_mutex && occupied()) fields[about] = std::to_string(count());
+  if (has_header) {
+    static const char* const names[] = {"mutex", "recursive_mutex", "shared_mutex", "counting_semaphore"};
+    fields["leasehold"] = std::string(names[static_cast<int>(kind)]) + " " + std::to_string(latest) + " " +
+                          std::to_string(members.size()) + " " + std::to_string(soonest) + " " + about;
+  }
+  for (const auto& m : members) {
+    fields["leasehold:" + m.token] = std::to_string(m.deadline) + " " + std::to_string(m.fence) + " " + m.ask;
+  }
+  std::string all;
+  for (const auto& [name, value] : fields) all += name + "=" + value + ";";
+  return all;
+}
+
+// ---- The line
+
+void line_model::tick() {
+  lock.tick();
+  if (!waiting.empty() && lock.ms() > line_expires) waiting.clear();
+}
+
+std::string line_model::clock() const {
+  return " " + std::to_string(lock.now / 1000000) + " " + std::to_string(lock.now % 1000000);
+}
+
+std::deque<line_model::entry>::iterator line_model::find(const std::string& token) {
+  return std::find_if(waiting.begin(), waiting.end(), [&](const entry& e) { return e.token == token; });
+}
+
+bool line_model::leave_line(const std::string& token) {
+  const auto e = find(token);
+  if (e == waiting.end()) return false;
+  waiting.erase(e);
+  return true;
+}
+
+// The token of the next living entry that has not been let in, "" if there is none.
+std::string line_model::next_waiting(walk& w) {
+  while (w.silent < 32 && w.at < 256 && w.at < waiting.size()) {
+    const entry& e = waiting[w.at];
+    if (gone(e)) {
+      ++w.silent;
+      ++taken_out;
+      leave_line(std::string(e.token));
+      continue;
+    }
+    ++w.at;
+    if (!living(e)) {
+      ++w.silent;
+      ++passed_over;
+    } else if (!lock.is_in(e.token)) {
+      return e.token;
+    }
+  }
+  return "";
+}
+
+void line_model::tell(const std::string& token, const std::string& text) {
+  sent.push_back({token.substr(0, token.find('.')), text, find(token)->ask});
+}
+
+void line_model::watch(const std::string& token) {
+  const auto e = find(token);
+  if (e == waiting.end() || e->due <= lock.now + 767000) return;
+  e->due = lock.now + 667000;
+  tell(e->token, "watch " + e->token);
+}
+
+// First come, first served: whoever came before is in, or was silent.
+void line_model::require_order(const std::string& token) const {
+  for (const auto& e : waiting) {
+    if (e.token == token) return;
+    BOOST_REQUIRE_MESSAGE(!living(e) || lock.is_in(e.token), token + " overtakes " + e.token);
+  }
+}
+
+line_model::front line_model::advance(const std::string& asker) {
+  front f;
+  f.first = next_waiting(f.w);
+  for (int i = 0; i < 32 && !f.first.empty(); ++i) {
+    const auto e = find(f.first);
+    if (!lock.admits(e->ask, true) && !lock.reenters(e->ask)) break;
+    require_order(f.first);
+    if (f.first == asker) {
+      lock.enter(e->token, e->ask, e->lease);
+      leave_line(asker);
+      --f.w.at;
+      f.asker_is_in = true;
+    } else {
+      const auto lease = std::min<std::int64_t>(e->lease, 2000);
+      const auto fence = lock.enter(e->token, e->ask, lease);
+      e->due = std::min(e->due, lock.now + 667000);
+      tell(e->token, "granted " + e->token + " " + std::to_string(fence) + " " + e->stamp + " " + std::to_string(lease) +
+                         lock.depth());
+      ++handed_off;
+    }
+    f.first = next_waiting(f.w);
+  }
+  if (!f.first.empty()) f.second = next_waiting(f.w);
+  watch(f.first);
+  watch(f.second);
+  return f;
+}
+
+std::string line_model::answer(int status, std::uint64_t fence, std::int64_t left) {
+  lock.finish();
+  return std::to_string(status) + " " + std::to_string(fence) + " " + std::to_string(left) + clock() +
+         (status == 1 ? lock.depth() : "");
+}
+
+std::string line_model::lengthen(const std::string& token, std::int64_t lease, bool may_leave, bool let_in) {
+  const auto left = lock.lengthen(token, lease);
+  const auto fence = lock.find(token)->fence;
+  if (may_leave && (leave_line(token) || (let_in && !waiting.empty()))) advance("");
+  return answer(1, fence, left);
+}
+
+std::string line_model::acquire(const std::string& token, std::int64_t lease, const std::string& stamp,
+                                const std::string& ask, bool late, bool repair) {
+  lock.take_out();
+  if (lock.kind == lock_kind::counting_semaphore && !lock.members.empty() && ask != lock.about && !lock.is_in(token) &&
+      find(token) == waiting.end()) {
+    return answer(-2, 0, 0);
+  }
+  if (lock.is_in(token)) return lengthen(token, lease, true);
+  if (late) return answer(-1, 0, 0);
+  const bool again = lock.reenters(ask);
+  if (again || (waiting.empty() && lock.admits(ask, false))) {
+    entered_again += again;
+    if (!again) require_order(token);
+    leave_line(token);
+    return answer(1, lock.enter(token, ask, lease), lease);
+  }
+  const bool waited_for = !waiting.empty();
+  if (!stamp.empty() || waited_for) line_expires = lock.ms() + 60000;
+  if (!stamp.empty()) {
+    auto e = find(token);
+    if (e == waiting.end()) {
+      waiting.push_back({token, {}, 0, 0, {}});
+      e = std::prev(waiting.end());
+    }
+    *e = {token, stamp, lease, lock.now + 667000, ask};
+  }
+  front f = advance(stamp.empty() ? "" : token);
+  if (!f.asker_is_in && f.first.empty() && f.w.at < 256 && lock.admits(ask, waited_for)) {
+    if (f.w.silent < 32) require_order(token);
+    leave_line(token);
+    lock.enter(token, ask, lease);
+    f.asker_is_in = true;
+  }
+  if (f.asker_is_in) return answer(1, lock.find(token)->fence, lease);
+  std::int64_t left = lock.left_for();
+  if (left == -1 && repair) {
+    lock.expires = lock.ms() + lease;
+    left = lease;
+  }
+  if (stamp.empty()) return answer(0, 0, left);
+  // In front, or nobody alive is known to be.
+  if (f.second.empty() || f.first == token || f.second == token) return answer(2, 0, left);
+  find(token)->due = lock.now + 5000000;
+  return answer(3, 0, left);
+}
+
+std::string line_model::extend(const std::string& token, std::int64_t lease, bool confirm) {
+  lock.take_out();
+  return lock.is_in(token) ? lengthen(token, lease, confirm) : answer(0, 0, 0);
+}
+
+std::string line_model::release(const std::string& token) {
+  // Who leaves while nobody waits is not asked how late it is.
+  if (!waiting.empty() || !lock.is_in(token)) lock.take_out();
+  const bool mine = lock.is_in(token);
+  if (mine) lock.leave(token);
+  const bool others = lock.occupied();
+  if (!waiting.empty()) {
+    leave_line(token);
+    advance("");
+  }
+  lock.finish();
+  return mine ? "1" : others ? "0" : "-1";
+}
+
+bool line_model::others_wait(const std::string& token, const std::string& ask) {
+  walk w;
+  const auto client = token.substr(0, token.find('.') + 1);
+  const auto is_other = [&](const std::string& t) {
+    return !t.empty() && (!t.starts_with(client) || find(t)->ask != ask);
+  };
+  const auto first = next_waiting(w);
+  const auto second = first.empty() ? first : next_waiting(w);
+  return is_other(first) || is_other(second);
+}
+
+std::string line_model::keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh) {
+  lock.take_out();
+  if (!lock.is_in(token)) return refresh ? answer(0, 0, 0) : release(token);
+  if (others_wait(token, ask)) return refresh ? answer(2, 0, 0) : release(token);
+  ++kept;
+  const auto left = lock.lengthen(token, lease);
+  return answer(1, lock.refresh(token), left);
+}
+
+std::string line_model::downgrade(const std::string& token) {
+  lock.take_out();
+  record_model::member* m = lock.find(token);
+  if (m == nullptr) return answer(0, 0, 0);
+  const bool was_writer = lock.about == "w";
+  if (was_writer) {
+    lock.about = "r";
+    m->ask[0] = 'r';
+    lock.refresh(token);
+  }
+  return lengthen(token, 0, true, was_writer);
+}
+
+std::string line_model::resize(const std::string& limit) {
+  lock.take_out();
+  if (!lock.members.empty()) lock.about = limit;
+  if (!waiting.empty()) advance("");
+  return answer(1, 0, 0);
+}
+
+std::string line_model::inspect() {
+  lock.take_out();
+  const std::string waiters = std::to_string(waiting.size());
+  lock.finish();
+  if (!lock.exists()) return "0,0,0," + waiters + ",";
+  const bool is_mutex = lock.kind == lock_kind::mutex;
+  std::string all = std::to_string(lock.count()) + "," + std::to_string(lock.latest) + "," +
+                    std::to_string(lock.key_left()) + "," + waiters + "," + (is_mutex ? "" : lock.about);
+  if (is_mutex && lock.foreign > 0) return all + ",somebody," + std::to_string(lock.key_left()) + ",";
+  std::map<std::string, std::string> sorted;
+  for (const auto& m : lock.members) {
+    const auto left = is_mutex ? lock.key_left() : (m.deadline - lock.now) / 1000;
+    sorted[m.token] = "," + m.token + "," + std::to_string(left) + "," + m.ask;
+  }
+  for (const auto& [token, text] : sorted) all += text;
+  return all;
+}
+
+}  // namespace leasehold::test

@@ -1,0 +1,531 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "integration/line_schedule.hpp"
+
+#include "support/unit_test.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <sstream>
+#include <utility>
+
+namespace leasehold::test {
+namespace {
+
+const std::string record = "record";
+const std::string counter = "leasehold:{0}:fence";
+const std::string line = "leasehold:{0}:line:record";
+const std::string entries = "leasehold:{0}:entries:record";
+const std::string channels = "leasehold:{0}:";
+
+std::string text_of(const reply& r) {
+  std::string all = r.text;
+  for (const auto& item : r.items) all += (all.empty() ? "" : ",") + text_of(item);
+  return all;
+}
+
+// A hash: as record_model::stored() tells it.
+std::string hash_of(const reply& r) {
+  if (r.type != '*') return r.text;
+  std::map<std::string, std::string> fields;
+  for (std::size_t i = 0; i + 1 < r.items.size(); i += 2) fields[r.items[i].text] = r.items[i + 1].text;
+  std::string all;
+  for (const auto& [name, value] : fields) all += name + "=" + value + ";";
+  return all;
+}
+
+// What inspect answers: its holds come in any order.
+std::string inspection_of(const reply& r) {
+  if (r.type != '*') return r.text;
+  std::string all;
+  std::map<std::string, std::string> holds;
+  for (std::size_t i = 0; i < r.items.size(); ++i) {
+    const std::string text = (i == 0 ? "" : ",") + r.items[i].text;
+    (i < 5 ? all : holds[r.items[5 + (i - 5) / 3 * 3].text]) += text;
+  }
+  for (const auto& [token, text] : holds) all += text;
+  return all;
+}
+
+// Of a reply or a message: its longest number; a stamp or a time is never as long.
+std::uint64_t fence_of(const std::string& text) {
+  std::istringstream in(text);
+  std::uint64_t most = 0;
+  for (std::string word; in >> word;) {
+    if (word.size() > 17 && word.find('.') == word.npos) most = std::max<std::uint64_t>(most, std::stoull(word));
+  }
+  return most;
+}
+
+}  // namespace
+
+std::uint64_t chosen_seed() {
+  const char* text = std::getenv("LEASEHOLD_SEED");
+  const std::uint64_t seed = text ? std::strtoull(text, nullptr, 10) : std::random_device()();
+  BOOST_TEST_MESSAGE("LEASEHOLD_SEED=" << seed);
+  return seed;
+}
+
+const detail::script& script_of(lock_kind kind) {
+  switch (kind) {
+    case lock_kind::recursive_mutex: return detail::scripts::recursive_mutex;
+    case lock_kind::shared_mutex: return detail::scripts::shared_mutex;
+    case lock_kind::counting_semaphore: return detail::scripts::counting_semaphore;
+    default: return detail::scripts::mutex;
+  }
+}
+
+line_schedule::line_schedule(lock_kind k, std::uint64_t seed) : kind(k), engine_(seed) {
+  for (std::size_t i = 0; i < 5; ++i) subscriber_.command({"SUBSCRIBE", channels + std::to_string(i)});
+  subscriber_.command({"SUBSCRIBE", "end"});
+  connection_.command({"SCRIPT", "LOAD", std::string(script_of(kind).text)});
+  m.lock.now = 1800000000000000;
+  set_clock();
+}
+
+std::string line_schedule::any_owner() {
+  static const std::string owners[] = {"owner", " two\nlines", std::string("a\0b", 3)};
+  return owners[random(3)];
+}
+
+std::string line_schedule::any_limit() { return std::to_string(2 + random(4)); }
+
+std::string line_schedule::any_ask() {
+  switch (kind) {
+    case lock_kind::recursive_mutex: return any_owner();
+    case lock_kind::shared_mutex: return (one_in(3) ? "w" : "r") + (one_in(2) ? any_owner() : "");
+    case lock_kind::counting_semaphore:
+      return one_in(20) ? any_limit() : m.lock.members.empty() ? "3" : m.lock.about;
+    default: return "";
+  }
+}
+
+void line_schedule::pass(std::int64_t microseconds) {
+  flush();
+  m.lock.now += microseconds;
+  set_clock();
+  m.tick();
+}
+
+std::string line_schedule::acquire(const std::string& token, std::int64_t lease, bool joins, const std::string& ask,
+                                   bool late, bool repair) {
+  const std::string stamp = joins ? std::to_string(++stamps_) : "";
+  const bool endless = m.lock.occupied() && m.lock.expires < 0;
+  const auto expected = m.acquire(token, lease, stamp, ask, late, repair);
+  script(true, {m.lock.now, "acquire", token, ask, lease, expected},
+         {std::to_string(lease), late ? "1" : "9007199254740991", stamp, ask, repair ? "1" : ""});
+  if (endless && m.lock.expires >= 0 && m.lock.foreign > 0) {
+    // Repaired: it ends some time.
+    sent_.back().event = [now = m.lock.now, about = m.lock.about, until = m.lock.now + lease * 1000](line_rules& r) {
+      r.foreign(now, about, until);
+    };
+  }
+  return expected;
+}
+
+std::string line_schedule::confirm(const std::string& token, std::int64_t lease) {
+  return script(true, {m.lock.now, "confirm", token, "", lease, m.extend(token, lease, true)}, {std::to_string(lease)});
+}
+
+void line_schedule::renew(const std::string& token, std::int64_t lease) {
+  script(false, {m.lock.now, "renew", token, "", lease, m.extend(token, lease, false)}, {std::to_string(lease)});
+}
+
+void line_schedule::release(const std::string& token) {
+  script(true, {m.lock.now, "release", token, "", 0, m.release(token)}, {});
+}
+
+void line_schedule::keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh) {
+  script(true, {m.lock.now, refresh ? "refresh" : "release", token, ask, lease, m.keep(token, lease, ask, refresh)},
+         {std::to_string(lease), ask});
+}
+
+void line_schedule::downgrade(const std::string& token) {
+  script(true, {m.lock.now, "downgrade", token, "", 0, m.downgrade(token)}, {"0"});
+}
+
+void line_schedule::resize(const std::string& to) {
+  script(true, {m.lock.now, "resize", to, "", 0, m.resize(to)}, {});
+}
+
+// SET NX PX, or the usual script of reentrant locks: whose owner is in enters again, and its expiry is the key's from then
+// on. A negative lease is none.
+void line_schedule::foreign_enter(std::int64_t lease) {
+  const auto until = lease < 0 ? -1 : m.lock.now + lease * 1000;
+  const bool is_free = !m.lock.exists();
+  if (kind == lock_kind::mutex) {
+    std::vector<std::string> words = {"SET", record, "somebody", "NX"};
+    if (lease >= 0) words.insert(words.end(), {"PX", std::to_string(lease)});
+    if (!is_free) return command(words, "");
+    command(words, "OK", [now = m.lock.now, until](line_rules& r) { r.foreign(now, "", until); });
+  } else if (kind == lock_kind::recursive_mutex) {
+    const std::string owner = is_free ? any_owner() : m.lock.about;
+    // Who has no expiry himself leaves that of others alone.
+    const auto ends = lease < 0 && !is_free && m.lock.expires >= 0 ? m.lock.now + m.lock.key_left() * 1000 : until;
+    if (is_free) m.lock.about = owner;
+    command({"HINCRBY", record, owner, "1"}, std::to_string(m.lock.count() + 1),
+            [now = m.lock.now, owner, ends](line_rules& r) { r.foreign(now, owner, ends); });
+    if (lease >= 0) command({"PEXPIRE", record, std::to_string(lease)}, "1");
+  } else {
+    return;
+  }
+  ++m.lock.foreign;
+  if (is_free || lease >= 0) m.lock.expires = lease < 0 ? -1 : m.lock.ms() + lease;
+}
+
+void line_schedule::foreign_leave() {
+  if (m.lock.foreign == 0) return;
+  if (kind == lock_kind::mutex) return foreign_delete();
+  --m.lock.foreign;
+  const bool is_last = m.lock.foreign == 0;
+  command({"HINCRBY", record, m.lock.about, "-1"}, std::to_string(m.lock.count()), [is_last](line_rules& r) {
+    if (is_last) r.foreign_left();
+  });
+  if (m.lock.occupied()) return;
+  command({"DEL", record}, "1", [](line_rules& r) { r.all_is_lost(); });
+  m.lock.clear();
+}
+
+void line_schedule::foreign_delete() {
+  command({"DEL", record}, m.lock.exists() ? "1" : "0", [](line_rules& r) { r.all_is_lost(); });
+  m.lock.clear();
+}
+
+void line_schedule::forget_everything() {
+  command({"FLUSHALL"}, "OK", [](line_rules& r) { r.all_is_lost(); });
+  m.lock.clear();
+  m.waiting.clear();
+  m.lock.last_fence = 0;
+  pass(1000);  // The clock is the fences' floor, and it has moved on after a real one.
+}
+
+void line_schedule::check() {
+  std::string order;
+  for (const auto& e : m.waiting) order += (order.empty() ? "" : ",") + e.token;
+  command({"ZRANGE", line, "0", "-1"}, order);
+  command({"HLEN", entries}, std::to_string(m.waiting.empty() ? 0 : m.waiting.size() + 1));
+  if (!m.waiting.empty()) {
+    const auto& e = m.waiting[random(m.waiting.size())];
+    command({"HGET", entries, e.token}, e.stamp + " " + std::to_string(e.lease) + " " + std::to_string(e.due) +
+                                            (e.ask.empty() ? "" : " " + e.ask));
+    command({"PTTL", line}, std::to_string(m.line_expires - m.lock.ms()));
+    command({"PTTL", entries}, std::to_string(m.line_expires - m.lock.ms()));
+  }
+  command({kind == lock_kind::mutex ? "GET" : "HGETALL", record}, m.lock.stored(), nullptr, hash_of);
+  command({"PTTL", record}, std::to_string(m.lock.exists() ? m.lock.key_left() : -2));
+  if (m.lock.members.size() > 95) return;  // inspect shows the first ones only.
+  command({"EVALSHA", std::string(script_of(kind).sha1), "4", record, counter, line, entries, "inspect"}, m.inspect(),
+          nullptr, inspection_of);
+}
+
+void line_schedule::flush() {
+  if (sent_.empty()) return;
+  connection_.send({"PUBLISH", "end", "."});
+  std::deque<call> calls;
+  calls.swap(sent_);
+  for (const auto& c : calls) {
+    const std::string got = c.read(connection_.receive());
+    log_.push_back(c.shown + " -> " + got);
+    if (log_.size() > 40) log_.pop_front();
+    if (got != c.expected) BOOST_FAIL(what_was_done() << "and not " << c.expected);
+  }
+  connection_.receive();
+  for (std::size_t next = 0;; ++next) {
+    const reply r = subscriber_.receive();
+    const std::string channel = r.items.at(1).text;
+    const std::string text = r.items.at(2).text;
+    if (channel == "end") {
+      if (next < m.sent.size()) BOOST_FAIL(what_was_done() << "nobody was told: " << m.sent[next].text);
+      break;
+    }
+    BOOST_REQUIRE_MESSAGE(next < m.sent.size(), what_was_done() << "a message too many: " << text);
+    BOOST_REQUIRE_MESSAGE(text == m.sent[next].text, what_was_done() << "told " << text << " and not " << m.sent[next].text);
+    BOOST_REQUIRE(channel == channels + m.sent[next].client);
+  }
+  std::size_t next = 0;
+  for (const auto& c : calls) {
+    // In the order of their fences: an acquire may let in others before the asker, or after him.
+    bool is_due = !c.seen.what.empty();
+    for (; next < c.messages; ++next) {
+      if (is_due && (c.seen.what != "acquire" || fence_of(c.seen.reply) < fence_of(m.sent[next].text))) {
+        rules_.saw(c.seen);
+        is_due = false;
+      }
+      rules_.saw(c.seen.now, m.sent[next].text, m.sent[next].ask);
+    }
+    if (is_due) rules_.saw(c.seen);
+    if (c.event) c.event(rules_);
+  }
+  delivered.insert(delivered.end(), m.sent.begin(), m.sent.end());
+  m.sent.clear();
+}
+
+std::vector<std::string> line_schedule::keys() {
+  flush();
+  std::vector<std::string> all;
+  for (const auto& key : connection_.command({"KEYS", "*"}).items) {
+    if (key.text != counter) all.push_back(key.text);
+  }
+  return all;
+}
+
+std::string line_schedule::what_was_done() const {
+  std::string all = "Up to step " + std::to_string(steps) + ":\n";
+  for (const auto& l : log_) all += l + "\n";
+  return all;
+}
+
+std::string line_schedule::script(bool all_keys, line_rules::call seen, std::vector<std::string> arguments) {
+  std::vector<std::string> words = {"EVALSHA", std::string(script_of(kind).sha1)};
+  if (all_keys) {
+    words.insert(words.end(), {"4", record, counter, line, entries});
+  } else {
+    words.insert(words.end(), {"1", record});
+  }
+  arguments.insert(arguments.begin(), {seen.what, seen.token});
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::string shown = std::to_string(m.lock.now);
+  for (const auto& a : arguments) shown += " " + a;
+  connection_.send(words);
+  const std::string expected = seen.reply;
+  sent_.push_back({shown, expected, text_of, std::move(seen), nullptr, m.sent.size()});
+  ++steps;
+  return expected;
+}
+
+void line_schedule::command(const std::vector<std::string>& words, const std::string& expected,
+                            std::function<void(line_rules&)> event, reader read) {
+  connection_.send(words);
+  line_rules::call none;
+  none.now = m.lock.now;
+  sent_.push_back({std::to_string(m.lock.now) + " " + words[0] + " " + words.back(), expected, read ? read : text_of, none,
+                   std::move(event), m.sent.size()});
+}
+
+// ---- The crowd
+
+std::int64_t line_crowd::any_lease() {
+  static constexpr std::int64_t leases[] = {1, 50, 900, 1500, 2000, 2001, 5000, 30000, 30000, 600000};
+  return leases[s.random(10)];
+}
+
+line_crowd::waiter line_crowd::newcomer() {
+  const std::string token = std::to_string(s.random(5)) + "." + std::to_string(++tokens);
+  return {token, s.any_ask(), any_lease()};
+}
+
+void line_crowd::replace(waiter& w) {
+  old.push_back(w);
+  if (old.size() > 20) old.erase(old.begin());
+  w = newcomer();
+}
+
+// Any of those who are in and alive.
+line_crowd::waiter* line_crowd::holder() {
+  std::vector<waiter*> in;
+  for (auto& w : all) {
+    if (!w.frozen && s.m.lock.is_in(w.token)) in.push_back(&w);
+  }
+  return in.empty() ? nullptr : in[s.random(in.size())];
+}
+
+void line_crowd::act_late(const waiter& w) {
+  switch (s.random(5)) {
+    case 0: return s.release(w.token);
+    case 1: return void(s.confirm(w.token, 30000));
+    case 2: return s.renew(w.token, 30000);
+    case 3: return void(s.acquire(w.token, 1000, s.one_in(2), w.ask, s.one_in(2)));
+    default:
+      if (s.kind == lock_kind::shared_mutex) return s.downgrade(w.token);
+  }
+}
+
+void line_crowd::act_from_outside() {
+  if (s.one_in(20)) s.foreign_delete();
+  if (s.one_in(s.kind == lock_kind::mutex ? 20 : 5)) s.foreign_enter(s.one_in(10) ? -1 : any_lease());
+  if (s.one_in(4)) s.foreign_leave();
+  if (s.m.lock.expires < 0 && s.one_in(10)) s.foreign_delete();
+  if (s.one_in(400)) s.forget_everything();
+  if (s.m.lock.is_in("0.try") && s.one_in(2)) s.release("0.try");
+  if (s.kind == lock_kind::counting_semaphore && s.one_in(10)) s.resize(s.any_limit());
+}
+
+void line_crowd::let_time_pass() {
+  switch (s.random(12)) {
+    case 0: return s.pass(1 + static_cast<std::int64_t>(s.random(3)));
+    case 1: return s.pass(600000 + static_cast<std::int64_t>(s.random(1200000)));
+    case 2: return s.pass(static_cast<std::int64_t>(s.random(13000000)));
+    case 3:
+      if (s.one_in(40)) s.pass(59990000 + static_cast<std::int64_t>(s.random(20000)));
+      return;
+    default: return s.pass(static_cast<std::int64_t>(s.random(200000)));
+  }
+}
+
+void line_crowd::step() {
+  while (all.size() < many) all.push_back(newcomer());
+  waiter& w = somebody();
+  if (s.one_in(freezing)) {
+    w.frozen = !w.frozen;
+    return;
+  }
+  waiter* const h = holder();
+  switch (s.random(24)) {
+    case 0: case 1: case 2: case 3: case 4: case 5:
+      if (!w.frozen && s.acquire(w.token, w.lease, true, w.ask, false, s.one_in(10)).starts_with("-2")) replace(w);
+      break;
+    case 6:
+      // One that looks: late bytes, another lease.
+      s.acquire(w.token, s.one_in(2) ? w.lease : any_lease(), true, w.ask, s.one_in(3));
+      break;
+    case 7:
+      s.acquire("0.try", any_lease(), false, s.any_ask());
+      if (s.m.lock.is_in("0.try") && s.one_in(2)) s.release("0.try");
+      break;
+    case 8: case 9:
+      if (h) s.confirm(h->token, h->lease);
+      break;
+    case 10:
+      if (h) s.renew(h->token, s.one_in(3) ? 0 : s.one_in(3) ? any_lease() : h->lease);
+      break;
+    case 11: case 12: case 13:
+      if (h) {
+        s.release(h->token);
+        replace(*h);
+      }
+      break;
+    case 14:
+      if (s.one_in(3)) {
+        s.release(w.token);  // Cancelled.
+        replace(w);
+      }
+      break;
+    case 15:
+      if (s.one_in(4)) replace(w);  // Crashed.
+      break;
+    case 16:
+      if (!old.empty()) act_late(old[s.random(old.size())]);
+      break;
+    case 17: act_from_outside(); break;
+    case 18:
+      if (s.one_in(10)) s.check();
+      break;
+    case 19: let_time_pass(); break;
+    case 20: case 22: case 23:
+      // A cohort: of the mutex, and of writers.
+      if (h && (s.kind == lock_kind::mutex || h->ask[0] == 'w')) s.keep(h->token, any_lease(), h->ask, s.one_in(2));
+      break;
+    case 21:
+      if (h && s.kind == lock_kind::shared_mutex && s.one_in(3)) {
+        s.downgrade(h->token);
+        if (s.m.lock.is_in(h->token)) h->ask[0] = 'r';
+      }
+      break;
+  }
+}
+
+void line_crowd::looks() {
+  for (auto& w : all) {
+    const auto e = s.m.find(w.token);
+    if (!w.frozen && e != s.m.waiting.end() && e->due <= s.m.lock.now) s.acquire(w.token, w.lease, true, w.ask);
+  }
+}
+
+// ---- Clients like the library's
+
+void virtual_clients::got(one& c) {
+  ++tenures;
+  idle_since_ = s.m.lock.now;
+  c.what = doing::holding;
+  c.next = s.m.lock.now + up_to(s.one_in(10) ? 1900000 : 30000);
+  if (s.one_in(30) && c.lease == 2000) {
+    ++deaths;
+    c.what = doing::dead;
+    c.next = s.m.lock.now + 30000000;
+  }
+}
+
+void virtual_clients::look(one& c) {
+  const std::string answer = s.acquire(c.token, c.lease, true, c.ask);
+  if (answer.starts_with("-2")) {
+    c.what = doing::absent;
+    c.next = s.m.lock.now + 100000;
+    return;
+  }
+  const std::int64_t left = answer[0] == '1' ? 0 : std::stoll(answer.substr(4)) * 1000 + 1000;
+  if (answer[0] == '1') return got(c);
+  c.what = doing::waiting;
+  c.next = s.m.lock.now + (answer[0] == '2' ? std::min<std::int64_t>(667000, left)
+                                            : std::min<std::int64_t>(5000000, std::max<std::int64_t>(left, 2000000)));
+}
+
+void virtual_clients::act(one& c) {
+  if (faults && c.what != doing::dead && s.one_in(60)) {
+    c.thaws = s.m.lock.now + up_to(20000000);
+    return;
+  }
+  switch (c.what) {
+    case doing::absent:
+    case doing::dead:
+      c.token = std::to_string(s.random(5)) + "." + std::to_string(++tokens);
+      c.ask = s.any_ask();
+      c.lease = s.one_in(2) ? 2000 : 30000;
+      return look(c);
+    case doing::waiting:
+      if (!faults || !s.one_in(20)) return look(c);
+      [[fallthrough]];  // It has had enough.
+    case doing::holding:
+      s.release(c.token);
+      c.what = doing::absent;
+      c.next = s.m.lock.now + 1 + up_to(50000);
+      return;
+  }
+}
+
+void virtual_clients::deliver() {
+  s.flush();
+  std::vector<line_message> messages;
+  messages.swap(s.delivered);
+  for (const auto& m : messages) {
+    const auto token_at = m.text.find(' ') + 1;
+    const auto token = m.text.substr(token_at, m.text.find(' ', token_at) - token_at);
+    for (auto& c : all_) {
+      if (c.token != token || c.what != doing::waiting || c.thaws > s.m.lock.now || (faults && s.one_in(30))) continue;
+      if (m.text[0] == 'w') {
+        c.next = std::min(c.next, s.m.lock.now + 667000);
+      } else if (s.confirm(c.token, c.lease)[0] == '1') {
+        got(c);
+      }
+    }
+  }
+}
+
+void virtual_clients::watch_the_time() {
+  const auto now = s.m.lock.now;
+  const bool has_limit = s.kind == lock_kind::counting_semaphore && !s.m.lock.members.empty();
+  const std::size_t places = has_limit ? std::stoul(s.m.lock.about) : 1;
+  std::size_t in = 0;
+  bool waits = false;
+  for (const auto& c : all_) {
+    in += c.what == doing::holding && s.m.lock.is_in(c.token);
+    waits = waits || (c.what == doing::waiting && c.thaws <= now);
+  }
+  if (!waits || in >= places) idle_since_ = now;
+  longest_idle = std::max(longest_idle, now - idle_since_);
+}
+
+void virtual_clients::run(std::size_t steps) {
+  idle_since_ = s.m.lock.now;
+  for (auto& c : all_) c.next = s.m.lock.now + up_to(1000000);
+  for (const auto until = s.steps + steps; s.steps < until;) {
+    const auto when = [](const one& c) { return std::max(c.next, c.thaws); };
+    one& c = *std::min_element(all_.begin(), all_.end(), [&](const one& a, const one& b) { return when(a) < when(b); });
+    if (when(c) > s.m.lock.now) s.pass(when(c) - s.m.lock.now);
+    watch_the_time();
+    act(c);
+    do deliver();
+    while (!s.m.sent.empty());
+  }
+}
+
+}  // namespace leasehold::test

@@ -1,0 +1,165 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Random schedules for the script of one kind of lock, on a real server whose clock the test moves: each reply, each
+// message and the whole state are compared with the model's, and the rules are watched beside it.
+#pragma once
+
+#include "integration/line_model.hpp"
+#include "integration/line_rules.hpp"
+#include "scripts.hpp"
+#include "support/redis_server.hpp"
+#include "support/stepped_clock.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace leasehold::test {
+
+// LEASEHOLD_SEED repeats a run.
+std::uint64_t chosen_seed();
+
+const detail::script& script_of(lock_kind);
+
+class line_schedule {
+ public:
+  line_schedule(lock_kind kind, std::uint64_t seed);
+
+  const lock_kind kind;
+  std::size_t steps = 0;
+  line_model m{kind};
+  // Messages for whoever likes to act on them.
+  std::vector<line_message> delivered;
+
+  std::uint64_t random(std::uint64_t below) { return engine_() % below; }
+  bool one_in(std::uint64_t n) { return random(n) == 0; }
+  // Something to ask for.
+  std::string any_ask();
+  std::string any_owner();
+  std::string any_limit();
+
+  void pass(std::int64_t microseconds);
+
+  std::string acquire(const std::string& token, std::int64_t lease, bool joins, const std::string& ask, bool late = false,
+                      bool repair = false);
+  std::string confirm(const std::string& token, std::int64_t lease);
+  void renew(const std::string& token, std::int64_t lease);
+  void release(const std::string& token);
+  // For a cohort.
+  void keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh);
+  void downgrade(const std::string& token);
+  void resize(const std::string& to);
+
+  // Clients in other languages, or somebody's hand.
+  void foreign_enter(std::int64_t lease);
+  void foreign_leave();
+  void foreign_delete();
+  void forget_everything();
+
+  // The whole state, as it is and as it should be.
+  void check();
+  // Compares what was sent with what came back.
+  void flush();
+  // What there is but the fence counter.
+  std::vector<std::string> keys();
+
+ private:
+  using reader = std::string (*)(const reply&);
+  struct call {
+    std::string shown;
+    std::string expected;
+    reader read;
+    line_rules::call seen;
+    std::function<void(line_rules&)> event;  // Instead of a client's call.
+    std::size_t messages = 0;                // So many in all when this one had been made.
+  };
+
+  std::string what_was_done() const;
+  std::string script(bool all_keys, line_rules::call seen, std::vector<std::string> words);
+  void command(const std::vector<std::string>& words, const std::string& expected,
+               std::function<void(line_rules&)> event = nullptr, reader = nullptr);
+  void set_clock() { clock_.stop_at(m.lock.now); }
+
+  std::mt19937_64 engine_;
+  stepped_clock clock_;
+  redis_server redis_{{}, clock_.environment()};
+  redis_connection connection_{redis_.socket_path()};
+  redis_connection subscriber_{redis_.socket_path()};
+  line_rules rules_{kind};
+  std::deque<call> sent_;
+  std::deque<std::string> log_;
+  std::uint64_t stamps_ = 0;
+};
+
+// Clients who do anything at any time.
+struct line_crowd {
+  struct waiter {
+    std::string token;
+    std::string ask;
+    std::int64_t lease;
+    bool frozen = false;
+  };
+  line_schedule& s;
+  std::size_t many;        // Waiters at a time
+  std::uint64_t freezing;  // One in so many steps freezes or thaws somebody
+  std::vector<waiter> all{};
+  std::vector<waiter> old{};
+  std::uint64_t tokens = 0;
+
+  void step();
+  // All that living clients would do: they look when it is time. So nobody is silent who is not frozen.
+  void looks();
+
+ private:
+  waiter& somebody() { return all[s.random(all.size())]; }
+  std::int64_t any_lease();
+  waiter newcomer();
+  void replace(waiter& w);
+  waiter* holder();
+  void act_late(const waiter& w);
+  void act_from_outside();
+  void let_time_pass();
+};
+
+// Clients that do what the library's do, in the server's time: they look when it is due or when they are told, hold the
+// lock for a while and give it back. Some die while they hold it, and, if there are to be worse faults, freeze, give up,
+// or miss messages.
+class virtual_clients {
+ public:
+  virtual_clients(line_schedule& schedule, bool worse_faults) : s(schedule), faults(worse_faults) {}
+
+  std::size_t tenures = 0;
+  std::size_t deaths = 0;
+  // How long at a time there was room, and nobody has come in though somebody alive waits.
+  std::int64_t longest_idle = 0;
+
+  void run(std::size_t steps);
+
+ private:
+  enum class doing { absent, waiting, holding, dead };
+  struct one {
+    doing what = doing::absent;
+    std::string token;
+    std::string ask;
+    std::int64_t lease = 0;
+    std::int64_t next = 0;  // When it does something.
+    std::int64_t thaws = 0;
+  };
+  line_schedule& s;
+  const bool faults;
+  std::uint64_t tokens = 0;
+  std::vector<one> all_ = std::vector<one>(12);
+  std::int64_t idle_since_ = 0;
+
+  std::int64_t up_to(std::int64_t most) { return static_cast<std::int64_t>(s.random(static_cast<std::uint64_t>(most))); }
+  void got(one& c);
+  void look(one& c);
+  void act(one& c);
+  void deliver();
+  void watch_the_time();
+};
+
+}  // namespace leasehold::test
