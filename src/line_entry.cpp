@@ -63,7 +63,7 @@ void line_entry::on_outcome_beside(bool let_in) {
   local_line_.reset();
   if (!line) return;
   --line->beside_;
-  line->may_ask_ = let_in ? std::min(line->may_ask_ * 2, most_at_once) : 1;
+  line->may_ask_ = let_in ? std::min(line->may_ask_ + 1, most_at_once) : 1;
   line->ask_beside();
 }
 
@@ -229,7 +229,7 @@ void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::t
   g.unanswered = unanswered_;
   g.confirmed_at = confirmed_at;
   g.depth = depth;
-  if (!answered_) may_ask_ = std::min(may_ask_ * 2, most_at_once);
+  if (!answered_) may_ask_ = std::min(may_ask_ + 1, most_at_once);
   on_outcome_beside(true);
   const auto op = front().shared_from_this();
   waiters_.pop_front();

@@ -2,7 +2,8 @@
 //
 // A client's entry in the line of one name, and the client's own waiters behind it: however many coroutines of a client
 // wait for a name, Redis sees one entry. Where several may be in at once, others of them ask beside it for as long as
-// everybody is let in: twice as many after each success. (docs/protocol.md, "The line")
+// everybody is let in: one more after each success, hence twice as many in each round trip. (docs/protocol.md,
+// "The line")
 #pragma once
 
 #include "client_core.hpp"
