@@ -33,9 +33,8 @@ void lock_identity::write_keys(arguments& a) const {
   a.key(entries);
 }
 
-void lock_identity::write_ask(arguments& a) const {
-  if (const auto l = limit.load(std::memory_order_relaxed); l != 0) return a.arg(std::int64_t{l});
-  a.arg(ask);
+void lock_identity::write_ask(arguments& a, std::uint32_t believed) const {
+  believed == 0 ? a.arg(ask) : a.arg(std::int64_t{believed});
 }
 
 lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind, std::string ask,
