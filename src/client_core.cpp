@@ -220,7 +220,8 @@ void client_core::on_up(const store::server& server) {
 }
 
 std::shared_ptr<line_entry> client_core::entry_of(const std::shared_ptr<const lock_identity>& lock) {
-  auto& entry = entries_[lock->local_line];
+  const auto limit = lock->limit.load(std::memory_order_relaxed);
+  auto& entry = limit == 0 ? entries_[lock->local_line] : entries_[lock->local_line_with(limit)];
   if (!entry) entry = make_recycled<line_entry>(shared_from_this(), lock, line_entry::role::local_line);
   return entry;
 }
@@ -232,7 +233,9 @@ std::shared_ptr<line_entry> client_core::find_entry(const lock_identity& lock) c
 
 void client_core::forget_entry(line_entry& entry) {
   forget_token(entry);
-  const auto found = entries_.find(entry.lock().local_line);
+  const auto limit = entry.first_limit();
+  const auto found = limit == 0 ? entries_.find(entry.lock().local_line)
+                                : entries_.find(entry.lock().local_line_with(limit));
   if (found != entries_.end() && found->second.get() == &entry) entries_.erase(found);
 }
 

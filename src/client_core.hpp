@@ -166,7 +166,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   // The client's entry in the line of this name for all who ask the same.
   std::shared_ptr<line_entry> entry_of(const std::shared_ptr<const lock_identity>&);
-  // That entry if there is one, else null.
+  // That entry if there is one, else null. Not for semaphores.
   std::shared_ptr<line_entry> find_entry(const lock_identity&) const;
   void forget_entry(line_entry&);
   // Messages to this token go to the entry.

@@ -214,15 +214,17 @@ hold_state::grant hold_state::as_granted() const {
 }
 
 bool hold_state::is_recorded(std::uint64_t fence) {
-  if (may_be_reader_ && fence > this->fence()) become_reader(fence);
   if (downgraded_) return fence == this->fence();
-  if (!grant_.tenure) return fence == grant_.fence;
-  cohort_tenure& t = *grant_.tenure;
-  if (t.uncertain && fence > t.recorded_fence) {
-    t.recorded_fence = fence;
-    t.uncertain = false;
+  cohort_tenure* const t = grant_.tenure.get();
+  const auto recorded = t != nullptr ? t->recorded_fence : grant_.fence;
+  if (fence <= recorded) return fence == recorded;
+  if (t != nullptr && t->uncertain) {
+    t->recorded_fence = fence;
+    t->uncertain = false;
+    return true;
   }
-  return fence == t.recorded_fence;
+  if (may_be_reader_) become_reader(fence);
+  return downgraded_;
 }
 
 void hold_state::become_reader(std::uint64_t fence) {

@@ -28,7 +28,12 @@ constexpr std::size_t most_at_once = 256;
 }  // namespace
 
 line_entry::line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r)
-    : core_(std::move(core)), lock_(std::move(lock)), role_(r), pauses_(backoff{}) {}
+    : core_(std::move(core)),
+      lock_(std::move(lock)),
+      role_(r),
+      first_limit_(lock_->limit.load(std::memory_order_relaxed)),
+      limit_(first_limit_),
+      pauses_(backoff{}) {}
 
 acquire_op& line_entry::front() { return static_cast<acquire_op&>(waiters_.front()); }
 
@@ -53,6 +58,7 @@ void line_entry::ask_beside() {
     op.local_waiter::unlink();
     const auto entry = make_recycled<line_entry>(core_, lock_, role::beside);
     entry->local_line_ = weak_from_this();
+    entry->limit_ = limit_;
     ++beside_;
     entry->add(op);
   }
@@ -63,7 +69,7 @@ void line_entry::on_outcome_beside(bool let_in) {
   local_line_.reset();
   if (!line) return;
   --line->beside_;
-  line->may_ask_ = let_in ? std::min(line->may_ask_ * 2, most_at_once) : 1;
+  line->may_ask_ = let_in ? std::min(line->may_ask_ + 1, most_at_once) : 1;
   line->ask_beside();
 }
 
@@ -112,7 +118,7 @@ void line_entry::write(std::uint32_t, arguments& a) {
   } else {
     a.arg(stamp_.time_since_epoch().count());
   }
-  lock_->write_ask(a);
+  lock_->write_ask(a, limit_);
   if (core_->options().repair_missing_expiry) a.arg("1");
 }
 
@@ -136,7 +142,7 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
   switch (lease.status) {
     case 1: return on_grant(lease, a);
     case -1: return ask();  // Too late: the server's clock is known better now.
-    case -2: return end_all(error::wrong_limit);
+    case -2: return on_wrong_limit(static_cast<std::uint32_t>(lease.left.count()));
     default: return on_busy(lease, a.received);
   }
 }
@@ -155,6 +161,7 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
     return op->complete_busy();
   }
   state_ = state::waiting;
+  waited_ = true;
   core_->remember_token(*this);
   const bool in_front = lease.status == 2;
   auto look = in_front ? look_often : look_rarely;
@@ -164,6 +171,13 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
     look = std::min(look, std::max(lease.left + milliseconds(1), in_front ? milliseconds(0) : look_at_end));
   }
   core_->set(*this, later(now, look));
+}
+
+// Whoever waited in line when somebody changed the limit waits on with the new one.
+void line_entry::on_wrong_limit(std::uint32_t limit) {
+  if (!waited_) return end_all(error::wrong_limit);
+  limit_ = limit;
+  ask();
 }
 
 void line_entry::on_error(std::string_view words, clock::time_point now) {
@@ -230,7 +244,7 @@ void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::t
   g.confirmed_at = confirmed_at;
   g.depth = depth;
   g.contended = answered_;
-  if (!answered_) may_ask_ = std::min(may_ask_ * 2, most_at_once);
+  if (!answered_) may_ask_ = std::min(may_ask_ + 1, most_at_once);
   on_outcome_beside(true);
   const auto op = front().shared_from_this();
   waiters_.pop_front();

@@ -2,7 +2,8 @@
 //
 // A client's entry in the line of one name, and the client's own waiters behind it: however many coroutines of a client
 // wait for a name, Redis sees one entry. Where several may be in at once, others of them ask beside it for as long as
-// everybody is let in: twice as many after each success. (docs/protocol.md, "The line")
+// everybody is let in: one more after each success, hence twice as many in each round trip. (docs/protocol.md,
+// "The line")
 #pragma once
 
 #include "client_core.hpp"
@@ -58,6 +59,8 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   bool known_busy(clock::time_point now) const;
   const std::string& token() const { return token_; }
   const lock_identity& lock() const { return *lock_; }
+  // Of a counting semaphore: what those here believe it to be; 0 elsewhere.
+  std::uint32_t first_limit() const { return first_limit_; }
 
  private:
   enum class state {
@@ -80,6 +83,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   void begin();
   void ask();
   void on_busy(const lease_reply&, clock::time_point now);
+  void on_wrong_limit(std::uint32_t limit);
   void pause(clock::time_point now);
   void on_error(std::string_view words, clock::time_point now);
   void on_grant(const lease_reply&, const answer&);
@@ -99,6 +103,9 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   const std::shared_ptr<client_core> core_;
   const std::shared_ptr<const lock_identity> lock_;
   const role role_;
+  const std::uint32_t first_limit_;
+  std::uint32_t limit_;  // As the entry asks with it.
+  bool waited_ = false;  // It was let into the line.
 
   state state_ = state::idle;
   std::string token_;

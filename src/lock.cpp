@@ -33,9 +33,8 @@ void lock_identity::write_keys(arguments& a) const {
   a.key(entries);
 }
 
-void lock_identity::write_ask(arguments& a) const {
-  if (const auto l = limit.load(std::memory_order_relaxed); l != 0) return a.arg(std::int64_t{l});
-  a.arg(ask);
+void lock_identity::write_ask(arguments& a, std::uint32_t believed) const {
+  believed == 0 ? a.arg(ask) : a.arg(std::int64_t{believed});
 }
 
 std::string lock_identity::ask_text() const {

@@ -38,12 +38,14 @@ struct lock_identity {
   std::string ask;
   company with;
   mutable std::atomic<std::uint32_t> limit;
-  std::string local_line;  // Those with the same wait in one line of the client.
+  std::string local_line;  // Those with the same, and the same limit, wait in one line of the client.
 
+  std::string local_line_with(std::uint32_t l) const { return local_line + " " + std::to_string(l); }
   bool is_writer() const { return kind == &scripts::shared_mutex && with == company::exclusive; }
   // The keys of a script that may see to the line: record, fence counter, line, entries.
   void write_keys(arguments& a) const;
-  void write_ask(arguments& a) const;
+  // believed: the limit of a counting semaphore, as the asker knows it; 0 elsewhere.
+  void write_ask(arguments& a, std::uint32_t believed = 0) const;
   std::string ask_text() const;
 };
 

@@ -1,10 +1,10 @@
 -- The limit of a counting semaphore.
 
--- status -2: another limit than the record's
+-- status -2: another limit than the record's, which stands in the place of what is left of a lease
 if what == 'acquire' and members > 0 and ARGV[6] ~= about and not own and
   not (waited_for and redis.call('ZSCORE', line, token)) then
   finish()
-  return '-2 0 0' .. clock
+  return '-2 0 ' .. about .. clock
 end
 
 -- resize, with the limit in the place of the token: status 1

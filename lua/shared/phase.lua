@@ -12,6 +12,12 @@ function reenters(ask)
   return reads
 end
 
+-- A cohort's request for a further fence may arrive late, when its writer has become a reader: his phase keeps its own.
+if what == 'refresh' and about ~= 'w' then
+  finish()
+  return '2 0 0' .. clock
+end
+
 -- downgrade TOKEN 0: from writer to reader without a gap, with the fence of the new phase. Status as for renew; a repeat
 -- changes nothing.
 if what == 'downgrade' and own and about == 'w' then

@@ -1,0 +1,362 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/child.hpp"
+#include "support/kinds.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <deque>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace leasehold::test {
+
+namespace {
+
+// Arguments: URL, limit, permits, lease in milliseconds. It takes the permits, says so, and keeps them.
+int take_permits(const std::vector<std::string>& arguments) {
+  asio::io_context context;
+  client c(context, arguments.at(0));
+  const counting_semaphore lock(c, "n", static_cast<std::uint32_t>(std::stoi(arguments.at(1))));
+  std::vector<hold> holds;
+  const auto permits = static_cast<std::size_t>(std::stoi(arguments.at(2)));
+  for (std::size_t i = 0; i < permits; ++i) {
+    lock.acquire({.lease = std::chrono::milliseconds(std::stoi(arguments.at(3)))}, [&](error_code, hold h) {
+      holds.push_back(std::move(h));
+      if (holds.size() < permits) return;
+      std::printf("taken\n");
+      std::fflush(stdout);
+    });
+  }
+  context.run();
+  return 0;
+}
+
+const child_program taker("take_permits", take_permits);
+
+struct with_semaphore : with_kinds {
+  awaitable<counting_semaphore> semaphore(std::uint32_t limit) {
+    co_return counting_semaphore(client(co_await asio::this_coro::executor, redis.url()), "n", limit);
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(counting_semaphores, with_semaphore)
+
+BOOST_AUTO_TEST_CASE(a_semaphore_has_as_many_holds_as_its_limit) {
+  run([&]() -> awaitable<void> {
+    const counting_semaphore lock = co_await semaphore(3);
+    std::vector<hold> holds;
+    for (std::size_t i = 0; i < 3; ++i) {
+      holds.push_back(co_await lock.acquire());
+      BOOST_TEST(holds.back().depth() == 1U);
+      BOOST_TEST((co_await lock.inspect()).holders == i + 1);
+      if (i > 0) BOOST_TEST(holds[i].fence() > holds[i - 1].fence());
+    }
+    BOOST_TEST(!(co_await lock.try_acquire()).has_value());
+    co_await holds[1].release();
+    auto again = co_await lock.try_acquire();
+    BOOST_TEST(again.has_value());
+    BOOST_TEST(!(co_await lock.try_acquire()).has_value());
+    co_await again->release();
+    co_await holds[0].release();
+    co_await holds[2].release();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+// Each permit has a lease of its own.
+BOOST_AUTO_TEST_CASE(a_permit_whose_lease_ends_comes_back_by_itself) {
+  run([&]() -> awaitable<void> {
+    const counting_semaphore lock = co_await semaphore(2);
+    hold lasting = co_await lock.acquire({.lease = 60s, .renew = renewal::none});
+    asker brief(lock);
+    co_await acquired(brief, {.lease = 400ms, .renew = renewal::none});
+    brief.watch();
+    const counting_semaphore elsewhere = co_await semaphore(2);
+    asker next(elsewhere);
+    next.acquire();
+    co_await stand_in_line(1);
+    co_await eventually("the next is in", [&] { return next.in(); });
+    co_await eventually("the loss is told", [&] { return brief.lost.ended(); });
+    BOOST_TEST(lasting.valid());
+    BOOST_TEST(redis.ttl("n") > 20000);
+    auto [ec] = co_await brief.got.release(as_tuple);
+    BOOST_TEST(ec == error::lost);
+    BOOST_TEST((co_await lock.inspect()).holders == 2U);
+    co_await next.got.release();
+    co_await lasting.release();
+    co_await nothing_left();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_permits_of_a_dead_process_come_back) {
+  child process(taker.command({redis.url(), "3", "2", "1500"}));
+  BOOST_TEST(process.read_line().value() == "taken");
+  run([&]() -> awaitable<void> {
+    const counting_semaphore lock = co_await semaphore(3);
+    hold mine = co_await lock.acquire();
+    BOOST_TEST(!(co_await lock.try_acquire()).has_value());
+    std::deque<asker> all;
+    for (int i = 0; i < 2; ++i) {
+      const counting_semaphore other = co_await semaphore(3);
+      all.emplace_back(other).acquire();
+      co_await stand_in_line(i + 1);
+    }
+    process.signal(SIGKILL);
+    co_await eventually("both are in", [&] { return all[0].in() && all[1].in(); });
+    BOOST_TEST(mine.valid());
+    BOOST_TEST(!(co_await lock.try_acquire()).has_value());
+    co_await mine.release();
+    for (auto& a : all) co_await a.got.release();
+    co_await nothing_left();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(never_more_than_the_limit_are_in) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    constexpr int limit_of_this = 3;
+    int inside = 0;
+    int most = 0;
+    int ended = 0;
+    const auto work = [&](counting_semaphore lock) -> awaitable<void> {
+      for (int i = 0; i < 30; ++i) {
+        hold h = co_await lock.acquire();
+        BOOST_TEST(h.valid());
+        most = std::max(most, ++inside);
+        BOOST_TEST(inside <= limit_of_this);
+        co_await turn(i % 7);
+        --inside;
+        co_await h.release();
+      }
+      ++ended;
+    };
+    for (int c = 0; c < 5; ++c) {
+      const counting_semaphore lock = co_await semaphore(limit_of_this);
+      for (int i = 0; i < 5; ++i) asio::co_spawn(executor, work(lock), asio::detached);
+    }
+    co_await eventually("all were served", [&] { return ended == 25; });
+    BOOST_TEST(most == limit_of_this);
+    co_await nothing_left();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(clients_take_permits_in_the_order_of_their_coming) {
+  run([&]() -> awaitable<void> {
+    const counting_semaphore lock = co_await semaphore(2);
+    std::deque<hold> holds;
+    for (int i = 0; i < 2; ++i) holds.push_back(co_await lock.acquire());
+    std::deque<asker> all;
+    for (int i = 0; i < 8; ++i) {
+      const counting_semaphore other = co_await semaphore(2);
+      all.emplace_back(other).acquire();
+      co_await stand_in_line(i + 1);
+    }
+    std::uint64_t fence = holds[1].fence();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      co_await holds.front().release();
+      holds.pop_front();
+      co_await eventually("the next is in", [&] { return all[i].in(); });
+      BOOST_TEST(all[i].got.fence() > fence);
+      fence = all[i].got.fence();
+      for (std::size_t k = i + 1; k < all.size(); ++k) BOOST_TEST(!all[k].ended());
+      holds.push_back(std::move(all[i].got));
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(ten_thousand_of_one_client_on_five_permits_are_few_entries_and_are_all_served_once) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    counting_semaphore lock(c, "n", 5);
+    std::set<std::string> tokens;
+    int served = 0;
+    int inside = 0;
+    bool fine = true;
+    const auto one = [&]() -> awaitable<void> {
+      hold h = co_await lock.acquire();
+      fine = fine && h.valid() && ++inside <= 5 && tokens.insert(h.token()).second;
+      co_await turn(1);
+      --inside;
+      auto [ec] = co_await h.release(as_tuple);
+      fine = fine && !ec;
+      ++served;
+    };
+    for (int i = 0; i < 10000; ++i) asio::co_spawn(executor, one, asio::detached);
+    std::int64_t most = 0;
+    const auto end = std::chrono::steady_clock::now() + 10 * limit;
+    while (served < 10000 && std::chrono::steady_clock::now() < end) {
+      most = std::max(most, in_line());
+      co_await pause(5ms);
+    }
+    BOOST_TEST(served == 10000);
+    BOOST_TEST(fine);
+    BOOST_TEST(tokens.size() == 10000U);
+    BOOST_TEST(most <= 16);
+    co_await nothing_left();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(another_limit_is_refused_while_somebody_is_in) {
+  run([&]() -> awaitable<void> {
+    const counting_semaphore two = co_await semaphore(2);
+    const counting_semaphore three = co_await semaphore(3);
+    const counting_semaphore one_only = co_await semaphore(1);
+    const counting_semaphore none_at_all = co_await semaphore(0);
+    hold one = co_await two.acquire();
+    for (const counting_semaphore* lock : std::array{&three, &one_only}) {
+      auto [ec, none] = co_await lock->acquire(as_tuple);
+      BOOST_TEST(ec == error::wrong_limit);
+      auto [ec2, none2] = co_await lock->try_acquire(as_tuple);
+      BOOST_TEST(ec2 == error::wrong_limit);
+    }
+    BOOST_TEST(in_line() == 0);
+    co_await one.release();
+    hold other = co_await three.acquire();
+    auto [ec, none] = co_await two.acquire(as_tuple);
+    BOOST_TEST(ec == error::wrong_limit);
+    co_await other.release();
+    auto [bad, nothing] = co_await none_at_all.acquire(as_tuple);
+    BOOST_TEST(bad == error::invalid_option);
+    auto [bad2] = co_await two.resize(0, as_tuple);
+    BOOST_TEST(bad2 == error::invalid_option);
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+// Two objects of one client that believe in different limits: each is told about its own.
+BOOST_AUTO_TEST_CASE(objects_of_one_client_with_different_limits_do_not_answer_for_each_other) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    counting_semaphore one(c, "n", 1);
+    counting_semaphore two(c, "n", 2);
+    hold h = co_await one.acquire();
+    asker right(one);
+    right.acquire();
+    co_await stand_in_line(1);
+    // One of its own client waits already.
+    asker wrong(two);
+    wrong.acquire();
+    co_await eventually("it ends", [&] { return wrong.ended(); });
+    BOOST_TEST(*wrong.ec == error::wrong_limit);
+    BOOST_TEST(!right.ended());
+    co_await h.release();
+    co_await eventually("it is in", [&] { return right.in(); });
+    // Both ask at once, the wrong one first.
+    asker also_right(one);
+    wrong.acquire();
+    also_right.acquire();
+    co_await eventually("it ends", [&] { return wrong.ended(); });
+    BOOST_TEST(*wrong.ec == error::wrong_limit);
+    co_await stand_in_line(1);
+    BOOST_TEST(!also_right.ended());
+    co_await right.got.release();
+    co_await eventually("it is in", [&] { return also_right.in(); });
+    co_await also_right.got.release();
+    co_await nothing_left();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(resize_up_lets_in_at_once_who_waits) {
+  run([&]() -> awaitable<void> {
+    const counting_semaphore lock = co_await semaphore(1);
+    const counting_semaphore copy = lock;
+    const counting_semaphore old = co_await semaphore(1);
+    hold first = co_await lock.acquire();
+    std::deque<asker> all;
+    for (int i = 0; i < 4; ++i) {
+      const counting_semaphore other = co_await semaphore(1);
+      all.emplace_back(other).acquire();
+      co_await stand_in_line(i + 1);
+    }
+    co_await lock.resize(4);
+    co_await eventually("three are in", [&] { return all[0].in() && all[1].in() && all[2].in(); });
+    BOOST_TEST(!all[3].ended());
+    // The object and its copies know the new limit, others do not.
+    BOOST_TEST(!(co_await lock.try_acquire()).has_value());
+    BOOST_TEST(!(co_await copy.try_acquire()).has_value());
+    auto [ec, none] = co_await old.try_acquire(as_tuple);
+    BOOST_TEST(ec == error::wrong_limit);
+    co_await first.release();
+    co_await eventually("the last is in", [&] { return all[3].in(); });
+    for (auto& a : all) co_await a.got.release();
+    co_await nothing_left();
+  });
+}
+
+// Those who wait are let in whatever the limit has become: also who stands behind another of his client.
+BOOST_AUTO_TEST_CASE(resize_elsewhere_does_not_turn_away_who_waits) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    const counting_semaphore lock = co_await semaphore(1);
+    hold first = co_await lock.acquire();
+    client c(executor, redis.url());
+    std::deque<asker> all;
+    for (int i = 0; i < 5; ++i) all.emplace_back(counting_semaphore(c, "n", 1)).acquire();
+    co_await stand_in_line(1);
+    co_await eventually("all wait", [&] { return c.stats().waiting == 5; });
+    co_await lock.resize(2);
+    for (auto& a : all) {
+      co_await eventually("the next is in", [&] { return a.ended(); });
+      BOOST_TEST(!*a.ec, a.ec->message());
+      co_await a.got.release();
+    }
+    co_await first.release();
+    co_await nothing_left();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(resize_down_takes_nothing_away_and_lets_nobody_in_until_enough_have_gone) {
+  run([&]() -> awaitable<void> {
+    const counting_semaphore lock = co_await semaphore(4);
+    std::deque<hold> holds;
+    for (int i = 0; i < 4; ++i) holds.push_back(co_await lock.acquire());
+    const counting_semaphore elsewhere = co_await semaphore(4);
+    asker next(elsewhere);
+    next.acquire();
+    co_await stand_in_line(1);
+    co_await lock.resize(2);
+    for (auto& h : holds) {
+      co_await h.extend(60s);
+      BOOST_TEST(h.valid());
+    }
+    for (int i = 0; i < 2; ++i) {
+      co_await holds.back().release();
+      holds.pop_back();
+      BOOST_TEST((co_await lock.inspect()).holders == holds.size());
+      BOOST_TEST(!next.ended());
+    }
+    co_await holds.back().release();
+    co_await eventually("the next is in", [&] { return next.in(); });
+    BOOST_TEST(!(co_await lock.try_acquire()).has_value());
+    co_await next.got.release();
+    co_await holds.front().release();
+    co_await nothing_left();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_semaphore_that_nobody_holds_has_no_limit) {
+  run([&]() -> awaitable<void> {
+    const counting_semaphore lock = co_await semaphore(1);
+    co_await lock.resize(2);
+    BOOST_TEST(redis.size() == 0U);
+    hold one = co_await lock.acquire();
+    hold two = co_await lock.acquire();
+    BOOST_TEST(!(co_await lock.try_acquire()).has_value());
+    co_await one.release();
+    co_await two.release();
+    const counting_semaphore seven = co_await semaphore(7);
+    hold other = co_await seven.acquire();
+    BOOST_TEST(other.valid());
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
