@@ -6,6 +6,11 @@
 -- may enter by them: what is counted and has no member is theirs.
 kind, shares_fence, count = 'recursive_mutex', true, 0
 
+-- release TOKEN [CHANNEL]: if the lock is free then, "0" is published there. That is what Redisson waits for.
+if what == 'release' then
+  unlock_channel, ARGV[3] = ARGV[3], nil
+end
+
 function about_for(ask)
   return ask
 end

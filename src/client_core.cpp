@@ -209,7 +209,7 @@ void client_core::on_up(const store::server& server) {
   }
   std::vector<std::shared_ptr<line_entry>> in_line;
   for (const auto& [token, entry] : entries_in_line_) in_line.push_back(entry->shared_from_this());
-  for (const auto& entry : in_line) entry->on_reconnected();
+  for (const auto& entry : in_line) entry->look_now();
   decltype(until_up_) waiting;
   waiting.swap(until_up_);
   while (!waiting.empty()) {
@@ -243,6 +243,27 @@ void client_core::remember_token(line_entry& entry) { entries_in_line_[entry.tok
 
 void client_core::forget_token(line_entry& entry) {
   if (!entries_in_line_.empty()) entries_in_line_.erase(entry.token());
+  const auto& channel = entry.lock().unlock_channel;
+  const auto [first, last] = listeners_.equal_range(channel);
+  const auto found = std::find_if(first, last, [&entry](const auto& l) { return l.second == &entry; });
+  if (found == last) return;
+  listeners_.erase(found);
+  if (store_ && !listeners_.contains(channel)) store_->ignore(channel);
+}
+
+void client_core::listen(line_entry& entry) {
+  const auto& channel = entry.lock().unlock_channel;
+  const auto [first, last] = listeners_.equal_range(channel);
+  if (std::any_of(first, last, [&entry](const auto& l) { return l.second == &entry; })) return;
+  listeners_.emplace(channel, &entry);
+  if (store_) store_->listen(channel);
+}
+
+void client_core::on_channel(std::string_view channel) {
+  std::vector<std::shared_ptr<line_entry>> woken;
+  const auto [first, last] = listeners_.equal_range(std::string(channel));
+  for (auto l = first; l != last; ++l) woken.push_back(l->second->shared_from_this());
+  for (const auto& entry : woken) entry->look_now();
 }
 
 // "granted <token> <fence> <stamp> <lease>[ <depth>]" or "watch <token>" (lua/shared/line.lua). Whatever else arrives, or is for a
@@ -355,6 +376,7 @@ void client_core::abandon() noexcept {
   }
   for (auto& waiting : closers) waiting->drop();
   entries_in_line_.clear();
+  listeners_.clear();
   auto entries = std::move(entries_);
   entries_.clear();
   entries.clear();

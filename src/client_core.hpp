@@ -172,6 +172,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   // Messages to this token go to the entry.
   void remember_token(line_entry&);
   void forget_token(line_entry&);
+  // Until forget_token whatever happens on its lock's unlock channel makes it look.
+  void listen(line_entry&);
 
   void add(member& m) { members_.push_back(m); }
   // Something that must reach the store before the client may disconnect.
@@ -193,6 +195,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void on_down(std::string_view why) override;
   void on_no_answer() override { refused_ = false; }
   void on_message(std::string_view) override;
+  void on_channel(std::string_view) override;
   void on_refused(std::string_view words) override;
   void on_stopped() override;
 
@@ -234,6 +237,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   boost::intrusive::list<member, boost::intrusive::constant_time_size<false>> members_;
   std::unordered_map<std::string, std::shared_ptr<line_entry>> entries_;  // By lock_identity::local_line.
   std::unordered_map<std::string, line_entry*> entries_in_line_;          // By token.
+  std::unordered_multimap<std::string, line_entry*> listeners_;           // By lock_identity::unlock_channel.
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
   server_clock server_clock_;
   std::string run_id_;

@@ -164,6 +164,7 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
   waited_ = true;
   core_->remember_token(*this);
   const bool in_front = lease.status == 2;
+  if (in_front && !lock_->unlock_channel.empty()) core_->listen(*this);
   auto look = in_front ? look_often : look_rarely;
   // Nobody runs a script when a lease ends. (Negative: the holder's has no end.) Those further back only look in case
   // nobody in front is alive.
@@ -223,7 +224,7 @@ void line_entry::on_watch() {
   if (state_ == state::waiting) core_->set(*this, later(clock::now(), look_often));
 }
 
-void line_entry::on_reconnected() {
+void line_entry::look_now() {
   if (state_ == state::waiting) ask();
 }
 

@@ -52,8 +52,8 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   // Messages of the store (lua/shared/line.lua).
   void on_granted(std::uint64_t fence, clock::time_point stamp, std::chrono::milliseconds lease, std::uint32_t depth);
   void on_watch();
-  // Another connection: messages may have been lost.
-  void on_reconnected();
+  // Messages may have been lost, or another program says that the lock is free.
+  void look_now();
 
   // The last attempt was answered: the lock is busy.
   bool known_busy(clock::time_point now) const;

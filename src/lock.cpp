@@ -15,6 +15,16 @@
 
 namespace leasehold::detail {
 
+namespace {
+
+// As Redisson makes it of the lock's name.
+std::string redisson_channel(const std::string& record) {
+  return record.find('{') == std::string::npos ? fmt::format("redisson_lock__channel:{{{}}}", record)
+                                               : "redisson_lock__channel:" + record;
+}
+
+}  // namespace
+
 lock_identity::lock_identity(std::string n, std::string r, const script& k, std::string a, company w, std::uint32_t l)
     : name(std::move(n)),
       record(std::move(r)),
@@ -47,8 +57,12 @@ lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const
     : handle(std::move(h)),
       identity([&] {
         std::string record = handle->core->options().prefix + name;
-        return std::make_shared<const lock_identity>(std::move(name), std::move(record), kind, std::move(ask), with,
-                                                     limit);
+        auto made = std::make_shared<lock_identity>(std::move(name), std::move(record), kind, std::move(ask), with,
+                                                    limit);
+        if (handle->core->options().redisson && &kind == &scripts::recursive_mutex) {
+          made->unlock_channel = redisson_channel(made->record);
+        }
+        return made;
       }()),
       bad(b ? b : check_name(identity->name, identity->record)) {}
 

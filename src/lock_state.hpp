@@ -39,6 +39,8 @@ struct lock_identity {
   company with;
   mutable std::atomic<std::uint32_t> limit;
   std::string local_line;  // Those with the same, and the same limit, wait in one line of the client.
+  // Where Redisson tells that such a lock is free, and waits to be told; "" unless client_options::redisson asks for it.
+  std::string unlock_channel;
 
   std::string local_line_with(std::uint32_t l) const { return local_line + " " + std::to_string(l); }
   bool is_writer() const { return kind == &scripts::shared_mutex && with == company::exclusive; }

@@ -35,6 +35,7 @@ void release_op::write(std::uint32_t, arguments& a) {
   a.arg("release");
   a.arg(token_);
   if (hands_on_) a.tells_first();
+  if (!lock_->unlock_channel.empty()) a.arg(lock_->unlock_channel);
 }
 
 void release_op::answered(std::uint32_t, const answer& a) {

@@ -79,6 +79,10 @@ struct client_options {
   /// this, whoever waits for it gives it one lease (acquire_options::lease).
   bool repair_missing_expiry = false;
 
+  /// Recursive mutexes wake Redisson's waiters for the same lock, and are woken by its unlocks, by the messages on
+  /// `redisson_lock__channel:{<prefix + name>}`. Without it each side finds out by asking (docs/interop.md).
+  bool redisson = false;
+
   /// Called with each event, one at a time, on one of the execution context's threads. It must not block or throw. It may
   /// be called until close has completed or `io_context::run()` has returned: what is given back last is told, too.
   std::function<void(const event&)> observer;

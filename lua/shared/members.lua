@@ -12,12 +12,19 @@
 -- count             recursive mutexes: how many times the owner is in; nil elsewhere
 local found = there == 0 and {} or redis.call('HMGET', record, 'leasehold', 'leasehold:' .. token)
 
+local function free()
+  redis.call('DEL', record)
+  if unlock_channel then
+    redis.pcall('PUBLISH', unlock_channel, '0')
+  end
+end
+
 -- Most calls end with one of two things that need not know more: a release of the only hold, while nobody waits, and
 -- further down an acquire that is granted.
 if what == 'release' and there == 1 and found[2] and not ARGV[3] then
   local owner = string.match(found[1] or '', '^' .. kind .. ' %S+ 1 %S+ (.*)$')
   if owner and (not count or redis.call('HGET', record, owner) == '1') then
-    redis.call('DEL', record)
+    free()
     return 1
   end
 end
@@ -156,7 +163,7 @@ function finish()
   if occupied() then
     redis.call('HSET', record, 'leasehold', header())
   else
-    redis.call('DEL', record)
+    free()
   end
   changed = false
 end

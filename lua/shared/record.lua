@@ -2,3 +2,6 @@
 local exists, latest, members, soonest, about = false, '0', 0, 0, ''
 local changed = false
 local shares_fence, about_for, count
+
+-- Where it is told that the lock is free, for programs that do not stand in line; nil: nowhere.
+local unlock_channel

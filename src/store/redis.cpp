@@ -21,8 +21,11 @@
 #include <boost/redis/connection.hpp>
 
 #include <deque>
+#include <memory>
 #include <random>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace leasehold::detail {
@@ -131,6 +134,14 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     return true;
   }
 
+  void listen(const std::string& channel) override {
+    if (channels_.insert(channel).second && up_) change_channels("SUBSCRIBE", {channel});
+  }
+
+  void ignore(const std::string& channel) override {
+    if (channels_.erase(channel) != 0 && up_) change_channels("UNSUBSCRIBE", {channel});
+  }
+
  private:
   friend push_sink<redis_store>;
   friend typename push_sink<redis_store>::adapter;
@@ -146,6 +157,7 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
       ++self->epoch_;
       self->why_down_.clear();
       self->refused_ = false;
+      self->out_of_step_ = false;
       self->shake_hands();
       self->watch(later(clock::now(), self->connect_timeout_));
       error_code ec;
@@ -271,7 +283,27 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     found.received = clock::now();
     up_ = true;
     watch_.cancel();
+    if (!channels_.empty()) change_channels("SUBSCRIBE", channels_);
     events_->on_up(found);
+  }
+
+  // --- Other channels ---
+
+  // Success is told by pushes, a refusal by a reply, which nobody expects: it takes the place of that to PING, and every
+  // later reply the place of another. The connection is given up then, and for lack of rights such channels for good.
+  void change_channels(std::string_view command, const std::set<std::string>& channels) {
+    if (deaf_) return;
+    const auto request = std::make_shared<redis::request>(make_request());
+    request->push_range(command, channels);
+    request->push("PING");
+    redis::any_adapter adapter([this](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
+                                      error_code&) {
+      if (e != redis::any_adapter::parse_event::node || !is_error(node)) return;
+      out_of_step_ = true;
+      deaf_ = classify(node.value) != refusal::try_again;
+      asio::post(strand_, [self = this->shared_from_this(), why = std::string(node.value)] { self->reset(why); });
+    });
+    connection_.async_exec(*request, std::move(adapter), [request](error_code, std::size_t) {});
   }
 
   // Drops the connection; run_connections makes another.
@@ -315,6 +347,7 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     // The connection keeps the adapter, so the adapter must not keep the store.
     redis::any_adapter adapter([this, b](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
                                          error_code&) {
+      if (out_of_step_) return;
       // Never sets an error: Boost.Redis would tear the connection down.
       switch (e) {
         case redis::any_adapter::parse_event::init: reading_.clear(); break;
@@ -326,6 +359,10 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
                            [self = this->shared_from_this(), b](error_code, std::size_t) { self->on_batch_end(b); });
   }
 
+  static bool is_error(const redis::resp3::node_view& node) {
+    return node.data_type == redis::resp3::type::simple_error || node.data_type == redis::resp3::type::blob_error;
+  }
+
   static void add_node(reply& r, const redis::resp3::node_view& node) {
     switch (node.data_type) {
       case redis::resp3::type::array:
@@ -333,10 +370,9 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
       case redis::resp3::type::set:
       case redis::resp3::type::push:
       case redis::resp3::type::attribute: return;
-      case redis::resp3::type::simple_error:
-      case redis::resp3::type::blob_error: r.set_error(); break;
       default: break;
     }
+    if (is_error(node)) r.set_error();
     r.add(node.value);
   }
 
@@ -352,7 +388,8 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
 
   // In the order of its arrival among the replies.
   void on_push() {
-    if (pushed_.size() != 3 || pushed_.text(0) != "message") return pushed_.clear();
+    const bool told = pushed_.text(0) == "message" || (pushed_.text(0) == "subscribe" && pushed_.text(1) != channel_);
+    if (pushed_.size() != 3 || !told) return pushed_.clear();
     if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
     ready_.push_back({call{}, std::move(pushed_), true});
     pushed_.clear();
@@ -387,7 +424,9 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     const auto now = clock::now();
     for (auto& r : ready) {
       if (!r.of.who) {
-        if (events_ != nullptr) events_->on_message(r.from_store.text(2));
+        if (events_ == nullptr) continue;
+        const auto channel = r.from_store.text(1);
+        channel == channel_ ? events_->on_message(r.from_store.text(2)) : events_->on_channel(channel);
         continue;
       }
       const bool unknown = r.arrived && r.from_store.is_error() && r.from_store.text(0).starts_with("NOSCRIPT");
@@ -443,6 +482,10 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
   bool up_ = false;
   bool refused_ = false;  // By the handshake of this connection.
   bool stopping_ = false;
+
+  std::set<std::string> channels_;  // Besides the client's own.
+  bool out_of_step_ = false;        // The replies of this connection are not those to its commands.
+  bool deaf_ = false;               // The server does not let us listen to other channels.
 
   std::shared_ptr<batch> next_;
   std::deque<std::shared_ptr<batch>> in_flight_;

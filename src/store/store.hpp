@@ -148,6 +148,8 @@ class store {
     virtual void on_no_answer() = 0;
     // Somebody has published this on the client's channel.
     virtual void on_message(std::string_view) = 0;
+    // Somebody has published on this channel, or it is listened to from now on.
+    virtual void on_channel(std::string_view channel) = 0;
     virtual void on_refused(std::string_view words) = 0;
     virtual void on_stopped() = 0;
 
@@ -166,6 +168,9 @@ class store {
   virtual std::uint64_t epoch() const = 0;
   // Sends the script; false (and no answer) if the store is not up.
   virtual bool run(const script&, std::shared_ptr<caller>, std::uint32_t what) = 0;
+  // Listens to another channel, in every connection until ignore.
+  virtual void listen(const std::string& channel) = 0;
+  virtual void ignore(const std::string& channel) = 0;
 };
 
 }  // namespace leasehold::detail
