@@ -243,6 +243,7 @@ void client_core::remember_token(line_entry& entry) { entries_in_line_[entry.tok
 
 void client_core::forget_token(line_entry& entry) {
   if (!entries_in_line_.empty()) entries_in_line_.erase(entry.token());
+  if (listeners_.empty()) return;
   const auto& channel = entry.lock().unlock_channel;
   const auto [first, last] = listeners_.equal_range(channel);
   const auto found = std::find_if(first, last, [&entry](const auto& l) { return l.second == &entry; });
