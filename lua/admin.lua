@@ -1,36 +1,41 @@
--- uses: call fence line
+-- wraps: mutex recursive_mutex shared_mutex counting_semaphore
+-- uses: call line
 --
 -- What operators ask, of locks of any kind: which there are, who has one and who waits for it; and to free one by force.
 -- KEYS are those of a lock (shared/call.lua), except for list.
 --
 -- list PATTERN CURSOR LINE
---   -> {the next cursor, then for each lock of ours: record, token, fence, milliseconds left, entries in its line}
+--   -> {the next cursor, then for each lock of ours: record, what it is}
 --   KEYS: none. SCAN finds the records, so nobody can declare them; on a single server that is allowed. PATTERN: of the
 --   records. LINE: the key of a line up to its record. One step of a SCAN, which changes nothing; a repeat begins at the
 --   same cursor and may find other keys.
 -- show
---   -> {state, token, fence, milliseconds left, entries in the line,
---       then for each of the first 100 entries: token, lease in milliseconds, 1 if it is silent, else 0}
+--   -> {state, what it is, the kind that the line is of ("": none),
+--       then for each of the first 100 entries: token, lease in milliseconds, 1 if it is silent, else 0, ask}
 --   It changes nothing.
 -- break TOKEN FENCE [force]
---   -> as show without the entries: nothing was broken, because somebody else has the lock, or because it is not ours and
---      force is absent; or {3, token, fence, milliseconds left, entries in the line, the next holder's token or ""}
---   FENCE "": not known yet, only looks. The next in line has the lock afterwards, as after a release. A repeat finds
---   somebody else, because no token is ever used again, and breaks nothing: least of all the next one's hold.
+--   -> {state, what it is}: nothing was broken, because this hold is not there, or because it is not ours and force is
+--      absent; or {3, what it was, the next holder's token or ""}
+--   TOKEN and FENCE are of one hold; FENCE "": none is known yet, only looks. If that hold is there, all of them go, and
+--   who is next in line is let in, as after a release. A repeat does not find the hold, because no token is ever used
+--   again with the same fence, and breaks nothing: least of all the next one's hold.
 --
--- state: 0: free | 1: ours | 2: another program's string, which then stands for the token, with the fence 0 (64 KiB of it
--- are read at most). milliseconds left: -1: no expiry. What is no lock is WRONGTYPE.
+-- What it is: kind, fence, milliseconds left, entries in the line, holds, about (members.lua), how many holds follow (100
+-- at most), and of each: token, milliseconds left, fence, ask. The oldest comes first.
+-- state: 0: free | 1: ours | 2: another program's, with the kind "" and the fence 0: a string, which then stands for the
+-- token (64 KiB of it are read at most), or a reentrant lock, where its owner does. milliseconds left: -1: no expiry.
+-- What is no lock is WRONGTYPE.
+read_clock()
 
--- What a key is, as {state, token, fence, milliseconds left}; nil: no lock. With only_ours the rest of another program's
--- string is not fetched.
-local function read(key, only_ours)
-  local stored = redis.call('TYPE', key).ok
-  if stored == 'none' then
-    return {0, '', '0', 0}
-  end
-  if stored ~= 'string' then
-    return nil
-  end
+local function foreign(key, t, holders, owner)
+  local left = redis.call('PTTL', key)
+  return {state = 2, kind = '', fence = '0', left = left, holders = holders, about = owner,
+          holds = {{t, left, '0', owner}}}
+end
+
+local free = {state = 0, kind = '', fence = '0', left = 0, holders = 0, about = '', holds = {}}
+
+local function read_string(key, only_ours)
   local has_magic = redis.call('GETRANGE', key, 0, 9) == 'leasehold:'
   if only_ours and not has_magic then
     return nil
@@ -40,7 +45,73 @@ local function read(key, only_ours)
   if has_magic then
     holder, fence = string.match(value, '^leasehold:(.+):(%d+)$')
   end
-  return {holder and 1 or 2, holder or value, fence or '0', redis.call('PTTL', key)}
+  if not holder then
+    return foreign(key, value, 1, '')
+  end
+  local left = redis.call('PTTL', key)
+  return {state = 1, kind = 'mutex', fence = fence, left = left, holders = 1, about = '',
+          holds = {{holder, left, fence, ''}}}
+end
+
+local function read_hash(key, only_ours)
+  local header = redis.call('HGET', key, 'leasehold')
+  if not header then
+    -- One owner with a number and nothing else: another program's reentrant lock.
+    local all = not only_ours and redis.call('HLEN', key) == 1 and redis.call('HGETALL', key)
+    return all and string.match(all[2], '^%d+$') and foreign(key, all[1], all[2], all[1]) or nil
+  end
+  local name, fence, about = string.match(header, '^(%S+) (%d+) %d+ %S+ ?(.*)$')
+  if not name then
+    return nil
+  end
+  local holds, gone, count, oldest = {}, 0
+  local all = redis.call('HGETALL', key)
+  for i = 1, #all, 2 do
+    local t = string.match(all[i], '^leasehold:(.*)$')
+    if t then
+      local deadline, own_fence, ask = string.match(all[i + 1], '^(%S+) (%S+) ?(.*)$')
+      deadline = tonumber(deadline)
+      if deadline and deadline > now then
+        holds[#holds + 1] = {t, math.floor((deadline - now) / 1000), own_fence, ask}
+        if not oldest or tonumber(own_fence) < tonumber(holds[oldest][3]) then
+          oldest = #holds
+        end
+      else
+        gone = gone + 1
+      end
+    elseif name == 'recursive_mutex' and all[i] == about then
+      count = tonumber(all[i + 1])
+    end
+  end
+  local holders = count and count - gone or #holds
+  if oldest then
+    holds[1], holds[oldest] = holds[oldest], holds[1]
+    return {state = 1, kind = name, fence = fence, left = redis.call('PTTL', key), holders = holders, about = about,
+            holds = holds}
+  end
+  -- Nobody of ours is left; the owner may be in by another program.
+  return holders > 0 and foreign(key, about, holders, about) or free
+end
+
+-- What a key is; nil: no lock. With only_ours nothing of another program's is fetched.
+local function read(key, only_ours)
+  local stored = redis.call('TYPE', key).ok
+  if stored == 'none' then
+    return free
+  end
+  return stored == 'string' and read_string(key, only_ours) or stored == 'hash' and read_hash(key, only_ours) or nil
+end
+
+local function describe(found, lock, waiting)
+  local shown = math.min(#lock.holds, 100)
+  for _, value in ipairs({lock.kind, lock.fence, lock.left, waiting, lock.holders, lock.about, shown}) do
+    found[#found + 1] = value
+  end
+  for i = 1, shown do
+    for _, value in ipairs(lock.holds[i]) do
+      found[#found + 1] = value
+    end
+  end
 end
 
 if what == 'list' then
@@ -48,12 +119,9 @@ if what == 'list' then
   local found = {page[1]}
   for _, key in ipairs(page[2]) do
     local lock = string.sub(key, 1, 10) ~= 'leasehold:' and read(key, true)
-    if lock and lock[1] == 1 then
+    if lock and lock.state == 1 then
       found[#found + 1] = key
-      for i = 2, 4 do
-        found[#found + 1] = lock[i]
-      end
-      found[#found + 1] = redis.call('ZCARD', ARGV[4] .. key)
+      describe(found, lock, redis.call('ZCARD', ARGV[4] .. key))
     end
   end
   return found
@@ -63,65 +131,63 @@ local lock = read(record)
 if not lock then
   return redis.error_reply('WRONGTYPE the key holds something that is no lock')
 end
-read_clock()
-local state, holder, fence = lock[1], lock[2], lock[3]
-local found = {state, holder, fence, lock[4], redis.call('ZCARD', line)}
+local found = {lock.state}
+describe(found, lock, redis.call('ZCARD', line))
+
+-- The kind of lock that the line is of, and its script; nil if nobody waits.
+local waited_for_as, its_script
+for name, script in pairs({
+  mutex = mutex,
+  recursive_mutex = recursive_mutex,
+  shared_mutex = shared_mutex,
+  counting_semaphore = counting_semaphore
+}) do
+  if waited_for and redis.call('HEXISTS', entries, '#' .. name) == 1 then
+    waited_for_as, its_script = name, script
+  end
+end
 
 if what == 'show' then
+  found[#found + 1] = waited_for_as or ''
   for _, t in ipairs(redis.call('ZRANGE', line, 0, 99)) do
-    local lease, due = string.match(redis.call('HGET', entries, t) or '', '^%S+ (%S+) (%S+)')
+    local lease, due, ask = string.match(redis.call('HGET', entries, t) or '', '^%S+ (%S+) (%S+) ?(.*)$')
     local is_silent = not due or now > tonumber(due) + 1000000
-    found[#found + 1] = t
-    found[#found + 1] = lease or 0
-    found[#found + 1] = is_silent and 1 or 0
+    for _, value in ipairs({t, lease or 0, is_silent and 1 or 0, ask or ''}) do
+      found[#found + 1] = value
+    end
   end
   return found
 end
 
-local vacant, next_holder = true, ''
-
-function admits()
-  return vacant
-end
-
-function fence_of(t)
-  return t == next_holder and fence or nil
-end
-
-function enter(t, _, lease)
-  fence = next_fence(fences, now)
-  redis.call('SET', record, 'leasehold:' .. t .. ':' .. fence, 'PX', string.format('%d', lease))
-  vacant, next_holder = false, t
-  return fence
-end
-
--- Those who wait for a lock of another kind are let in by its own script.
+-- As if somebody had released the lock: the script of its kind lets in who is next. If that is not possible now, those in
+-- front come by themselves.
 local function let_next_in()
-  if waited_for and redis.call('HEXISTS', entries, '#mutex') == 1 then
-    advance()
+  if its_script then
+    pcall(its_script, KEYS, {'release', ''})
   end
 end
 
--- The first write is one that memory pressure does not refuse.
-if state == 0 then
+if lock.state == 0 then
   -- Nobody has it: whoever waits is helped all the same.
-  if waited_for then
-    redis.call('PEXPIRE', line, 60000)
-  end
   let_next_in()
-  send_messages()
   return found
 end
-if holder ~= token or fence ~= ARGV[3] or (state == 2 and ARGV[4] ~= 'force') then
+local is_there = false
+for _, h in ipairs(lock.holds) do
+  is_there = is_there or h[1] == token and h[3] == ARGV[3]
+end
+if not is_there or (lock.state == 2 and ARGV[4] ~= 'force') then
   return found
 end
-redis.call('PEXPIRE', record, 2000)
+redis.call('DEL', record)
 -- A holder that has not confirmed still stands in the line, and must not be the next one.
-leave_line(holder)
-let_next_in()
-if vacant then
-  redis.call('DEL', record)
+if waited_for then
+  for _, h in ipairs(lock.holds) do
+    leave_line(h[1])
+  end
 end
-send_messages()
-found[1], found[6] = 3, next_holder
+let_next_in()
+local after = read(record)
+local next_hold = after and after.holds[1]
+found[1], found[#found + 1] = 3, next_hold and next_hold[1] or ''
 return found

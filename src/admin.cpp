@@ -15,13 +15,59 @@ using std::chrono::milliseconds;
 // The states in the replies to show and break.
 enum state : std::int64_t { nobodys = 0, ours = 1, foreign = 2, broken = 3 };
 
-// Token, fence, milliseconds left and entries in the line, from the reply's scalar `i` on.
-void read_lock(const reply& r, std::size_t i, lock_info& info) {
-  info.held = true;
-  info.token = r.text(i);
-  info.fence = r.number<std::uint64_t>(i + 1);
-  if (r.number(i + 2) >= 0) info.ttl = milliseconds(r.number(i + 2));
-  info.waiters = r.number<std::size_t>(i + 3);
+// What an ask says (lua/shared/call.lua) of a reader, a writer, an owner.
+template <class Asker>
+void read_ask(std::string_view kind, std::string_view ask, Asker& asker) {
+  if (kind == scripts::shared_mutex.name && !ask.empty()) {
+    asker.role = ask.front() == 'w' ? "writer" : "reader";
+    asker.owner = ask.substr(1);
+  } else if (kind == scripts::recursive_mutex.name) {
+    asker.owner = ask;
+  }
+}
+
+// Where a lock's first hold begins behind the lock itself, and how many scalars each hold has.
+constexpr std::size_t first_hold = 7, size_of_hold = 4;
+
+// "What it is" (lua/admin.lua) from the reply's scalar `i` on; returns where that ends.
+std::size_t read_lock(const reply& r, std::size_t i, lock_details& lock) {
+  lock.kind = r.text(i);
+  lock.fence = r.number<std::uint64_t>(i + 1);
+  lock.waiters = r.number<std::size_t>(i + 3);
+  lock.holders = r.number<std::size_t>(i + 4);
+  const std::string_view about = r.text(i + 5);
+  const std::size_t end = std::min(i + first_hold + r.number<std::size_t>(i + 6) * size_of_hold, r.size());
+  for (std::size_t h = i + first_hold; h < end; h += size_of_hold) {
+    listed_hold hold;
+    hold.token = r.text(h);
+    if (r.number(h + 1) >= 0) hold.ttl = milliseconds(r.number(h + 1));
+    hold.fence = r.number<std::uint64_t>(h + 2);
+    read_ask(lock.kind, r.text(h + 3), hold);
+    lock.holds.push_back(std::move(hold));
+  }
+  if (lock.holds.empty()) return end;
+  lock.held = true;
+  lock.token = lock.holds.front().token;
+  if (r.number(i + 2) >= 0) lock.ttl = milliseconds(r.number(i + 2));
+  if (lock.kind == scripts::shared_mutex.name) {
+    lock.mode = about == "w" ? "writer" : "readers";
+    if (about == "w") lock.owner = lock.holds.front().owner;
+  } else if (lock.kind == scripts::counting_semaphore.name) {
+    lock.limit = r.number<std::uint32_t>(i + 5);
+  } else {
+    lock.owner = about;
+    if (lock.kind.empty()) lock.holds.front().owner = about;
+  }
+  std::stable_sort(lock.holds.begin(), lock.holds.end(),
+                   [](const listed_hold& a, const listed_hold& b) { return a.fence < b.fence; });
+  return end;
+}
+
+bool have_a_hold_in_common(const lock_details& a, const lock_details& b) {
+  return std::any_of(a.holds.begin(), a.holds.end(), [&](const listed_hold& x) {
+    return std::any_of(b.holds.begin(), b.holds.end(),
+                       [&](const listed_hold& y) { return x.token == y.token && x.fence == y.fence; });
+  });
 }
 
 lock_identity identity_of(const std::shared_ptr<client_handle>& handle, std::string name) {
@@ -58,14 +104,14 @@ void list_op::write(std::uint32_t, arguments& a) {
 void list_op::take(const reply& r) {
   cursor_ = r.text(0);
   const std::string& prefix = options().prefix;
-  for (std::size_t i = 1; i + 4 < r.size(); i += 5) {
+  for (std::size_t i = 1; i < r.size();) {
     const std::string_view record = r.text(i);
     listed_lock lock;
+    i = read_lock(r, i + 1, lock);
     if (!record.starts_with(prefix)) continue;
     lock.name = record.substr(prefix.size());
     // A key of a form that no lock can have.
     if (check_name(lock.name, record)) continue;
-    read_lock(r, i + 1, lock);
     // The script takes any digits for a fence, also 0 and more than 64 bits.
     if (lock.fence != 0) found_.push_back(std::move(lock));
   }
@@ -92,16 +138,14 @@ void show_op::write(std::uint32_t, arguments& a) {
 
 void show_op::take(const reply& r) {
   lock_status status;
-  if (r.number(0) == nobodys) {
-    status.waiters = r.number<std::size_t>(4);
-  } else {
-    read_lock(r, 1, status);
-  }
-  for (std::size_t i = 5; i + 2 < r.size(); i += 3) {
+  std::size_t i = read_lock(r, 1, status);
+  const std::string_view kind = r.text(i++);
+  for (; i + 3 < r.size(); i += 4) {
     waiter w;
     w.token = r.text(i);
     w.lease = milliseconds(r.number(i + 1));
     w.silent = r.number(i + 2) == 1;
+    read_ask(kind, r.text(i + 3), w);
     status.line.push_back(std::move(w));
   }
   end(error_code(), std::move(status));
@@ -125,21 +169,21 @@ void break_op::write(std::uint32_t, arguments& a) {
 void break_op::take(const reply& r) {
   const auto found = r.number(0);
   broken_lock lock;
-  if (found != nobodys) read_lock(r, 1, lock);
+  const std::size_t end_of_lock = read_lock(r, 1, lock);
   lock.name = lock_.name;
   if (found == broken) {
-    lock.next = r.text(5);
+    lock.next = r.text(end_of_lock);
     return end(error_code(), std::move(lock));
   }
-  if (unknown_) {
-    // The request that was not answered has done it, or the holder was quicker. Who has it now is the next one.
+  if (unknown_ && !have_a_hold_in_common(lock, seen_)) {
+    // The request that was not answered has done it, or the holders were quicker. Who has it now is the next one.
     seen_.next = lock.token;
     return end(error_code(), std::move(seen_));
   }
   if (found == nobodys) return end(error::not_held);
   if (found == foreign && !force_) return end(error::wrong_type);
   const bool looked = fence_.empty();
-  fence_ = r.text(2);
+  fence_ = r.text(1 + first_hold + 2);
   seen_ = std::move(lock);
   if (looked) return ask();
   changed_hands_ = true;

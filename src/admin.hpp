@@ -58,7 +58,7 @@ class break_op final : public query<broken_lock> {
   const lock_identity lock_;
   const bool force_;
   broken_lock seen_;            // What is to be broken,
-  std::string fence_;           // and its fence as Redis has it; "": not known yet.
+  std::string fence_;           // and the fence of its oldest hold as Redis has it; "": not known yet.
   bool unknown_ = false;        // A request to break it was not answered: it may have been broken.
   bool changed_hands_ = false;  // Between the look and a request to break it.
 };

@@ -10,33 +10,55 @@
 #include <leasehold/lock.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace leasehold {
 
+/// One of those who have a lock.
+struct listed_hold {
+  std::string token;  ///< Of another program: its value, or its owner.
+  std::uint64_t fence = 0;
+  std::optional<std::chrono::milliseconds> ttl;  ///< What is left of its lease; none without expiry.
+  std::string role;                              ///< Of a shared mutex: "reader" or "writer"; "" elsewhere.
+  std::string owner;                             ///< Of a recursive or shared mutex; "" if there is none.
+};
+
+/// A lock of any kind, and who has it.
+struct lock_details : lock_info {
+  std::string kind;         ///< "mutex", "recursive_mutex", "shared_mutex" or "counting_semaphore"; "" if the lock is free
+                            ///< or another program's.
+  std::string mode;         ///< Of a shared mutex: "readers" or "writer"; "" elsewhere.
+  std::uint32_t limit = 0;  ///< Of a counting semaphore; 0 elsewhere.
+  std::vector<listed_hold> holds;  ///< In the order of their fences, the first 100 at most; lock_info::holders counts all.
+};
+
 /// A lock that somebody has.
-struct listed_lock : lock_info {
+struct listed_lock : lock_details {
   std::string name;  ///< Without the client's prefix.
 };
 
-/// An entry in a lock's line. Each stands for all waiters of one client.
+/// An entry in a lock's line. Each stands for all waiters of one client who ask for the same.
 struct waiter {
   std::string token;                   ///< What its hold will have.
   std::chrono::milliseconds lease{0};  ///< What it asks for.
   bool silent = false;                 ///< Its client has not looked in time: it is passed over.
+  std::string role;                    ///< Of a shared mutex: "reader" or "writer"; "" elsewhere.
+  std::string owner;                   ///< Of a recursive or shared mutex; "" if there is none.
 };
 
 /// A lock and its line.
-struct lock_status : lock_info {
+struct lock_status : lock_details {
   std::vector<waiter> line;  ///< In order, the first 100 at most; lock_info::waiters counts all.
 };
 
 /// A lock that was freed by force, as it was just before. `waiters` counts the next holder, too.
 struct broken_lock : listed_lock {
-  std::string next;  ///< The token of who has the lock now; "" if nobody has.
+  std::string next;  ///< The token of who has the lock now, of one of them if there are several; "" if nobody has.
 };
 
 namespace detail {
@@ -51,7 +73,7 @@ void start_break(const std::shared_ptr<client_handle>&, asio::any_completion_han
 /// All locks of this library under the client's prefix that somebody has, sorted by name, each once.
 ///
 /// This goes through all keys of the database, about 1,000 with each script, and lets other commands run in between. So it
-/// is no snapshot: a lock that is acquired or released meanwhile may be in the list or not. Another program's strings are
+/// is no snapshot: a lock that is acquired or released meanwhile may be in the list or not. Another program's locks are
 /// not in it.
 ///
 /// @par Completion signature `void(error_code, std::vector<listed_lock>)`
@@ -71,7 +93,8 @@ inline auto list(const client& c) { return list(c, asio::deferred); }
 
 /// Who has the lock of this name, and who waits for it. Of any kind; `name` as in mutex::mutex.
 ///
-/// Another program's string counts as a lock without a fence: its value is the token, 64 KiB of it at most.
+/// Another program's string counts as a lock without a fence: its value is the token, 64 KiB of it at most. So does the
+/// hash of another program's reentrant lock: its owner is the token, too.
 ///
 /// @par Completion signature `void(error_code, lock_status)`
 /// @par Errors
@@ -88,19 +111,20 @@ auto show(const client& c, std::string name, Token&& token) {
 }
 inline auto show(const client& c, std::string name) { return show(c, std::move(name), asio::deferred); }
 
-/// Takes the lock of this name from whoever has it, and gives it to the next in line, as a release would.
+/// Takes the lock of this name from whoever has it, all holds at once, and gives it to the next in line, as a release
+/// would.
 ///
 /// The former holder is not asked. It learns of its loss at its next renewal, a third of its lease away, and may go on
 /// working until then: beside the next holder. Only what checks fences is safe from that.
 ///
-/// It asks twice: who has the lock, and to break exactly that hold. So a request that has to be repeated never breaks the
-/// hold of the next one.
+/// It asks twice: who has the lock, and to break it while the oldest of these holds is there. So a request that has to be
+/// repeated never breaks the hold of the next one.
 ///
-/// @param force Break another program's string, too. It is deleted or, if somebody waits for it, overwritten.
+/// @param force Break another program's string or reentrant lock, too.
 ///
 /// @par Completion signature `void(error_code, broken_lock)`
 /// @par Errors
-/// error::not_held: nobody has the lock. error::wrong_type: the key holds another program's string and `force` is false,
+/// error::not_held: nobody has the lock. error::wrong_type: the key holds another program's lock and `force` is false,
 /// or it holds something that is no lock. error::timed_out: the lock changed hands before each request, for as long as
 /// client_options::command_timeout. error::unreachable: no answer for that long; the lock may have been broken.
 /// error::refused, error::invalid_name, error::closed.

@@ -31,15 +31,18 @@ int break_by_force(const break_options& wanted) {
     throw failure(exit_code::wrong_type,
                   fmt::format("{}: wrong type: the key {} is no lock of leasehold{}", in_quotes(wanted.name),
                               in_quotes(wanted.store.prefix + wanted.name),
-                              wanted.force ? ", and no string either" : "; --force breaks another program's string"));
+                              wanted.force ? ", and no other program's either" : "; --force breaks another program's"));
   }
   if (failed == error::timed_out) {
     throw failure(exit_code::not_acquired,
                   fmt::format("{}: not broken, it changes hands too fast", in_quotes(wanted.name)));
   }
   if (failed) throw describe(failed, store, wanted.store, wanted.name);
-  print(fmt::format("{}: was held by {}, {}, {}; {}\n", printable(wanted.name), printable(lock.token), fence_text(lock),
-                    lease_text(lock), lock.next.empty() ? "free now" : "handed to " + printable(lock.next)));
+  const std::string holders = is_mutex(lock) ? "held by " + printable(lock.token)
+                              : lock.mode.empty() && lock.limit == 0 ? holders_text(lock)
+                                                                     : "held by " + holders_text(lock);
+  print(fmt::format("{}: was {}, {}, {}; {}\n{}", printable(wanted.name), holders, fence_text(lock), lease_text(lock),
+                    lock.next.empty() ? "free now" : "handed to " + printable(lock.next), holds_text(lock)));
   return 0;
 }
 

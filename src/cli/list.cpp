@@ -18,7 +18,11 @@ namespace {
 
 std::string in_json(const std::vector<listed_lock>& locks) {
   boost::json::array array;
-  for (const auto& lock : locks) array.push_back(as_json(lock.name, lock));
+  for (const auto& lock : locks) {
+    boost::json::object object = as_json(lock.name, lock);
+    add_details(object, lock);
+    array.push_back(std::move(object));
+  }
   return boost::json::serialize(array) + "\n";
 }
 

@@ -4,12 +4,17 @@
 #include "exit_code.hpp"
 #include "text.hpp"
 
+#include <boost/json/array.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 namespace leasehold::cli {
 namespace {
@@ -24,10 +29,21 @@ std::size_t columns_of(const std::string& text) {
 }
 
 std::string row(const std::string& name, std::size_t width, const std::string& left, const std::string& fence,
-                const std::string& waiting, const std::string& token) {
+                const std::string& waiting, const std::string& kind, const std::string& token) {
   const std::size_t columns = columns_of(name);
   const std::string padding(columns < width ? width - columns : 0, ' ');
-  return fmt::format("{}{}  {:>10}  {:>19}  {:>7}  {}", name, padding, left, fence, waiting, token);
+  return fmt::format("{}{}  {:>10}  {:>19}  {:>7}  {:<9}  {}", name, padding, left, fence, waiting, kind, token);
+}
+
+// How a lock is taken, for a narrow column: its kind can be told from it.
+std::string held_as(const lock_details& lock) {
+  if (lock.kind == "recursive_mutex") return fmt::format("{} {}", lock.holders, lock.holders == 1 ? "time" : "times");
+  if (lock.kind == "counting_semaphore") return fmt::format("{} of {}", lock.holders, lock.limit);
+  return lock.mode.empty() ? lock.kind : holders_text(lock);
+}
+
+std::string seconds(const std::optional<std::chrono::milliseconds>& d) {
+  return d ? fmt::format("{:.1f} s", static_cast<double>(d->count()) / 1000) : "for ever";
 }
 
 }  // namespace
@@ -53,9 +69,62 @@ boost::json::object as_json(const std::string& name, const lock_info& info) {
   return object;
 }
 
-std::string lease_text(const lock_info& info) {
-  return info.ttl ? fmt::format("{:.1f} s left", static_cast<double>(info.ttl->count()) / 1000) : "for ever";
+void add_asker(boost::json::object& object, const std::string& role, const std::string& owner) {
+  if (!role.empty()) object["role"] = role;
+  if (!owner.empty()) add_bytes(object, "owner", owner);
 }
+
+void add_details(boost::json::object& object, const lock_details& lock) {
+  object["kind"] = lock.kind;
+  object["holders"] = lock.holders;
+  if (!lock.mode.empty()) object["mode"] = lock.mode;
+  if (lock.limit != 0) object["limit"] = lock.limit;
+  if (!lock.owner.empty()) add_bytes(object, "owner", lock.owner);
+  boost::json::array holds;
+  for (const listed_hold& h : lock.holds) {
+    boost::json::object one;
+    add_bytes(one, "token", h.token);
+    one["fence"] = std::to_string(h.fence);
+    one["ttl_ms"] = nullptr;
+    if (h.ttl) one["ttl_ms"] = h.ttl->count();
+    add_asker(one, h.role, h.owner);
+    holds.push_back(std::move(one));
+  }
+  object["holds"] = std::move(holds);
+}
+
+std::string kind_in_words(std::string kind) {
+  std::replace(kind.begin(), kind.end(), '_', ' ');
+  return "a " + kind;
+}
+
+std::string holders_text(const lock_details& lock) {
+  if (lock.mode == "writer") return "1 writer";
+  if (lock.mode == "readers") return fmt::format("{} {}", lock.holders, lock.holders == 1 ? "reader" : "readers");
+  if (lock.limit != 0) return fmt::format("{} of {} permits", lock.holders, lock.limit);
+  if (lock.owner.empty()) return "held";
+  return fmt::format("held {} {} by {}", lock.holders, lock.holders == 1 ? "time" : "times", printable(lock.owner));
+}
+
+bool is_mutex(const lock_details& lock) { return lock.kind == "mutex" || (lock.kind.empty() && lock.owner.empty()); }
+
+std::string asker_text(const std::string& role, const std::string& owner) {
+  return (role.empty() ? "" : "  " + role) + (owner.empty() ? "" : "  " + printable(owner));
+}
+
+std::string holds_text(const lock_details& lock) {
+  std::string text;
+  if (lock.kind.empty() || is_mutex(lock)) return text;
+  for (const listed_hold& h : lock.holds) {
+    text += fmt::format("  *  {}  {} left{}{}\n", printable(h.token), seconds(h.ttl),
+                        lock.kind == "counting_semaphore" ? fmt::format("  fence {}", h.fence) : "",
+                        asker_text(h.role, lock.kind == "recursive_mutex" ? "" : h.owner));
+  }
+  if (lock.holders > lock.holds.size()) text += fmt::format("     and {} more\n", lock.holders - lock.holds.size());
+  return text;
+}
+
+std::string lease_text(const lock_info& info) { return seconds(info.ttl) + (info.ttl ? " left" : ""); }
 
 std::string fence_text(const lock_info& info) {
   // Fences count from 1.
@@ -70,13 +139,12 @@ std::vector<std::string> table(const std::vector<listed_lock>& locks) {
     width = std::max(width, std::min(columns_of(names.back()), widest_name));
   }
   std::vector<std::string> lines;
-  lines.push_back(row("NAME", width, "LEFT", "FENCE", "WAITING", "TOKEN"));
+  lines.push_back(row("NAME", width, "LEFT", "FENCE", "WAITING", "HELD AS", "TOKEN"));
   for (std::size_t i = 0; i < locks.size(); ++i) {
     const listed_lock& lock = locks[i];
-    const std::string left =
-        lock.ttl ? fmt::format("{:.1f} s", static_cast<double>(lock.ttl->count()) / 1000) : "for ever";
-    lines.push_back(
-        row(names[i], width, left, std::to_string(lock.fence), std::to_string(lock.waiters), printable(lock.token)));
+    const std::string owner = lock.owner.empty() ? "" : "  " + printable(lock.owner);
+    lines.push_back(row(names[i], width, seconds(lock.ttl), std::to_string(lock.fence), std::to_string(lock.waiters),
+                        held_as(lock), printable(lock.token) + owner));
   }
   return lines;
 }

@@ -16,6 +16,27 @@ namespace leasehold::cli {
 // name, held, token, fence, ttl_ms, waiters.
 boost::json::object as_json(const std::string& name, const lock_info&);
 
+// What is behind that: kind, holders, mode, limit, owner where there is one, holds.
+void add_details(boost::json::object&, const lock_details&);
+
+// role and owner, where there is one.
+void add_asker(boost::json::object&, const std::string& role, const std::string& owner);
+
+// "shared mutex", of a name of lock_details::kind.
+std::string kind_in_words(std::string kind);
+
+// Who has a lock that somebody has: "held", "3 readers", "1 writer", "2 of 3 permits", "held 2 times by request 7".
+std::string holders_text(const lock_details&);
+
+// Who it is beside the token: "  reader  request 7", or "".
+std::string asker_text(const std::string& role, const std::string& owner);
+
+// Whether one token says all about its holds: it is a mutex, or another program's string.
+bool is_mutex(const lock_details&);
+
+// A line with its end for each hold; none where the lock's own line says all.
+std::string holds_text(const lock_details&);
+
 // JSON is UTF-8, but names and tokens are any bytes: those are added as `key`_base64.
 void add_bytes(boost::json::object&, const std::string& key, const std::string& bytes);
 

@@ -21,7 +21,7 @@ namespace leasehold::cli {
 namespace {
 
 constexpr const char* default_url = "redis://127.0.0.1:6379";
-constexpr const char* run_usage = "leasehold run [OPTION]... NAME -- COMMAND [ARG]...";
+constexpr const char* run_usage = "leasehold run [OPTION]... NAME... -- COMMAND [ARG]...";
 constexpr const char* status_usage = "leasehold status [OPTION]... NAME";
 constexpr const char* list_usage = "leasehold list [OPTION]...";
 constexpr const char* watch_usage = "leasehold watch [OPTION]...";
@@ -31,7 +31,7 @@ constexpr const char* all_subcommands = "run, status, list, watch or break";
 
 constexpr const char* exit_codes = R"(Exit status of run: the command's own; 128 + n when signal n ended it; and
    64  wrong usage, invalid option, name or URL
-   65  the key holds something that is no mutex
+   65  the key holds something else than this kind of lock, or a semaphore with another limit
    69  the store is unreachable
    74  the lease was lost and the command therefore stopped
    75  not acquired in time (see --conflict-exit-code)
@@ -67,6 +67,9 @@ struct typed {
   std::string grace = "5s";
   int conflict_exit_code = static_cast<int>(exit_code::not_acquired);
   bool no_wait = false;
+  bool shared = false;
+  bool exclusive = false;
+  std::string permits;
   bool json = false;
   bool force = false;
   std::string interval = "1s";
@@ -94,10 +97,10 @@ void add_store(CLI::App& app, typed& t, const char* prefix_help) {
   app.allow_extras();
 }
 
-// Those of a subcommand that is about one lock.
-void add_common(CLI::App& app, typed& t) {
+// Those of a subcommand that is about a named lock.
+void add_common(CLI::App& app, typed& t, const char* name_help = "The lock's name: 1 to 65536 bytes") {
   add_store(app, t, "Put in front of NAME to make the key in Redis");
-  app.add_option("NAME", t.name, "The lock's name: 1 to 65536 bytes")->option_text(" ");
+  app.add_option("NAME", t.name, name_help)->option_text(" ");
 }
 
 std::chrono::milliseconds duration(const char* option, const std::string& text) {
@@ -108,11 +111,13 @@ std::chrono::milliseconds duration(const char* option, const std::string& text) 
   }
 }
 
-std::uint64_t count(const char* option, const std::string& text) {
-  std::uint64_t n = 0;
+// From 1 on.
+template <class Number>
+Number count(const char* option, const std::string& text, const char* range) {
+  Number n = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (ec == std::errc() && end == text.data() + text.size() && n > 0) return n;
-  throw wrong_usage(fmt::format("{} {}: not a number from 1 on", option, in_quotes(text)));
+  throw wrong_usage(fmt::format("{} {}: not a number {}", option, in_quotes(text), range));
 }
 
 store_options store(typed& t) {
@@ -134,38 +139,70 @@ void check_name(const std::string& name, const store_options& where) {
                   in_quotes(name)));
 }
 
+void refuse_options(const CLI::App& app, const std::vector<std::string>& words) {
+  for (const auto& word : words) {
+    if (word.size() <= 1 || word[0] != '-') continue;
+    throw wrong_usage(
+        fmt::format("{}unknown option {}", app.get_parent() ? app.get_name() + ": " : "", in_quotes(word)));
+  }
+}
+
 // What CLI11 could make nothing of.
-void check_left_over(const CLI::App& app, bool separator_missing) {
+void check_left_over(const CLI::App& app) {
   const auto rest = app.remaining();
+  refuse_options(app, rest);
   if (rest.empty()) return;
-  const std::string where = app.get_parent() ? app.get_name() + ": " : "";
-  if (rest[0].size() > 1 && rest[0][0] == '-') {
-    throw wrong_usage(fmt::format("{}unknown option {}", where, in_quotes(rest[0])));
+  throw wrong_usage(fmt::format("{}one word too many: {}", app.get_parent() ? app.get_name() + ": " : "",
+                                in_quotes(rest[0])));
+}
+
+// The names before the command. Those that look like options stand between two separators: `run -- -name -- command`.
+std::vector<std::string> take_names(const CLI::App& app, typed& t, std::optional<std::vector<std::string>>& rest) {
+  std::vector<std::string> names = app.remaining();
+  if (app.get_option("NAME")->count() > 0) {
+    if (!rest && !names.empty()) {
+      refuse_options(app, {names[0]});
+      throw wrong_usage(fmt::format("run: '--' is missing before the command {}: {}", in_quotes(names[0]), run_usage));
+    }
+    refuse_options(app, names);
+    names.insert(names.begin(), std::move(t.name));
+    return names;
   }
-  if (separator_missing) {
-    throw wrong_usage(fmt::format("run: '--' is missing before the command {}: {}", in_quotes(rest[0]), run_usage));
+  refuse_options(app, names);
+  if (!rest) throw wrong_usage(fmt::format("run: NAME is missing: {}", run_usage));
+  const auto second = std::find(rest->begin(), rest->end(), "--");
+  if (second == rest->begin() || second == rest->end()) {
+    throw wrong_usage(fmt::format("run: NAME is missing: {}", run_usage));
   }
-  throw wrong_usage(fmt::format("{}one word too many: {}", where, in_quotes(rest[0])));
+  names.assign(std::make_move_iterator(rest->begin()), std::make_move_iterator(second));
+  rest->erase(rest->begin(), second + 1);
+  return names;
+}
+
+void check_names(const std::vector<std::string>& names, const store_options& where) {
+  for (const auto& name : names) check_name(name, where);
+  auto sorted = names;
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) throw wrong_usage(fmt::format("run: {} is named twice", in_quotes(*twice)));
 }
 
 run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
-  check_left_over(app, !rest);
-  const bool named = app.get_option("NAME")->count() > 0;
-  if (!named && rest && rest->size() >= 2 && (*rest)[1] == "--") {
-    // `run -- -name -- command`: a name that looks like an option.
-    t.name = std::move((*rest)[0]);
-    rest->erase(rest->begin(), rest->begin() + 2);
-  } else if (!named) {
-    throw wrong_usage(fmt::format("run: NAME is missing: {}", run_usage));
-  }
-  if (!rest)
-    throw wrong_usage(fmt::format("run: '--' and the command are missing after {}: {}", in_quotes(t.name), run_usage));
-  if (rest->empty()) throw wrong_usage(fmt::format("run: the command is missing after '--': {}", run_usage));
-
   run_options o;
+  o.names = take_names(app, t, rest);
+  if (!rest) {
+    throw wrong_usage(
+        fmt::format("run: '--' and the command are missing after {}: {}", in_quotes(o.names.back()), run_usage));
+  }
+  if (rest->empty()) throw wrong_usage(fmt::format("run: the command is missing after '--': {}", run_usage));
   o.store = store(t);
-  o.name = std::move(t.name);
-  check_name(o.name, o.store);
+  check_names(o.names, o.store);
+  if (t.shared) o.kind = lock_kind::reader;
+  if (t.exclusive) o.kind = lock_kind::writer;
+  if (app.get_option("--permits")->count() > 0) {
+    o.kind = lock_kind::permit;
+    o.permits = count<std::uint32_t>("--permits", t.permits, "from 1 to 4294967295");
+  }
   o.lease = duration("--lease", t.lease);
   if (o.lease < std::chrono::milliseconds(1) || o.lease > std::chrono::hours(24 * 30)) {
     throw wrong_usage(fmt::format("--lease {}: a lease is 1ms to 30d", in_quotes(t.lease)));
@@ -183,7 +220,7 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
 
 // NAME, which stands behind "--" if it looks like an option.
 void take_name(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest, const char* usage) {
-  check_left_over(app, false);
+  check_left_over(app);
   if (app.get_option("NAME")->count() > 0) {
     if (rest && !rest->empty()) {
       throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), in_quotes((*rest)[0])));
@@ -198,7 +235,7 @@ void take_name(const CLI::App& app, typed& t, std::optional<std::vector<std::str
 }
 
 void refuse_words(const CLI::App& app, const std::optional<std::vector<std::string>>& rest) {
-  check_left_over(app, false);
+  check_left_over(app);
   if (!rest || rest->empty()) return;
   throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), in_quotes((*rest)[0])));
 }
@@ -239,7 +276,7 @@ watch_options to_watch(const CLI::App& app, typed& t, const std::optional<std::v
   if (o.interval < std::chrono::milliseconds(100) || o.interval > std::chrono::hours(24)) {
     throw wrong_usage(fmt::format("--interval {}: an interval is 100ms to 1d", in_quotes(t.interval)));
   }
-  if (app.get_option("--count")->count() > 0) o.count = count("--count", t.count);
+  if (app.get_option("--count")->count() > 0) o.count = count<std::uint64_t>("--count", t.count, "from 1 on");
   return o;
 }
 
@@ -274,7 +311,17 @@ request parse_options(std::vector<std::string> arguments) {
   app.get_help_ptr()->description("Print this and exit");
 
   CLI::App& run = *app.add_subcommand("run", "Acquire the lock NAME, run COMMAND while it is held, and give it back.");
-  add_common(run, t);
+  add_common(run, t, "The lock's name: 1 to 65536 bytes. Several names: all or none\nof these locks");
+  CLI::Option* shared = run.add_flag("--shared", t.shared,
+                                     "NAME is a shared mutex: run beside other readers, and\nnever beside a writer")
+                            ->option_text(" ");
+  CLI::Option* exclusive =
+      run.add_flag("--exclusive", t.exclusive, "NAME is a shared mutex: run as its only writer")->option_text(" ");
+  CLI::Option* permits = add_text(run, "--permits", t.permits, "N",
+                                  "NAME is a semaphore: at most N run at a time. The same N\n"
+                                  "everywhere (without any of these NAME is a mutex)");
+  shared->excludes(exclusive)->excludes(permits);
+  exclusive->excludes(permits);
   add_text(run, "--lease", t.lease, "TIME", "How long Redis keeps the lock after the last renewal (default: 30s)");
   CLI::Option* wait = add_text(run, "--wait", t.wait, "TIME", "How long to wait for the lock (default: for ever)");
   run.add_flag("--no-wait", t.no_wait, "Try once")->excludes(wait)->option_text(" ");
@@ -287,16 +334,19 @@ request parse_options(std::vector<std::string> arguments) {
       ->check(CLI::Range(0, 255))
       ->take_last();
   run.footer(
-      fmt::format("The command finds LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_FENCE in its environment.\n{}\n\n{}",
+      fmt::format("The command finds LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_FENCE in its environment.\n"
+                  "Of several locks there is a name in each line, and a token and a fence in each word.\n{}\n\n{}",
                   duration_help, exit_codes));
 
   CLI::App& status = *app.add_subcommand("status", "Say who holds the lock NAME and who waits for it.");
   add_common(status, t);
   status.add_flag("--json", t.json,
-                  "Print one JSON object: name, held, token, fence, ttl_ms, waiters,\nline (token, lease_ms, silent)");
+                  "Print one JSON object: name, held, token, fence, ttl_ms, waiters,\n"
+                  "line (token, lease_ms, silent, role, owner), kind, holders,\n"
+                  "mode, limit, owner, holds (token, fence, ttl_ms, role, owner)");
   status.footer(
-      "In the line are the first 100 who wait. One is silent if its program has not\n"
-      "looked in time: it is passed over.\n\nExit status: 0 whether the lock is held or free, else as for run.");
+      "Of holds and line the first 100 are shown. Who is silent in the line has not looked\n"
+      "in time: his program is passed over.\n\nExit status: 0 whether the lock is held or free, else as for run.");
 
   constexpr const char* which_locks = "Only locks whose key in Redis begins with it; names are\nshown without it";
   constexpr const char* goes_through_all = "This goes through all keys of the database.";
@@ -304,8 +354,8 @@ request parse_options(std::vector<std::string> arguments) {
   CLI::App& list = *app.add_subcommand("list", "List the locks that are held.");
   add_store(list, t, which_locks);
   list.add_flag("--json", t.json,
-                "Print one JSON array with an object for each lock: name, held, token,\n"
-                "fence, ttl_ms, waiters");
+                "Print one JSON array with an object for each lock, as status\n"
+                "does, without the line");
   list.footer(fmt::format("{}\n\nExit status: 0, else as for run.", goes_through_all));
 
   CLI::App& watch = *app.add_subcommand("watch", "Show the locks that are held, live, as top does.");
@@ -321,10 +371,10 @@ request parse_options(std::vector<std::string> arguments) {
 
   CLI::App& by_force = *app.add_subcommand("break", "Free the lock NAME by force, and say whose it was.");
   add_common(by_force, t);
-  by_force.add_flag("--force", t.force, "Also if the key holds another program's string");
+  by_force.add_flag("--force", t.force, "Also if the key holds another program's string or\nreentrant lock");
   by_force.footer(
-      "The next in line gets the lock. The former holder learns of it at its next renewal,\n"
-      "and may go on until then.\n\n"
+      "All holds end, and the next in line gets the lock. The former holders learn of it at their\n"
+      "next renewal, and may go on until then.\n\n"
       "Exit status: 0; 1 if nobody holds the lock; 75 if it changes hands too fast; else as for run.");
 
   try {
@@ -345,7 +395,7 @@ request parse_options(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& e) {
     throw wrong_usage(e.what());
   }
-  check_left_over(app, false);
+  check_left_over(app);
   if (app.got_subcommand(&run)) return to_run(run, t, std::move(rest));
   if (app.got_subcommand(&status)) return to_status(status, t, std::move(rest));
   if (app.got_subcommand(&list)) return to_list(list, t, rest);

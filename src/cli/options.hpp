@@ -19,9 +19,14 @@ struct store_options {
   std::string prefix;
 };
 
+// What `run` acquires.
+enum class lock_kind { mutex, reader, writer, permit };
+
 struct run_options {
   store_options store;
-  std::string name;
+  std::vector<std::string> names;  // never empty, all different
+  lock_kind kind = lock_kind::mutex;
+  std::uint32_t permits = 0;  // how many there are, for lock_kind::permit
   std::chrono::milliseconds lease{30'000};
   std::chrono::milliseconds wait = forever;
   std::chrono::milliseconds grace{5'000};

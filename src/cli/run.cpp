@@ -4,19 +4,23 @@
 #include "command.hpp"
 #include "duration.hpp"
 #include "exit_code.hpp"
+#include "lock_text.hpp"
 #include "signals.hpp"
 #include "store.hpp"
 #include "text.hpp"
 
+#include <leasehold/acquire_all.hpp>
+#include <leasehold/admin.hpp>
 #include <leasehold/client.hpp>
+#include <leasehold/counting_semaphore.hpp>
 #include <leasehold/hold.hpp>
 #include <leasehold/mutex.hpp>
+#include <leasehold/shared_mutex.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
-#include <boost/asio/cancel_after.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -31,7 +35,9 @@
 #include <cstring>
 #include <exception>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace leasehold::cli {
 namespace {
@@ -39,7 +45,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-// One `leasehold run`, from the wait for the lock to the exit status. Everything happens on one thread.
+// One `leasehold run`, from the wait for its locks to the exit status. Everything happens on one thread.
 class session {
  public:
   session(asio::io_context& context, const run_options& wanted, const inherited_descriptors& inherited)
@@ -77,41 +83,63 @@ class session {
 
   asio::awaitable<int> hold_and_run() {
     if (!co_await acquire()) co_return exit_status_;
+    std::string names, tokens, fences;
+    for (const hold& h : holds_) {
+      const bool first = names.empty();
+      names += (first ? "" : "\n") + h.name();
+      tokens += (first ? "" : " ") + h.token();
+      fences += (first ? "" : " ") + std::to_string(h.fence());
+    }
     std::vector<std::string> variables;
-    variables.push_back("LEASEHOLD_NAME=" + wanted_.name);
-    variables.push_back("LEASEHOLD_TOKEN=" + hold_.token());
-    variables.push_back("LEASEHOLD_FENCE=" + std::to_string(hold_.fence()));
-    if (!hold_.valid()) throw lost("the lease was lost before the command could start");
+    variables.push_back("LEASEHOLD_NAME=" + names);
+    variables.push_back("LEASEHOLD_TOKEN=" + tokens);
+    variables.push_back("LEASEHOLD_FENCE=" + fences);
+    if (const hold* gone = not_covered()) throw lost(gone->name(), "the lease was lost before the command could start");
 
-    auto on_loss = [this](error_code ec) {
-      if (ec) return;
-      lost_ = true;
-      notify();
-    };
-    hold_.lost(asio::bind_executor(context_.get_executor(), on_loss));
+    for (const hold& h : holds_) {
+      auto on_loss = [this, &h](error_code ec) {
+        if (ec) return;
+        if (!lost_) lost_ = &h;
+        notify();
+      };
+      h.lost(asio::bind_executor(context_.get_executor(), on_loss));
+    }
 
     command_.emplace(wanted_.command, std::move(variables));
     const int reason = co_await command_->start(context_, signals_, inherited_);
     while (!command_->status() && !lost_) co_await change(std::nullopt);
     // Before anything else happens: a command that ended in time ended in time.
-    const bool covered = !lost_ && hold_.valid();
+    const hold* gone = lost_ ? lost_ : not_covered();
     if (!command_->status()) co_await stop_command();
-    const error_code released = co_await release();
+    co_await release();
 
     if (reason != 0) throw not_started(reason);
     if (lost_) co_return static_cast<int>(exit_code::lost);
-    if (!covered || released == error::lost) {
-      const failure f = lost("the lease was lost before the command ended");
+    for (std::size_t i = 0; i < holds_.size(); ++i) {
+      if (!gone && released_[i] == error::lost) gone = &holds_[i];
+    }
+    if (gone) {
+      const failure f = lost(gone->name(), "the lease was lost before the command ended");
       if (*command_->status() == 0) throw f;
       complain(f.what());
-    } else if (released) {
-      complain(fmt::format("{}: not given back, it ends with its lease: {}", in_quotes(wanted_.name),
-                           describe(released, store_, wanted_.store, wanted_.name).what()));
+      co_return *command_->status();
+    }
+    for (std::size_t i = 0; i < holds_.size(); ++i) {
+      if (!released_[i]) continue;
+      const std::string& name = holds_[i].name();
+      complain(fmt::format("{}: not given back, it ends with its lease: {}", in_quotes(name),
+                           describe(released_[i], store_, wanted_.store, name).what()));
     }
     co_return *command_->status();
   }
 
-  // False if there is no hold but an exit status: the lock is not to be had in time, or a signal ended the waiting.
+  // A hold that is not valid any more; null if there is none.
+  const hold* not_covered() const {
+    const auto gone = std::find_if(holds_.begin(), holds_.end(), [](const hold& h) { return !h.valid(); });
+    return gone == holds_.end() ? nullptr : &*gone;
+  }
+
+  // False if there are no holds but an exit status: the locks are not to be had in time, or a signal ended the waiting.
   asio::awaitable<bool> acquire() {
     const auto token = asio::bind_cancellation_slot(stop_waiting_.slot(), asio::as_tuple(asio::use_awaitable));
     error_code ec;
@@ -120,25 +148,25 @@ class session {
       std::tie(ec) = co_await store_.ready(token);
     }
     if (!ec && !signal_) {
-      acquire_options how;
-      how.lease = wanted_.lease;
-      how.wait = wanted_.wait;
-      how.margin = std::min(wanted_.grace, wanted_.lease / 3);
-      const mutex lock(store_, wanted_.name);
-      if (wanted_.wait == 0ms) {
-        auto [failed, granted] = co_await lock.try_acquire(how, token);
-        ec = failed;
-        if (granted) hold_ = std::move(*granted);
-        if (!failed && !granted) ec = error::timed_out;
-      } else {
-        auto [failed, granted] = co_await lock.acquire(how, token);
-        ec = failed;
-        hold_ = std::move(granted);
+      switch (wanted_.kind) {
+        case lock_kind::mutex:
+          ec = co_await acquire_all_of([&](const std::string& name) { return mutex(store_, name); });
+          break;
+        case lock_kind::reader:
+          ec = co_await acquire_all_of([&](const std::string& name) { return shared_mutex(store_, name).shared(); });
+          break;
+        case lock_kind::writer:
+          ec = co_await acquire_all_of([&](const std::string& name) { return shared_mutex(store_, name); });
+          break;
+        case lock_kind::permit:
+          ec = co_await acquire_all_of(
+              [&](const std::string& name) { return counting_semaphore(store_, name, wanted_.permits); });
+          break;
       }
     }
     if (signal_) {
-      // The lock may have come at the same moment; close() waits for the answer to this.
-      hold_ = hold();
+      // The locks may have come at the same moment; close() waits for the answer to this.
+      holds_.clear();
       exit_status_ = static_cast<int>(exit_code::signalled) + *signal_;
       co_return false;
     }
@@ -146,18 +174,77 @@ class session {
       exit_status_ = wanted_.conflict_exit_code;
       // With --conflict-exit-code 0 it is not an error, and a cron job stays silent.
       if (exit_status_ != 0) {
-        complain(fmt::format("{}: not acquired{}: somebody else has it", in_quotes(wanted_.name),
-                             wanted_.wait == 0ms ? "" : " within " + to_text(wanted_.wait)));
+        complain(fmt::format("{}: not acquired{}: somebody else has {}", all_names(),
+                             wanted_.wait == 0ms ? "" : " within " + to_text(wanted_.wait),
+                             wanted_.names.size() == 1 ? "it" : "one of them"));
       }
       co_return false;
     }
-    if (ec) throw describe(ec, store_, wanted_.store, wanted_.name);
+    if (ec == error::wrong_type || ec == error::wrong_limit) co_await throw_conflict(ec);
+    if (ec) throw describe(ec, store_, wanted_.store, wanted_.names[0]);
     co_return true;
+  }
+
+  template <class Make>
+  asio::awaitable<error_code> acquire_all_of(Make make) {
+    const auto token = asio::bind_cancellation_slot(stop_waiting_.slot(), asio::as_tuple(asio::use_awaitable));
+    acquire_options how;
+    how.lease = wanted_.lease;
+    how.wait = wanted_.wait;
+    how.margin = std::min(wanted_.grace, wanted_.lease / 3);
+    std::vector<decltype(make(wanted_.names[0]))> locks;
+    for (const auto& name : wanted_.names) locks.push_back(make(name));
+    auto operation = leasehold::acquire_all(how, locks);
+    auto [ec, granted] = co_await std::move(operation)(token);
+    holds_ = std::move(granted);
+    co_return ec;
+  }
+
+  std::string all_names() const {
+    std::string text;
+    for (const auto& name : wanted_.names) text += (text.empty() ? "" : ", ") + in_quotes(name);
+    return text;
+  }
+
+  // Says which key is another kind of lock, or a semaphore with another limit: a look at each tells, if it still is.
+  asio::awaitable<void> throw_conflict(error_code ec) {
+    const char* const asked = wanted_.kind == lock_kind::mutex    ? "mutex"
+                              : wanted_.kind == lock_kind::permit ? "counting_semaphore"
+                                                                  : "shared_mutex";
+    const std::string permits = fmt::format("with {} {}", wanted_.permits, wanted_.permits == 1 ? "permit" : "permits");
+    const std::string in_words = kind_in_words(asked) + (ec == error::wrong_limit ? " " + permits : "");
+    const auto token = asio::as_tuple(asio::use_awaitable);
+    for (const auto& name : wanted_.names) {
+      auto [failed, found] = co_await show(store_, name, token);
+      std::string but;
+      if (failed == error::wrong_type) {
+        but = "something that is no lock";
+      } else if (failed || !found.held) {
+        continue;
+      } else if (wanted_.kind == lock_kind::mutex && found.kind.empty() && found.owner.empty()) {
+        continue;  // Another program's mutex.
+      } else if (ec == error::wrong_limit && found.limit != wanted_.permits && found.limit != 0) {
+        but = fmt::format("one with {}", found.limit);
+      } else if (found.kind != asked) {
+        but = found.kind.empty() ? "another program's lock" : kind_in_words(found.kind);
+      } else {
+        continue;
+      }
+      throw failure(exit_code::wrong_type,
+                    fmt::format("{}: {}: asked for {}, and the key {} is {}", in_quotes(name), ec.message(), in_words,
+                                in_quotes(wanted_.store.prefix + name), but));
+    }
+    std::string keys;
+    for (const auto& name : wanted_.names) {
+      keys += (keys.empty() ? "" : " or ") + in_quotes(wanted_.store.prefix + name);
+    }
+    throw failure(exit_code::wrong_type, fmt::format("{}: {}: asked for {}, and the key {} is something else",
+                                                     all_names(), ec.message(), in_words, keys));
   }
 
   // The lease is lost: SIGTERM, and SIGKILL for what is still there when the grace is over.
   asio::awaitable<void> stop_command() {
-    complain(lost("the lease was lost, stopping the command").what());
+    complain(lost(lost_->name(), "the lease was lost, stopping the command").what());
     command_->stop();
     const auto grace_ends = later(wanted_.grace);
     while (!command_->all_ended() && steady_clock::now() < grace_ends) co_await change(grace_ends);
@@ -169,11 +256,19 @@ class session {
     while (!command_->status()) co_await change(std::nullopt);
   }
 
-  asio::awaitable<error_code> release() {
-    // The answer may never come; close() goes on trying for a moment.
-    const auto token = asio::cancel_after(2s, asio::as_tuple(asio::use_awaitable));
-    const auto [ec] = co_await hold_.release(token);
-    co_return ec == asio::error::operation_aborted ? make_error_code(error::unreachable) : ec;
+  // The answers may never come; close() goes on trying for a moment.
+  asio::awaitable<void> release() {
+    released_.assign(holds_.size(), make_error_code(error::unreachable));
+    const auto ends = later(2s);
+    for (std::size_t i = 0; i < holds_.size(); ++i) {
+      auto on_answer = [this, i](error_code ec) {
+        released_[i] = ec;
+        ++answered_;
+        notify();
+      };
+      holds_[i].release(asio::bind_executor(context_.get_executor(), on_answer));
+    }
+    while (answered_ < holds_.size() && steady_clock::now() < ends) co_await change(ends);
   }
 
   asio::awaitable<void> receive_signals() {
@@ -204,8 +299,8 @@ class session {
     return steady_clock::now() + std::min(d, std::chrono::milliseconds(24h * 365));
   }
 
-  failure lost(const char* what) const {
-    return {exit_code::lost, fmt::format("{}: {}", in_quotes(wanted_.name), what)};
+  static failure lost(const std::string& name, const char* what) {
+    return {exit_code::lost, fmt::format("{}: {}", in_quotes(name), what)};
   }
 
   failure not_started(int reason) const {
@@ -223,13 +318,15 @@ class session {
   const inherited_descriptors& inherited_;
   signals signals_;
   client store_;
-  hold hold_;
+  std::vector<hold> holds_;
+  std::vector<error_code> released_;  // The answers to their releases,
+  std::size_t answered_ = 0;          // and how many there are.
   std::optional<command> command_;
 
   asio::steady_timer changed_;
   asio::cancellation_signal stop_waiting_;
   std::optional<int> signal_;  // that ended the waiting
-  bool lost_ = false;
+  const hold* lost_ = nullptr;  // the first of them
   int exit_status_ = 0;
   std::exception_ptr failed_;
 };

@@ -26,22 +26,26 @@ std::string in_json(const std::string& name, const lock_status& lock) {
     add_bytes(entry, "token", w.token);
     entry["lease_ms"] = w.lease.count();
     entry["silent"] = w.silent;
+    add_asker(entry, w.role, w.owner);
     line.push_back(std::move(entry));
   }
   object["line"] = std::move(line);
+  add_details(object, lock);
   return boost::json::serialize(object) + "\n";
 }
 
 std::string in_words(const std::string& name, const lock_status& lock) {
-  std::string text = fmt::format("{}: {}", printable(name), lock.held ? "held" : "free");
+  std::string text = fmt::format("{}: {}", printable(name), lock.held ? holders_text(lock) : "free");
   if (lock.held) {
-    text += fmt::format(", {}, {}, token {}", lease_text(lock), fence_text(lock), printable(lock.token));
+    text += fmt::format(", {}, {}", lease_text(lock), fence_text(lock));
+    if (is_mutex(lock)) text += ", token " + printable(lock.token);
   }
-  text += fmt::format(", {} waiting\n", lock.waiters);
+  text += fmt::format(", {} waiting\n", lock.waiters) + holds_text(lock);
   for (std::size_t i = 0; i < lock.line.size(); ++i) {
     const waiter& w = lock.line[i];
-    text += fmt::format("{:>3}  {}  {:.1f} s{}\n", i + 1, printable(w.token),
-                        static_cast<double>(w.lease.count()) / 1000, w.silent ? "  silent" : "");
+    text += fmt::format("{:>3}  {}  {:.1f} s{}{}\n", i + 1, printable(w.token),
+                        static_cast<double>(w.lease.count()) / 1000, asker_text(w.role, w.owner),
+                        w.silent ? "  silent" : "");
   }
   if (lock.waiters > lock.line.size()) text += fmt::format("     and {} more\n", lock.waiters - lock.line.size());
   return text;

@@ -5,7 +5,7 @@ namespace leasehold::test {
 
 namespace {
 
-const std::string title = "NAME        LEFT                FENCE  WAITING  TOKEN\n";
+const std::string title = "NAME        LEFT                FENCE  WAITING  HELD AS    TOKEN\n";
 
 }  // namespace
 
@@ -29,14 +29,15 @@ BOOST_AUTO_TEST_CASE(each_lock_is_a_line) {
   BOOST_TEST(text.status == 0);
   BOOST_TEST_CONTEXT(text.output) {
     BOOST_TEST(text.output.starts_with(title));
-    BOOST_TEST(contains(text.output, "\never    for ever                    7        0  x.1\nheld  "));
-    BOOST_TEST(contains(text.output, " s  " + fence + "        0  " + token + "\n"));
+    BOOST_TEST(contains(text.output, "\never    for ever                    7        0  mutex      x.1\nheld  "));
+    BOOST_TEST(contains(text.output, " s  " + fence + "        0  mutex      " + token + "\n"));
     BOOST_TEST(!contains(text.output, "other"));
   }
   const ended json = run({"list", "--json"});
   BOOST_TEST_CONTEXT(json.output) {
     BOOST_TEST(json.output.starts_with(
-        R"([{"name":"ever","held":true,"token":"x.1","fence":"7","ttl_ms":null,"waiters":0},{"name":"held","held":true,)"));
+        R"([{"name":"ever","held":true,"token":"x.1","fence":"7","ttl_ms":null,"waiters":0,"kind":"mutex","holders":1,)"
+        R"("holds":[{"token":"x.1","fence":"7","ttl_ms":null}]},{"name":"held","held":true,)"));
     BOOST_TEST(contains(json.output, "\"token\":\"" + token + "\",\"fence\":\"" + fence + "\",\"ttl_ms\":2"));
   }
 }

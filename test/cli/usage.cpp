@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_CASE(help_and_version_go_to_standard_output) {
     BOOST_TEST(e.output.find("Usage: leasehold") != e.output.npos);
     BOOST_TEST(e.errors == "");
   }
-  BOOST_TEST(contains(run_leasehold({"run", "--help"}).output, "NAME -- COMMAND"));
+  BOOST_TEST(contains(run_leasehold({"run", "--help"}).output, "NAME... -- COMMAND"));
 }
 
 BOOST_AUTO_TEST_CASE(wrong_usage_is_status_64_and_one_line_that_names_the_word_at_fault) {
@@ -32,7 +32,22 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_status_64_and_one_line_that_names_the_word_a
       {{"run", "--", "make", "all"}, "NAME"},
       {{"run", "n", "ls", "-l"}, "'--' is missing before the command 'ls'"},
       {{"run", "--frobnicate", "n", "--", "true"}, "'--frobnicate'"},
-      {{"run", "n", "m", "--", "true"}, "'m'"},
+      {{"run", "n", "--frobnicate"}, "'--frobnicate'"},
+      {{"run", "n", "m", "--frobnicate", "o", "--", "true"}, "'--frobnicate'"},
+      {{"run", "n", "m", "n", "--", "true"}, "'n' is named twice"},
+      {{"run", "--", "-n", "-m", "-n", "--", "true"}, "'-n' is named twice"},
+      {{"run", "n", "", "--", "true"}, "''"},
+      {{"run", "--", "--", "true"}, "NAME"},
+      {{"run", "--prefix", "lease", "n", "hold:n", "--", "true"}, "'hold:n'"},
+      {{"run", "--shared", "--exclusive", "n", "--", "true"}, "--shared"},
+      {{"run", "--shared", "--permits", "2", "n", "--", "true"}, "--permits"},
+      {{"run", "--permits", "2", "--exclusive", "n", "--", "true"}, "--permits"},
+      {{"run", "--permits", "0", "n", "--", "true"}, "--permits '0'"},
+      {{"run", "--permits", "-1", "n", "--", "true"}, "-1"},
+      {{"run", "--permits", "2x", "n", "--", "true"}, "--permits '2x'"},
+      {{"run", "--permits=", "n", "--", "true"}, "--permits ''"},
+      {{"run", "--permits", "4294967296", "n", "--", "true"}, "--permits '4294967296'"},
+      {{"status", "--shared", "n"}, "'--shared'"},
       {{"run", "--lease"}, "--lease"},
       {{"run", "--no-wait", "--wait", "1s", "n", "--", "true"}, "--no-wait"},
       {{"run", "--conflict-exit-code", "256", "n", "--", "true"}, "256"},

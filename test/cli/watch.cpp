@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(it_shows_what_is_held_and_who_waits_as_it_changes) {
     t.read_until("1 lock, 0 waiting");
     t.forget();
     t.read_until("\x1b[J");
-    t.read_until(token.substr(0, 20));
+    t.read_until(token.substr(0, 15));
     child next = start({"run", "a lock", "--", "true"});
     t.read_until("1 lock, 1 waiting");
     holder.signal(SIGTERM);
@@ -201,9 +201,9 @@ BOOST_AUTO_TEST_CASE(without_a_terminal_it_prints_tables) {
   BOOST_TEST(e.status == 0);
   BOOST_TEST(e.errors == "");
   const std::string table =
-      "NAME           LEFT                FENCE  WAITING  TOKEN\n"
-      "\\x1b[2J    for ever                    7        0  x.1\n"
-      "n          for ever                    7        0  x.1\n";
+      "NAME           LEFT                FENCE  WAITING  HELD AS    TOKEN\n"
+      "\\x1b[2J    for ever                    7        0  mutex      x.1\n"
+      "n          for ever                    7        0  mutex      x.1\n";
   BOOST_TEST(e.output == table + "\n" + table);
 
   child endless = start({"watch", "--interval", "100ms"});

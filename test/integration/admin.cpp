@@ -20,15 +20,18 @@ using strings = std::vector<std::string>;
 
 struct with_admin : with_redis {
   // Entries that nobody stands behind: due so many seconds from now.
-  void join(const std::string& record, const std::string& token, int due_in, int lease = 5000) {
+  void join(const std::string& record, const std::string& token, int due_in, int lease = 5000,
+            const std::string& kind = "mutex", const std::string& ask = "") {
     redis.command("EVAL",
                   "local t = redis.call('TIME') "
                   "local due = string.format('%d', (t[1] + ARGV[3]) * 1000000) "
-                  "redis.call('ZADD', KEYS[1], redis.call('HINCRBY', KEYS[2], '#mutex', 1), ARGV[1]) "
-                  "redis.call('HSET', KEYS[2], ARGV[1], '7 ' .. ARGV[2] .. ' ' .. due .. ' ')",
+                  "redis.call('ZADD', KEYS[1], redis.call('HINCRBY', KEYS[2], '#' .. ARGV[4], 1), ARGV[1]) "
+                  "redis.call('HSET', KEYS[2], ARGV[1], '7 ' .. ARGV[2] .. ' ' .. due .. ' ' .. ARGV[5])",
                   "2", "leasehold:{0}:line:" + record, "leasehold:{0}:entries:" + record, token, std::to_string(lease),
-                  std::to_string(due_in));
+                  std::to_string(due_in), kind, ask);
   }
+  // How many holds a record has.
+  std::int64_t members(const std::string& record) { return redis.command("HLEN", record).integer - 1; }
 };
 
 }  // namespace
@@ -61,6 +64,115 @@ BOOST_AUTO_TEST_CASE(list_tells_of_each_lock_what_its_holder_knows) {
     BOOST_TEST(*locks[1].ttl > 0s);
     co_await second.release();
     co_await eventually("the waiter has had it", [&] { return waiting.ended(); });
+  });
+}
+
+BOOST_AUTO_TEST_CASE(list_and_show_tell_of_every_kind_who_has_it) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold m = co_await mutex(c, "mutex").acquire();
+    recursive_mutex recursive(c, "recursive", "request 7");
+    hold r1 = co_await recursive.acquire();
+    hold r2 = co_await recursive.acquire({.lease = 60s});
+    hold reader1 = co_await shared_mutex(c, "readers").acquire_shared();
+    hold reader2 = co_await shared_mutex(c, "readers", "me").acquire_shared();
+    hold writer = co_await shared_mutex(c, "writer", "you").acquire();
+    counting_semaphore three(c, "semaphore", 3);
+    hold s1 = co_await three.acquire({.lease = 10s});
+    hold s2 = co_await three.acquire({.lease = 60s});
+    const std::vector<listed_lock> locks = co_await list(c);
+    BOOST_TEST(names_of(locks) == (strings{"mutex", "readers", "recursive", "semaphore", "writer"}),
+               boost::test_tools::per_element());
+    for (const auto& listed : locks) {
+      const lock_status shown = co_await show(c, listed.name);
+      for (const lock_details& lock : {lock_details(listed), lock_details(shown)}) {
+        BOOST_TEST_CONTEXT(listed.name) {
+          BOOST_TEST(lock.held);
+          BOOST_TEST(lock.holds.size() == lock.holders);
+          BOOST_TEST(lock.ttl.has_value());
+          BOOST_TEST(lock.fence == lock.holds.back().fence);
+          for (const auto& h : lock.holds) BOOST_TEST((h.ttl > 0s && h.ttl <= lock.ttl));
+          if (listed.name != "readers" && listed.name != "writer") BOOST_TEST(lock.mode == "");
+          if (listed.name != "semaphore") BOOST_TEST(lock.limit == 0U);
+          if (listed.name == "mutex") {
+            BOOST_TEST(lock.kind == "mutex");
+            BOOST_TEST(lock.holders == 1U);
+            BOOST_TEST(lock.holds[0].token == m.token());
+            BOOST_TEST(lock.holds[0].owner == "");
+          } else if (listed.name == "recursive") {
+            BOOST_TEST(lock.kind == "recursive_mutex");
+            BOOST_TEST(lock.owner == "request 7");
+            BOOST_TEST(lock.holders == 2U);
+            BOOST_TEST(lock.holds[1].owner == "request 7");
+            BOOST_TEST(lock.fence == r1.fence());
+            BOOST_TEST(*lock.ttl > 30s);
+          } else if (listed.name == "readers") {
+            BOOST_TEST(lock.kind == "shared_mutex");
+            BOOST_TEST(lock.mode == "readers");
+            BOOST_TEST(lock.owner == "");
+            BOOST_TEST(lock.holders == 2U);
+            const bool first = lock.holds[0].token == reader1.token();
+            BOOST_TEST(lock.holds[first].token == reader2.token());
+            BOOST_TEST(lock.holds[first].role == "reader");
+            BOOST_TEST(lock.holds[first].owner == "me");
+            BOOST_TEST(lock.holds[!first].owner == "");
+          } else if (listed.name == "writer") {
+            BOOST_TEST(lock.kind == "shared_mutex");
+            BOOST_TEST(lock.mode == "writer");
+            BOOST_TEST(lock.owner == "you");
+            BOOST_TEST(lock.holds[0].token == writer.token());
+            BOOST_TEST(lock.holds[0].role == "writer");
+            BOOST_TEST(lock.holds[0].owner == "you");
+          } else {
+            BOOST_TEST(lock.kind == "counting_semaphore");
+            BOOST_TEST(lock.limit == 3U);
+            BOOST_TEST(lock.holders == 2U);
+            BOOST_TEST(lock.token == s1.token());
+            BOOST_TEST(lock.holds[0].fence == s1.fence());
+            BOOST_TEST(*lock.holds[0].ttl <= 10s);
+            BOOST_TEST(lock.holds[1].token == s2.token());
+            BOOST_TEST(lock.holds[1].fence == s2.fence());
+          }
+        }
+      }
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(who_is_past_his_deadline_is_out) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    redis.command("HSET", "some", "leasehold", "counting_semaphore 9 2 7 2", "leasehold:x.1", "7 8 2", "leasehold:x.2",
+                  "9000000000000000 9 2");
+    redis.command("HSET", "none", "leasehold", "shared_mutex 9 1 7 r", "leasehold:x.1", "7 9 r");
+    const std::vector<listed_lock> locks = co_await list(c);
+    BOOST_TEST(names_of(locks) == strings{"some"}, boost::test_tools::per_element());
+    const lock_status some = co_await show(c, "some");
+    BOOST_TEST(some.holders == 1U);
+    BOOST_TEST(some.token == "x.2");
+    BOOST_TEST(some.limit == 2U);
+    const lock_status none = co_await show(c, "none");
+    BOOST_TEST(!none.held);
+    BOOST_TEST(none.kind == "");
+    auto [ec, broken] = co_await break_lock(c, "none", as_tuple);
+    BOOST_TEST(ec == error::not_held);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_hundred_holds_are_told_and_all_are_counted_and_broken) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    counting_semaphore many(c, "n", 4'294'967'295);
+    std::vector<hold> holds;
+    for (int i = 0; i < 150; ++i) holds.push_back(co_await many.acquire());
+    const lock_status lock = co_await show(c, "n");
+    BOOST_TEST(lock.limit == 4'294'967'295U);
+    BOOST_TEST(lock.holders == 150U);
+    BOOST_TEST(lock.holds.size() == 100U);
+    BOOST_TEST(lock.token == holds[0].token());
+    const broken_lock broken = co_await break_lock(c, "n");
+    BOOST_TEST(broken.holders == 150U);
+    BOOST_TEST(redis.size() == 0U);
   });
 }
 
@@ -177,6 +289,75 @@ BOOST_AUTO_TEST_CASE(show_tells_who_has_it_and_who_waits_in_order) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(show_tells_what_is_waited_for) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    join("shared", "a.1", 60, 5000, "shared_mutex", "wme");
+    join("shared", "a.2", 60, 5000, "shared_mutex", "r");
+    lock_status lock = co_await show(c, "shared");
+    BOOST_REQUIRE(lock.line.size() == 2U);
+    BOOST_TEST(lock.line[0].role == "writer");
+    BOOST_TEST(lock.line[0].owner == "me");
+    BOOST_TEST(lock.line[1].role == "reader");
+    BOOST_TEST(lock.line[1].owner == "");
+    join("recursive", "a.3", 60, 5000, "recursive_mutex", "r you");
+    lock = co_await show(c, "recursive");
+    BOOST_REQUIRE(lock.line.size() == 1U);
+    BOOST_TEST(lock.line[0].role == "");
+    BOOST_TEST(lock.line[0].owner == "r you");
+    join("semaphore", "a.4", 60, 5000, "counting_semaphore", "3");
+    lock = co_await show(c, "semaphore");
+    BOOST_REQUIRE(lock.line.size() == 1U);
+    BOOST_TEST(lock.line[0].owner == "");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(show_takes_another_programs_reentrant_lock_for_one_without_a_fence) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    const std::string owner("some\0body:1", 11);
+    redis.command("HSET", "n", owner, "3");
+    lock_status lock = co_await show(c, "n");
+    BOOST_TEST(lock.held);
+    BOOST_TEST(lock.kind == "");
+    BOOST_TEST((lock.token == owner));
+    BOOST_TEST((lock.owner == owner));
+    BOOST_TEST(lock.holders == 3U);
+    BOOST_TEST(lock.fence == 0U);
+    BOOST_TEST(!lock.ttl.has_value());
+    const std::vector<listed_lock> locks = co_await list(c);
+    BOOST_TEST(locks.empty());
+    auto [ec, nothing] = co_await break_lock(c, "n", as_tuple);
+    BOOST_TEST(ec == error::wrong_type);
+    BOOST_TEST(members("n") == 0);
+    join("n", "a.1", 60, 5000, "recursive_mutex", "me");
+    broken_lock broken = co_await break_lock(c, "n", true);
+    BOOST_TEST((broken.owner == owner));
+    BOOST_TEST(broken.next == "a.1");
+    lock = co_await show(c, "n");
+    BOOST_TEST(lock.owner == "me");
+    // The same owner by another program, and by us: ours, all of it.
+    redis.command("HINCRBY", "n", "me", "1");
+    lock = co_await show(c, "n");
+    BOOST_TEST(lock.kind == "recursive_mutex");
+    BOOST_TEST(lock.holders == 2U);
+    BOOST_TEST(lock.holds.size() == 1U);
+    // Ours has gone.
+    redis.command("HDEL", "n", "leasehold:a.1");
+    redis.command("HINCRBY", "n", "me", "-1");
+    lock = co_await show(c, "n");
+    BOOST_TEST(lock.held);
+    BOOST_TEST(lock.kind == "");
+    BOOST_TEST(lock.owner == "me");
+    auto [ec2, nothing2] = co_await break_lock(c, "n", as_tuple);
+    BOOST_TEST(ec2 == error::wrong_type);
+    broken = co_await break_lock(c, "n", true);
+    BOOST_TEST(broken.holders == 1U);
+    // He still waits, since he never confirmed.
+    BOOST_TEST(broken.next == "a.1");
+  });
+}
+
 BOOST_AUTO_TEST_CASE(show_tells_silent_entries_and_the_first_hundred_of_many) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
@@ -221,14 +402,21 @@ BOOST_AUTO_TEST_CASE(show_takes_another_programs_string_for_a_lock_without_a_fen
 BOOST_AUTO_TEST_CASE(what_is_no_lock_is_the_wrong_type) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
-    redis.command("HSET", "n", "a", "1");
-    auto [ec, lock] = co_await show(c, "n", as_tuple);
-    BOOST_TEST(ec == error::wrong_type);
-    for (const bool force : {false, true}) {
-      auto [ec2, broken] = co_await break_lock(c, "n", force, as_tuple);
-      BOOST_TEST(ec2 == error::wrong_type);
+    redis.command("HSET", "hash", "a", "b");
+    redis.command("HSET", "two", "a", "1", "b", "1");
+    redis.command("HSET", "almost", "leasehold", "shared_mutex 7 one 0 r", "leasehold:x.1", "9000000000000000 7 r");
+    redis.command("RPUSH", "list", "a");
+    for (const std::string name : {"hash", "two", "almost", "list"}) {
+      auto [ec, lock] = co_await show(c, name, as_tuple);
+      BOOST_TEST(ec == error::wrong_type);
+      for (const bool force : {false, true}) {
+        auto [ec2, broken] = co_await break_lock(c, name, force, as_tuple);
+        BOOST_TEST(ec2 == error::wrong_type);
+      }
+      BOOST_TEST(redis.command("EXISTS", name).integer == 1);
     }
-    BOOST_TEST(redis.command("HGET", "n", "a").text == "1");
+    const std::vector<listed_lock> locks = co_await list(c);
+    BOOST_TEST(locks.empty());
     BOOST_TEST(c.stats().connects == 1U);
   });
 }
@@ -285,6 +473,95 @@ BOOST_AUTO_TEST_CASE(break_hands_the_lock_to_the_next_in_line) {
     BOOST_TEST(got->valid());
     lock_status lock = co_await show(c, "n");
     BOOST_TEST(lock.token == got->token());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(break_ends_all_holds_and_lets_in_who_waits) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client a(executor, redis.url());
+    client b(executor, redis.url());
+    const auto line_length = [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer; };
+    shared_mutex in(a, "n"), out(b, "n", "me");
+    hold one = co_await in.acquire_shared({.lease = 1s});
+    hold two = co_await in.acquire_shared({.lease = 1s});
+    outcome one_lost, two_lost;
+    one.lost(one_lost.handler());
+    two.lost(two_lost.handler());
+    std::optional<hold> writer, reader;
+    const auto into = [](std::optional<hold>& where) {
+      return [&where](error_code ec, hold h) {
+        BOOST_TEST(!ec);
+        where = std::move(h);
+      };
+    };
+    out.acquire(into(writer));
+    co_await eventually("the writer waits", [&] { return line_length() == 1; });
+    broken_lock broken = co_await break_lock(b, "n");
+    BOOST_TEST(broken.kind == "shared_mutex");
+    BOOST_TEST(broken.mode == "readers");
+    BOOST_TEST(broken.holders == 2U);
+    BOOST_TEST(broken.waiters == 1U);
+    co_await eventually("the writer is in", [&] { return writer.has_value(); });
+    BOOST_TEST(broken.next == writer->token());
+    BOOST_TEST(writer->fence() > one.fence());
+    BOOST_TEST(b.stats().handed_off == 1U);
+    co_await eventually("the readers learn of it", [&] { return one_lost.ended() && two_lost.ended(); });
+    BOOST_TEST(writer->valid());
+    auto [ec] = co_await one.release(as_tuple);
+    BOOST_TEST(ec == error::lost);
+    in.acquire_shared(into(reader));
+    co_await eventually("a reader waits", [&] { return line_length() == 1; });
+    broken = co_await break_lock(a, "n");
+    BOOST_TEST(broken.mode == "writer");
+    BOOST_TEST(broken.owner == "me");
+    BOOST_TEST(broken.token == writer->token());
+    co_await eventually("the reader is in", [&] { return reader.has_value(); });
+    BOOST_TEST(broken.next == reader->token());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(break_of_each_kind_lets_in_as_many_as_the_lock_admits) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    const std::string kinds[] = {"recursive_mutex", "shared_mutex", "counting_semaphore"};
+    const std::string asks[] = {"you", "r", "2"};
+    const std::string abouts[] = {"me", "w", "2"};
+    const std::int64_t let_in[] = {3, 3, 2};
+    for (int i = 0; i < 3; ++i) {
+      BOOST_TEST_CONTEXT(kinds[i]) {
+        redis.command("HSET", "n", "leasehold", kinds[i] + " 9 1 9000000000000000 " + abouts[i], "leasehold:x.1",
+                      "9000000000000000 9 " + abouts[i]);
+        if (i == 0) redis.command("HSET", "n", "me", "1");
+        for (const std::string token : {"a.1", "a.2", "a.3"}) join("n", token, 60, 5000, kinds[i], asks[i]);
+        const broken_lock broken = co_await break_lock(c, "n");
+        BOOST_TEST(broken.kind == kinds[i]);
+        BOOST_TEST(broken.token == "x.1");
+        BOOST_TEST(broken.next.starts_with("a."));
+        const lock_status now = co_await show(c, "n");
+        BOOST_TEST(now.holders == static_cast<std::size_t>(let_in[i]));
+        BOOST_TEST(now.fence > 9U);
+        BOOST_TEST(redis.command("HEXISTS", "n", "me").integer == 0);
+        redis.command("DEL", "n", "leasehold:{0}:line:n", "leasehold:{0}:entries:n");
+      }
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(break_of_several_holds_passes_over_those_that_have_not_confirmed) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    for (const std::string token : {"a.1", "a.2", "b.1"}) join("n", token, 60, 5000, "counting_semaphore", "2");
+    redis.command("HSET", "n", "leasehold", "counting_semaphore 9 2 9000000000000000 2", "leasehold:a.1",
+                  "9000000000000000 8 2", "leasehold:a.2", "9000000000000000 9 2");
+    broken_lock broken = co_await break_lock(c, "n");
+    BOOST_TEST(broken.token == "a.1");
+    BOOST_TEST(broken.next == "b.1");
+    BOOST_TEST(members("n") == 1);
+    BOOST_TEST(redis.command("ZCARD", "leasehold:{0}:line:n").integer == 1);
+    broken = co_await break_lock(c, "n");
+    BOOST_TEST(broken.next == "");
+    BOOST_TEST(redis.size() == 0U);
   });
 }
 
@@ -357,9 +634,17 @@ BOOST_AUTO_TEST_CASE(break_needs_no_memory) {
     redis.command("SET", "n", "leasehold:x.1:7");
     join("m", "b.1", 60);
     redis.command("SET", "m", "somebody's");
+    join("s", "c.1", 60, 5000, "shared_mutex", "w");
+    redis.command("HSET", "s", "leasehold", "shared_mutex 7 1 9000000000000000 r", "leasehold:x.1",
+                  "9000000000000000 7 r");
     redis.command("CONFIG", "SET", "maxmemory", "1");
     BOOST_TEST(redis.command("SET", "o", "x").is_error());
-    broken_lock broken = co_await break_lock(c, "m", true);
+    broken_lock broken = co_await break_lock(c, "s");
+    BOOST_TEST(broken.token == "x.1");
+    BOOST_TEST(broken.next == "c.1");
+    broken = co_await break_lock(c, "s");
+    BOOST_TEST(broken.next == "");
+    broken = co_await break_lock(c, "m", true);
     BOOST_TEST(broken.next == "b.1");
     broken = co_await break_lock(c, "m");
     BOOST_TEST(broken.token == "b.1");
@@ -386,7 +671,8 @@ BOOST_AUTO_TEST_CASE(a_break_that_is_repeated_after_a_lost_reply_leaves_the_next
     join("n", "a.1", 60);
     join("n", "b.1", 60);
     redis.command("SET", "n", "leasehold:x.1:7");
-    between.cut_after_replies(std::string("*5\r\n:1\r\n$3\r\nx.1\r\n$1\r\n7\r\n:-1\r\n:2\r\n").size() + 3);
+    const std::string what_it_is = ":1\r\n$5\r\nmutex\r\n$1\r\n7\r\n:-1\r\n:2\r\n:1\r\n$0\r\n\r\n:1\r\n";
+    between.cut_after_replies(("*12\r\n" + what_it_is + "$3\r\nx.1\r\n:-1\r\n$1\r\n7\r\n$0\r\n\r\n").size() + 3);
     const broken_lock broken = co_await break_lock(c, "n");
     BOOST_TEST(between.accepted() == 2U);
     BOOST_TEST(broken.token == "x.1");
@@ -394,6 +680,30 @@ BOOST_AUTO_TEST_CASE(a_break_that_is_repeated_after_a_lost_reply_leaves_the_next
     BOOST_TEST(broken.next == "a.1");
     BOOST_TEST(redis.get("n").value().starts_with("leasehold:a.1:"));
     BOOST_TEST(redis.command("ZCARD", "leasehold:{0}:line:n").integer == 2);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_repeated_break_leaves_the_next_holds_of_any_kind_alone) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    proxy between(executor, redis);
+    client c(executor, between.url());
+    co_await c.ready();
+    {
+      auto [ec, nothing] = co_await break_lock(c, "other", as_tuple);
+      BOOST_TEST(ec == error::not_held);
+    }
+    for (const std::string token : {"a.1", "a.2", "b.1"}) join("n", token, 60, 5000, "shared_mutex", "r");
+    redis.command("HSET", "n", "leasehold", "shared_mutex 7 1 9000000000000000 w", "leasehold:x.1",
+                  "9000000000000000 7 w");
+    const std::string what_it_is = ":1\r\n$12\r\nshared_mutex\r\n$1\r\n7\r\n:-1\r\n:3\r\n:1\r\n$1\r\nw\r\n:1\r\n";
+    const std::string its_hold = "$3\r\nx.1\r\n:7000000000000\r\n$1\r\n7\r\n$1\r\nw\r\n";
+    between.cut_after_replies(("*12\r\n" + what_it_is + its_hold).size() + 3);
+    const broken_lock broken = co_await break_lock(c, "n");
+    BOOST_TEST(between.accepted() == 2U);
+    BOOST_TEST(broken.token == "x.1");
+    BOOST_TEST(broken.next != "");
+    BOOST_TEST(members("n") == 3);
   });
 }
 
@@ -431,9 +741,9 @@ BOOST_AUTO_TEST_CASE(the_rights_that_are_documented_suffice) {
   run([&]() -> awaitable<void> {
     redis.command("ACL", "SETUSER", "op", "on", ">secret", "resetchannels", "~billing:*", "~leasehold:*",
                   "&leasehold:*", "+ping", "+subscribe", "+time", "+info", "+evalsha", "+eval", "+scan", "+type",
-                  "+getrange", "+pttl", "+zcard", "+exists", "+zrange", "+hget");
-    redis.command("ACL", "SETUSER", "op", "+hexists", "+pexpire", "+set", "+del", "+zrem", "+hdel", "+hlen", "+hset",
-                  "+publish");
+                  "+getrange", "+hlen", "+hgetall", "+pttl", "+zcard", "+exists", "+zrange", "+hget", "+hexists");
+    redis.command("ACL", "SETUSER", "op", "+pexpire", "+set", "+del", "+zrem", "+hdel", "+hset", "+get", "+hmget",
+                  "+hincrby", "+publish");
     redis.command("SET", "other", "leasehold:x.1:7");
     redis.command("SET", "billing:n", "leasehold:x.1:7");
     join("billing:n", "a.1", 60);
@@ -448,6 +758,12 @@ BOOST_AUTO_TEST_CASE(the_rights_that_are_documented_suffice) {
     BOOST_TEST(broken.next == "a.1");
     broken = co_await break_lock(c, "n");
     BOOST_TEST(broken.next == "");
+    redis.command("HSET", "billing:r", "me", "1", "leasehold", "recursive_mutex 7 1 9000000000000000 me",
+                  "leasehold:x.1", "9000000000000000 7 me");
+    join("billing:r", "a.2", 60, 5000, "recursive_mutex", "you");
+    broken = co_await break_lock(c, "r");
+    BOOST_TEST(broken.token == "x.1");
+    BOOST_TEST(broken.next == "a.2");
   });
 }
 
