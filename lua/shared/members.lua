@@ -191,8 +191,6 @@ if members > 0 and now >= soonest then
     own = nil
   end
   soonest, changed = first or now, true
-  -- Who renews is past the first deadline, and nobody may have been taken out: memory pressure does not refuse this.
-  redis.call('HDEL', record, 'leasehold:')
   redis.call('HSET', record, 'leasehold', header())
 end
 
