@@ -26,6 +26,7 @@
 -- token (64 KiB of it are read at most), or a reentrant lock, where its owner does. milliseconds left: -1: no expiry.
 -- What is no lock is WRONGTYPE.
 read_clock()
+waited_for = line and redis.call('EXISTS', line) == 1
 
 local function foreign(key, t, holders, owner)
   local left = redis.call('PTTL', key)

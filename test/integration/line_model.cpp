@@ -260,7 +260,7 @@ std::string line_model::acquire(const std::string& token, std::int64_t lease, co
   lock.take_out();
   if (lock.kind == lock_kind::counting_semaphore && !lock.members.empty() && ask != lock.about && !lock.is_in(token) &&
       find(token) == waiting.end()) {
-    return answer(-2, 0, 0);
+    return answer(-2, 0, std::stoll(lock.about));
   }
   if (lock.is_in(token)) return lengthen(token, lease, true);
   if (late) return answer(-1, 0, 0);
