@@ -59,15 +59,23 @@ void line_entry::ask_beside() {
     const auto entry = make_recycled<line_entry>(core_, lock_, role::beside);
     entry->local_line_ = weak_from_this();
     entry->limit_ = limit_;
+    entry->follows_ = take_companion();
     ++beside_;
     entry->add(op);
   }
+}
+
+std::string line_entry::take_companion() {
+  if (followers_ == 0) return {};
+  --followers_;
+  return companion_;
 }
 
 void line_entry::on_outcome_beside(bool let_in) {
   const auto line = local_line_.lock();
   local_line_.reset();
   if (!line) return;
+  if (let_in) line->companion_ = token_;
   --line->beside_;
   line->may_ask_ = let_in ? std::min(line->may_ask_ + 1, most_at_once) : 1;
   line->ask_beside();
@@ -77,6 +85,7 @@ void line_entry::on_outcome_beside(bool let_in) {
 void line_entry::begin() {
   core_->forget_token(*this);
   token_ = core_->next_token();
+  if (role_ == role::local_line) follows_ = take_companion();
   pauses_ = pauses(front().options().retry);
   unanswered_ = {};
   answered_ = false;
@@ -119,7 +128,9 @@ void line_entry::write(std::uint32_t, arguments& a) {
     a.arg(stamp_.time_since_epoch().count());
   }
   lock_->write_ask(a, limit_);
-  if (core_->options().repair_missing_expiry) a.arg("1");
+  const bool repair = core_->options().repair_missing_expiry;
+  if (repair || !follows_.empty()) a.arg(repair ? "1" : "");
+  if (!follows_.empty()) a.arg(follows_);
 }
 
 void line_entry::answered(std::uint32_t attempt, const answer& a) {
@@ -162,6 +173,7 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
   }
   state_ = state::waiting;
   waited_ = true;
+  follows_.clear();
   core_->remember_token(*this);
   const bool in_front = lease.status == 2;
   if (in_front && !lock_->unlock_channel.empty()) core_->listen(*this);
@@ -249,6 +261,10 @@ void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::t
   on_outcome_beside(true);
   const auto op = front().shared_from_this();
   waiters_.pop_front();
+  if (lock_->is_reader()) {
+    companion_ = token_;
+    if (answered_) followers_ = waiters_.size();
+  }
   auto held = hand_over(*op, std::move(g), confirmed);
   if (waiters_.empty()) {
     forget();

@@ -91,6 +91,8 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   // Lets waiters of the local line ask beside its entry.
   void ask_beside();
   void on_outcome_beside(bool let_in);
+  // Whom the next of this local line to ask may follow; "": nobody.
+  std::string take_companion();
   // Makes the hold of the operation that was in front; confirmed: Redis has answered this grant.
   hold hand_over(acquire_op&, hold_state::grant, bool confirmed);
   bool withdraw(const std::shared_ptr<acquire_op>&);
@@ -125,6 +127,12 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   std::size_t may_ask_ = 1;                // How many of this local line may ask at once,
   std::size_t beside_ = 0;                 // and how many do so beside it.
   std::weak_ptr<line_entry> local_line_;   // role::beside: while its first answer is expected.
+
+  // Readers who waited here when one of them was let in enter with him, past writers who wait behind: who was let in last,
+  // how many may follow him still, and whom the attempt under way follows.
+  std::string companion_;
+  std::size_t followers_ = 0;
+  std::string follows_;
 };
 
 }  // namespace leasehold::detail

@@ -43,6 +43,7 @@ struct lock_identity {
   std::string unlock_channel;
 
   std::string local_line_with(std::uint32_t l) const { return local_line + " " + std::to_string(l); }
+  bool is_reader() const { return kind == &scripts::shared_mutex && with == company::together; }
   bool is_writer() const { return kind == &scripts::shared_mutex && with == company::exclusive; }
   // The keys of a script that may see to the line: record, fence counter, line, entries.
   void write_keys(arguments& a) const;

@@ -19,10 +19,11 @@ local function is_other(e, client, ask)
   return e and (e[5] ~= ask or string.sub(e[1], 1, #client) ~= client)
 end
 
--- acquire TOKEN LEASE NOT-AFTER STAMP [ASK [REPAIR]]
+-- acquire TOKEN LEASE NOT-AFTER STAMP [ASK [REPAIR [COMPANION]]]
 --   lease      in milliseconds
 --   not-after  in microseconds of the server's clock
 --   stamp      the client's, if it waits in line; "" if it does not
+--   companion  of readers (phase.lua)
 --   repair     "1": a record that another program made without an expiry gets one lease
 -- status 1: granted | 0: busy, left is then when to ask again at the latest (-1: no expiry) | 2: busy, and this token
 -- waits in line in front | 3: the same further back | -1: too late

@@ -1,8 +1,15 @@
 -- The phases of a shared mutex: a writer's, the readers'.
 
--- A reader of an owner who reads already does not wait for a writer who waits for him.
+-- A reader of an owner who reads already does not wait for a writer who waits for him. And readers who waited as one entry
+-- (ARGV[8]: the token of one who was let in) enter together.
 function reenters(ask)
-  if #ask == 1 or members == 0 or about ~= 'r' or string.sub(ask, 1, 1) ~= 'r' then
+  if members == 0 or about ~= 'r' or string.sub(ask, 1, 1) ~= 'r' then
+    return false
+  end
+  if ARGV[8] and redis.call('HEXISTS', record, 'leasehold:' .. ARGV[8]) == 1 then
+    return true
+  end
+  if #ask == 1 then
     return false
   end
   local reads = false

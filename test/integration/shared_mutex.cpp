@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -83,6 +84,41 @@ BOOST_AUTO_TEST_CASE(readers_enter_together_and_a_writer_alone) {
     BOOST_TEST(!(co_await mine.try_acquire_shared()).has_value());
     co_await owned.release();
     BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+// One entry in Redis stands for all of them: a writer who came after it must not part them.
+BOOST_AUTO_TEST_CASE(readers_of_one_client_who_waited_enter_together_before_the_next_writer) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    const shared_mutex near = co_await lock();
+    const shared_mutex far = co_await lock();
+    const shared_mutex third = co_await lock();
+    std::vector<hold> readers;
+    std::optional<hold> writer, late;
+    const auto read = [&]() -> awaitable<void> { readers.push_back(co_await near.acquire_shared()); };
+    const auto write = [&]() -> awaitable<void> { writer = co_await third.acquire(); };
+    const auto read_late = [&]() -> awaitable<void> { late = co_await near.acquire_shared(); };
+    const auto in_line = [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer; };
+    hold first = co_await far.acquire();
+    for (int i = 0; i < 50; ++i) asio::co_spawn(executor, read, asio::detached);
+    co_await eventually("the readers are one entry", [&] { return in_line() == 1; });
+    asio::co_spawn(executor, write, asio::detached);
+    co_await eventually("the writer waits behind", [&] { return in_line() == 2; });
+    co_await first.release();
+    // Nobody of them gives his hold back before all are in.
+    co_await eventually("all readers are in", [&] { return readers.size() == 50; });
+    for (const hold& h : readers) BOOST_TEST(h.fence() == readers.front().fence());
+    BOOST_TEST(!writer.has_value());
+    // Who comes now is behind the writer.
+    asio::co_spawn(executor, read_late, asio::detached);
+    co_await eventually("he waits", [&] { return in_line() == 2; });
+    BOOST_TEST(!late.has_value());
+    readers.clear();
+    co_await eventually("the writer is in", [&] { return writer.has_value(); });
+    BOOST_TEST(!late.has_value());
+    co_await writer->release();
+    co_await eventually("and then he", [&] { return late.has_value(); });
   });
 }
 
