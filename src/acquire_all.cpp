@@ -5,6 +5,7 @@
 #include "options.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
@@ -26,7 +27,11 @@ class group_op final : public std::enable_shared_from_this<group_op> {
 
   const std::shared_ptr<client_core>& core() const { return core_; }
   pending<void(error_code)>& handler() { return handler_; }
-  asio::cancellation_slot slot(std::size_t i) { return stops_[i].slot(); }
+  // The handler of operation i, to be started on the strand: there it runs, and there it can be stopped.
+  template <class F>
+  auto on_strand(std::size_t i, F f) {
+    return asio::bind_executor(core_->strand(), asio::bind_cancellation_slot(stops_[i].slot(), std::move(f)));
+  }
 
   void stop_all() {
     for (auto& s : stops_) s.emit(asio::cancellation_type::terminal);
@@ -100,19 +105,19 @@ void start_lost_any(const std::shared_ptr<hold_group>& group, hold_handler handl
       o->stop_all();
     });
   });
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    start_lost(members[i], asio::bind_cancellation_slot(op->slot(i), [op](error_code ec) {
-                 op->core()->post([op, ec] {
-                   const bool last = op->one_has_ended(ec);
-                   if (!ec) {
-                     op->complete(error_code());
-                     op->stop_all();
-                   } else if (last) {
-                     op->complete(ec);
-                   }
-                 });
-               }));
-  }
+  core->post([op, members] {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      start_lost(members[i], op->on_strand(i, [op](error_code ec) {
+        const bool last = op->one_has_ended(ec);
+        if (!ec) {
+          op->complete(error_code());
+          op->stop_all();
+        } else if (last) {
+          op->complete(ec);
+        }
+      }));
+    }
+  });
 }
 
 // --- acquire_all ---
@@ -272,12 +277,10 @@ void acquire_all_op::acquire_next() {
   acquiring_ = true;
   const auto self = shared_from_this();
   start_acquire(locks_->members[order_[next_]],
-                asio::bind_cancellation_slot(stop_next_.slot(),
-                                             [self](error_code ec, hold h) {
-                                               // A hold is no copyable thing to post; the strand is where it goes.
-                                               auto got = std::make_shared<hold>(std::move(h));
-                                               self->core_->post([self, ec, got] { self->acquired(ec, std::move(*got)); });
-                                             }),
+                asio::bind_executor(core_->strand(),
+                                    asio::bind_cancellation_slot(stop_next_.slot(), [self](error_code ec, hold h) {
+                                      self->acquired(ec, std::move(h));
+                                    })),
                 options);
 }
 

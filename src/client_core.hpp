@@ -129,6 +129,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   // --- On the strand ---
 
+  // For handlers of our own: signals that stop operations belong to it.
+  asio::any_io_executor strand() const { return strand_; }
   bool open() const { return state_ == state::open; }
   bool stopped() const { return state_ == state::stopped; }
 
