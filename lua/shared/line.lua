@@ -90,11 +90,11 @@ local function watch(e)
 end
 
 -- Lets in who is next, for as long as the lock admits: with a fence and a short lease that the confirmation lengthens. A
--- grant is told to its client, except to the asker (its token, or nil), who has all it asks for at once. Who is let in
+-- grant is told to its client, except to the asker (its token, or nil), who has the lease that it asks for at once. Who is let in
 -- stays in the line until the confirmation; whoever comes to the front watches.
 -- Something was written before that memory pressure does not refuse, so that nothing here is.
 -- Returns the asker's fence if it was let in, and the two in front who still wait.
-local function advance(asker)
+local function advance(asker, asked)
   local fence
   local first = next_waiting()
   for _ = 1, 32 do
@@ -105,7 +105,7 @@ local function advance(asker)
     if t == asker then
       leave_line(t)
       behind = behind - 1
-      fence = enter(t, first[5], tonumber(first[3]))
+      fence = enter(t, first[5], asked)
     else
       local lease = math.min(tonumber(first[3]), 2000)
       local granted = enter(t, first[5], lease)

@@ -59,7 +59,7 @@ local function acquire()
     end
   end
   -- Who is next is let in, not the asker.
-  local fence, first, second = advance(stamp ~= '' and token)
+  local fence, first, second = advance(token, tonumber(lease))
   if not fence and not first and behind < 256 and admits(ask) then
     leave_line(token)
     fence = enter(token, ask, tonumber(lease))

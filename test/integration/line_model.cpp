@@ -214,7 +214,7 @@ void line_model::require_order(const std::string& token) const {
   }
 }
 
-line_model::front line_model::advance(const std::string& asker) {
+line_model::front line_model::advance(const std::string& asker, std::int64_t asked) {
   front f;
   f.first = next_waiting(f.w);
   for (int i = 0; i < 32 && !f.first.empty(); ++i) {
@@ -222,7 +222,7 @@ line_model::front line_model::advance(const std::string& asker) {
     if (!lock.admits(e->ask, true) && !lock.reenters(e->ask)) break;
     require_order(f.first);
     if (f.first == asker) {
-      lock.enter(e->token, e->ask, e->lease);
+      lock.enter(e->token, e->ask, asked);
       leave_line(asker);
       --f.w.at;
       f.asker_is_in = true;
@@ -281,7 +281,7 @@ std::string line_model::acquire(const std::string& token, std::int64_t lease, co
     }
     *e = {token, stamp, lease, lock.now + 667000, ask};
   }
-  front f = advance(stamp.empty() ? "" : token);
+  front f = advance(token, lease);
   if (!f.asker_is_in && f.first.empty() && f.w.at < 256 && lock.admits(ask, waited_for)) {
     if (f.w.silent < 32) require_order(token);
     leave_line(token);

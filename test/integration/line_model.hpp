@@ -135,7 +135,7 @@ class line_model {
   std::string next_waiting(walk&);
   void tell(const std::string& token, const std::string& text);
   void watch(const std::string& token);
-  front advance(const std::string& asker);
+  front advance(const std::string& asker, std::int64_t asked = 0);
   void require_order(const std::string& token) const;
   bool others_wait(const std::string& token, const std::string& ask);
   std::string answer(int status, std::uint64_t fence, std::int64_t left);
