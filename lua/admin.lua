@@ -1,6 +1,3 @@
--- wraps: mutex recursive_mutex shared_mutex counting_semaphore
--- uses: call line
---
 -- What operators ask, of locks of any kind: which there are, who has one and who waits for it; and to free one by force.
 -- KEYS are those of a lock (shared/call.lua), except for list.
 --
@@ -25,6 +22,9 @@
 -- state: 0: free | 1: ours | 2: another program's, with the kind "" and the fence 0: a string, which then stands for the
 -- token (64 KiB of it are read at most), or a reentrant lock, where its owner does. milliseconds left: -1: no expiry.
 -- What is no lock is WRONGTYPE.
+
+-- wrap: mutex recursive_mutex shared_mutex counting_semaphore
+-- include: call record line
 read_clock()
 waited_for = line and redis.call('EXISTS', line) == 1
 
@@ -44,7 +44,7 @@ local function read_string(key, only_ours)
   local value = redis.call('GETRANGE', key, 0, 65535)
   local holder, fence
   if has_magic then
-    holder, fence = string.match(value, '^leasehold:(.+):(%d+)$')
+    holder, fence = string.match(value, record_form)
   end
   if not holder then
     return foreign(key, value, 1, '')
@@ -61,16 +61,16 @@ local function read_hash(key, only_ours)
     local all = not only_ours and redis.call('HLEN', key) == 1 and redis.call('HGETALL', key)
     return all and string.match(all[2], '^%d+$') and foreign(key, all[1], all[2], all[1]) or nil
   end
-  local name, fence, about = string.match(header, '^(%S+) (%d+) %d+ %S+ ?(.*)$')
+  local name, fence, _, _, about = string.match(header, header_form)
   if not name then
     return nil
   end
   local holds, gone, count, oldest = {}, 0
   local all = redis.call('HGETALL', key)
   for i = 1, #all, 2 do
-    local t = string.match(all[i], '^leasehold:(.*)$')
+    local t = string.match(all[i], field_form)
     if t then
-      local deadline, own_fence, ask = string.match(all[i + 1], '^(%S+) (%S+) ?(.*)$')
+      local deadline, own_fence, ask = string.match(all[i + 1], member_form)
       deadline = tonumber(deadline)
       if deadline and deadline > now then
         holds[#holds + 1] = {t, math.floor((deadline - now) / 1000), own_fence, ask}
@@ -137,12 +137,7 @@ describe(found, lock, redis.call('ZCARD', line))
 
 -- The kind of lock that the line is of, and its script; nil if nobody waits.
 local waited_for_as, its_script
-for name, script in pairs({
-  mutex = mutex,
-  recursive_mutex = recursive_mutex,
-  shared_mutex = shared_mutex,
-  counting_semaphore = counting_semaphore
-}) do
+for name, script in pairs(kinds) do
   if waited_for and redis.call('HEXISTS', entries, '#' .. name) == 1 then
     waited_for_as, its_script = name, script
   end
@@ -151,7 +146,7 @@ end
 if what == 'show' then
   found[#found + 1] = waited_for_as or ''
   for _, t in ipairs(redis.call('ZRANGE', line, 0, 99)) do
-    local lease, due, ask = string.match(redis.call('HGET', entries, t) or '', '^%S+ (%S+) (%S+) ?(.*)$')
+    local _, lease, due, ask = string.match(redis.call('HGET', entries, t) or '', entry_form)
     local is_silent = not due or now > tonumber(due) + 1000000
     for _, value in ipairs({t, lease or 0, is_silent and 1 or 0, ask or ''}) do
       found[#found + 1] = value

@@ -1,5 +1,3 @@
--- wraps: mutex recursive_mutex shared_mutex counting_semaphore
---
 -- Several locks at once, all or none, without waiting in line: as if try_acquire were called for each with nobody in
 -- between.
 --
@@ -8,12 +6,8 @@
 -- -> for each lock what acquire answers, if all were granted; else only what the first one answered that was not
 --
 -- What was granted is given back before anybody could see it. A repeat with the same tokens is harmless as it is for each.
-local kinds = {
-  mutex = mutex,
-  recursive_mutex = recursive_mutex,
-  shared_mutex = shared_mutex,
-  counting_semaphore = counting_semaphore
-}
+
+-- wrap: mutex recursive_mutex shared_mutex counting_semaphore
 local function call(i, what)
   local keys = {KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i]}
   local arguments = {what, ARGV[3 * i + 2]}

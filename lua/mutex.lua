@@ -1,9 +1,8 @@
--- uses: call fence
--- then: line lock
---
 -- The mutex: one string, the lock record, with the lease as its expiry:
 --   leasehold:<token>:<fence>
 -- A record of any other form belongs to a client in another language; it is respected and never touched.
+
+-- include: call fence
 kind = 'mutex'
 local held = there ~= 0 and redis.call('GET', record)
 waited_for = waited_for or there == 1 and not held
@@ -16,7 +15,7 @@ if what == 'inspect' then
   if not held then
     return {0, '0', 0, waiters, ''}
   end
-  local holder, fence = string.match(held, '^leasehold:(.+):(%d+)$')
+  local holder, fence = string.match(held, record_form)
   local left = redis.call('PTTL', record)
   return {1, fence or '0', left, waiters, '', holder or held, left, ''}
 end
@@ -24,6 +23,13 @@ end
 function fence_of(t)
   local mine = 'leasehold:' .. t .. ':'
   return held and string.sub(held, 1, #mine) == mine and string.sub(held, #mine + 1) or nil
+end
+
+function enter(t, _, lease)
+  local fence = next_fence(fences, now)
+  held, vacant = 'leasehold:' .. t .. ':' .. fence, false
+  redis.call('SET', record, held, 'PX', string.format('%d', lease))
+  return fence
 end
 
 function lengthen(_, lease)
@@ -43,9 +49,7 @@ if not waited_for and mine and what == 'release' and not ARGV[3] then
 end
 read_clock()
 if not waited_for and not held and what == 'acquire' and now <= tonumber(ARGV[4]) then
-  local fence = next_fence(fences, now)
-  redis.call('SET', record, 'leasehold:' .. token .. ':' .. fence, 'PX', ARGV[3])
-  return '1 ' .. fence .. ' ' .. ARGV[3] .. clock
+  return '1 ' .. enter(token, '', ARGV[3]) .. ' ' .. ARGV[3] .. clock
 end
 if mine and what == 'renew' then
   return '1 ' .. mine .. ' ' .. string.format('%d', lengthen(token, tonumber(ARGV[3]))) .. clock
@@ -53,17 +57,6 @@ end
 
 function admits()
   return not held
-end
-
-local function write(t, lease)
-  local fence = next_fence(fences, now)
-  held, vacant = 'leasehold:' .. t .. ':' .. fence, false
-  redis.call('SET', record, held, 'PX', string.format('%d', lease))
-  return fence
-end
-
-function enter(t, _, lease)
-  return write(t, lease)
 end
 
 -- SET by the next one overwrites it: never DEL then SET, which a slot that is being moved refuses half-way.
@@ -81,7 +74,7 @@ end
 function refresh(t)
   local left = redis.call('PTTL', record)
   redis.call('PEXPIRE', record, left)
-  return write(t, left)
+  return enter(t, '', left)
 end
 
 function left_for()
@@ -91,3 +84,5 @@ end
 function occupied()
   return held
 end
+
+-- include: line lock

@@ -1,8 +1,7 @@
--- uses: call fence record
--- then: members phase line lock
---
 -- The shared mutex: one writer or any number of readers in one record (members.lua). The ask is "w" or "r" and the owner;
 -- about is the ask's first letter of those who are in. The readers of one phase share a fence.
+
+-- include: call fence record
 kind, shares_fence = 'shared_mutex', true
 
 function about_for(ask)
@@ -12,3 +11,41 @@ end
 function admits(ask)
   return members == 0 or about == 'r' and string.sub(ask, 1, 1) == 'r'
 end
+
+-- include: members
+
+-- A reader of an owner who reads already does not wait for a writer who waits for him. And readers who waited as one entry
+-- (ARGV[8]: the token of one who was let in) enter together.
+function reenters(ask)
+  if members == 0 or about ~= 'r' or string.sub(ask, 1, 1) ~= 'r' then
+    return false
+  end
+  if ARGV[8] and redis.call('HEXISTS', record, 'leasehold:' .. ARGV[8]) == 1 then
+    return true
+  end
+  if #ask == 1 then
+    return false
+  end
+  local reads = false
+  each_member(function(_, m)
+    reads = reads or m[3] == ask
+  end)
+  return reads
+end
+
+-- A cohort's request for a further fence may arrive late, when its writer has become a reader: his phase keeps its own.
+if what == 'refresh' and about ~= 'w' then
+  finish()
+  return '2 0 0' .. clock
+end
+
+-- downgrade TOKEN 0: from writer to reader without a gap, with the fence of the new phase. Status as for renew; a repeat
+-- changes nothing.
+if what == 'downgrade' and own and about == 'w' then
+  about = 'r'
+  own[3] = 'r' .. string.sub(own[3], 2)
+  refresh(token)
+  let_in = true
+end
+
+-- include: line lock

@@ -42,3 +42,6 @@ local kind, fence_of, admits, reenters, enter, leave, finish, lengthen, refresh,
 
 -- Set by a kind that has made room by itself.
 local let_in = false
+
+-- The record of a mutex.
+local record_form = '^leasehold:(.+):(%d+)$'

@@ -13,6 +13,7 @@
 local look_often, look_rarely = 667000, 5000000
 
 -- An entry is {token, stamp, lease, due, ask}.
+local entry_form = '^(%S+) (%S+) (%S+) ?(.*)$'
 local function set_entry(e)
   local ask = e[5] == '' and '' or ' ' .. e[5]
   redis.call('HSET', entries, e[1], e[2] .. ' ' .. e[3] .. ' ' .. string.format('%d', e[4]) .. ask)
@@ -51,7 +52,7 @@ local function next_waiting()
     end
     place = place + 1
     local text = redis.call('HGET', entries, t)
-    local stamp, lease, due, ask = string.match(text or '', '^(%S+) (%S+) (%S+) ?(.*)$')
+    local stamp, lease, due, ask = string.match(text or '', entry_form)
     due = tonumber(due)
     if not due or now > due + 11000000 then
       silent = silent + 1

@@ -23,7 +23,7 @@ end
 --   lease      in milliseconds
 --   not-after  in microseconds of the server's clock
 --   stamp      the client's, if it waits in line; "" if it does not
---   companion  of readers (phase.lua)
+--   companion  of readers (shared_mutex.lua)
 --   repair     "1": a record that another program made without an expiry gets one lease
 -- status 1: granted | 0: busy, left is then when to ask again at the latest (-1: no expiry) | 2: busy, and this token
 -- waits in line in front | 3: the same further back | -1: too late

@@ -30,28 +30,26 @@ if what == 'release' and there == 1 and found[2] and not ARGV[3] then
 end
 
 local function member(text)
-  local deadline, fence, ask = string.match(text or '', '^(%S+) (%S+) ?(.*)$')
+  local deadline, fence, ask = string.match(text or '', member_form)
   deadline = tonumber(deadline)
   return deadline and {deadline, fence, ask}
 end
 
-local own = member(found[2])
+local own, strange = member(found[2]), false
 if found[1] then
-  local name, fence, number, first, rest = string.match(found[1], '^(%S+) (%S+) (%S+) (%S+) ?(.*)$')
-  exists, latest, members, soonest, about = true, fence, tonumber(number), tonumber(first), rest
-  exists = name == kind and exists
+  local name, fence, number, first, rest = string.match(found[1], header_form)
+  exists, strange = true, name ~= kind
+  latest, members, soonest, about = fence, tonumber(number), tonumber(first), rest
 elseif there ~= 0 and redis.call('EXISTS', record) == 1 then
   -- One owner with a number and nothing else: another program's reentrant lock.
   local all = count and redis.call('HLEN', record) == 1 and redis.call('HGETALL', record)
-  exists = all and string.match(all[2], '^%d+$') and true or false
-  about = exists and all[1]
-else
-  exists = nil
+  exists, strange = true, not all or not string.match(all[2], '^%d+$')
+  about = all and all[1]
 end
-waited_for = waited_for or there == 1 and exists == nil
-if exists == false then
+if strange then
   return redis.error_reply('WRONGTYPE ' .. record .. ' is not a ' .. kind)
 end
+waited_for = waited_for or there == 1 and not exists
 if count and exists then
   count = tonumber(redis.call('HGET', record, about)) or 0
 end
@@ -117,7 +115,7 @@ end
 local function each_member(f)
   local all = redis.call('HGETALL', record)
   for i = 1, #all, 2 do
-    local t = string.match(all[i], '^leasehold:(.*)$')
+    local t = string.match(all[i], field_form)
     if t then
       f(t, member(all[i + 1]))
     end

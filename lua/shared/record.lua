@@ -1,7 +1,8 @@
--- What a kind with several holds knows of its record (members.lua).
+-- What a kind with several holds knows of its record, and the forms of what it reads there (members.lua).
 local exists, latest, members, soonest, about = false, '0', 0, 0, ''
 local changed = false
 local shares_fence, about_for, count
+local header_form, member_form, field_form = '^(%S+) (%d+) (%d+) (%d+) ?(.*)$', '^(%d+) (%d+) ?(.*)$', '^leasehold:(.*)$'
 
 -- Where it is told that the lock is free, for programs that do not stand in line; nil: nowhere.
 local unlock_channel
