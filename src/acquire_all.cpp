@@ -221,7 +221,10 @@ void acquire_all_op::answered(std::uint32_t, const answer& a) {
     return;
   }
   if (leaving_) return give_back(outcome_);
-  if (granted) return complete(error_code());
+  if (granted) {
+    next_ = order_.size();
+    return acquire_next();
+  }
   if (a.from_store != nullptr && a.from_store->is_error()) {
     switch (classify(a.from_store->text(0))) {
       case refusal::wrong_type: return give_back(error::wrong_type);
@@ -267,7 +270,8 @@ void acquire_all_op::acquire_next() {
   const auto now = clock::now();
   if (next_ == order_.size()) {
     const bool all_valid = std::all_of(holds_.begin(), holds_.end(), [](const hold& h) { return h.valid(); });
-    if (all_valid) return complete(error_code());
+    // A lease that the drift eats up is never valid, and no reason to try for ever.
+    if (all_valid || core_->drift().of(options_.lease) >= options_.lease) return complete(error_code());
     if (now >= deadline_) return give_back(error::timed_out);
     return begin_again();
   }

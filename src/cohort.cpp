@@ -40,6 +40,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
     a.arg(grant_.token);
     a.arg(lease_.count());
     lock_->write_ask(a);
+    a.tells_first();  // If somebody else waits he is told.
   }
 
   void answered(std::uint32_t, const answer& a) override {

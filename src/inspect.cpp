@@ -27,7 +27,7 @@ void inspect_op::take(const reply& r) {
     info.holders = r.number<std::size_t>(0);
     // What the holder asked for: his owner, or a letter and his owner (lua/shared/call.lua).
     if (lock_->kind == &scripts::recursive_mutex) info.owner = r.text(4);
-    if (lock_->kind == &scripts::shared_mutex && r.text(4) == "w") info.owner = r.text(7).substr(1);
+    if (lock_->kind == &scripts::shared_mutex && r.text(4) == "w" && !r.text(7).empty()) info.owner = r.text(7).substr(1);
   }
   end(error_code(), std::move(info));
 }

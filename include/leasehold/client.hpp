@@ -83,8 +83,8 @@ struct client_options {
   /// `redisson_lock__channel:{<prefix + name>}`. Without it each side finds out by asking (docs/interop.md).
   bool redisson = false;
 
-  /// Called with each event, one at a time, on one of the execution context's threads. It must not block or throw. It may
-  /// be called until close has completed or `io_context::run()` has returned: what is given back last is told, too.
+  /// Called with each event, one at a time, on one of the execution context's threads, also inside a call that starts an
+  /// operation. It must not block or throw. It may be called until close has completed or `io_context::run()` has returned: what is given back last is told, too.
   std::function<void(const event&)> observer;
 };
 

@@ -240,22 +240,25 @@ void refuse_words(const CLI::App& app, const std::optional<std::vector<std::stri
   throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), in_quotes((*rest)[0])));
 }
 
-status_options to_status(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
-  take_name(app, t, std::move(rest), status_usage);
-  status_options o;
+// Of a subcommand that takes one NAME.
+template <class Options>
+Options to_named(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest, const char* usage) {
+  take_name(app, t, std::move(rest), usage);
+  Options o;
   o.store = store(t);
   o.name = std::move(t.name);
   check_name(o.name, o.store);
+  return o;
+}
+
+status_options to_status(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
+  auto o = to_named<status_options>(app, t, std::move(rest), status_usage);
   o.json = t.json;
   return o;
 }
 
 break_options to_break(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
-  take_name(app, t, std::move(rest), break_usage);
-  break_options o;
-  o.store = store(t);
-  o.name = std::move(t.name);
-  check_name(o.name, o.store);
+  auto o = to_named<break_options>(app, t, std::move(rest), break_usage);
   o.force = t.force;
   return o;
 }

@@ -187,6 +187,48 @@ BOOST_AUTO_TEST_CASE(it_waits_in_the_lines_until_all_are_there) {
   });
 }
 
+// The lease of the first ends while the second is waited for: both are acquired anew.
+BOOST_AUTO_TEST_CASE(what_is_lost_on_the_way_is_acquired_again) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    client other(executor, redis.url());
+    mutex a(c, "a");
+    mutex b(c, "b");
+    mutex far(other, "b");
+    hold busy = co_await far.acquire();
+    acquire_options once;
+    once.lease = 500ms;
+    once.renew = renewal::none;
+    std::optional<holds<2>> got;
+    const auto wait = [&]() -> awaitable<void> { got = co_await acquire_all(once, a, b); };
+    asio::co_spawn(executor, wait, asio::detached);
+    co_await eventually("it has a", [&] { return redis.get("a").has_value(); });
+    const std::string first = redis.get("a").value();
+    co_await eventually("a is lost", [&] { return c.stats().lost == 1; });
+    BOOST_TEST(!got.has_value());
+    co_await busy.release();
+    co_await eventually("it has both", [&] { return got.has_value(); });
+    BOOST_TEST(got->valid());
+    BOOST_TEST(redis.get("a").value() != first);
+    BOOST_TEST(c.stats().acquired >= 3U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_can_never_be_valid_is_not_tried_for_ever) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    co_await c.ready();
+    mutex a(c, "a");
+    mutex b(c, "b");
+    acquire_options tiny;
+    tiny.lease = 1ms;
+    const auto both = co_await acquire_all(tiny, a, b);
+    BOOST_TEST(!both.valid());
+  });
+}
+
 BOOST_AUTO_TEST_CASE(no_order_of_the_arguments_is_a_deadlock) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
