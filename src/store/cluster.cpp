@@ -328,7 +328,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     n.server->ask({"CLUSTER", "NODES"}, [weak = weak_from_this(), number = ++asked_, host = n.where.host](const reply* r) {
       if (const auto self = weak.lock(); self && number == self->asked_ && !self->stopping_) {
         self->asking_ = false;
-        if (r != nullptr) self->take(read_cluster_nodes(r->text(0), host, self->where_.tls));
+        if (r != nullptr) self->take_reply(*r, host);
       }
     });
   }
@@ -336,6 +336,12 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
   // Every slot has a master that answers.
   bool complete() const {
     return known_ && std::all_of(by_slot_.begin(), by_slot_.end(), [](const node* n) { return n != nullptr && n->serves(); });
+  }
+
+  void take_reply(const reply& r, std::string_view host) {
+    if (!r.is_error()) return take(read_cluster_nodes(r.text(0), host, where_.tls));
+    // It is no node of a cluster, or the user may not ask.
+    if (!known_ && events_ != nullptr) events_->on_refused(r.text(0));
   }
 
   void take(const std::vector<cluster_node>& found) {

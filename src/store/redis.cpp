@@ -159,7 +159,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       if (e == redis::any_adapter::parse_event::node && !out_of_step_) add_node(*found, node);
     });
     connection_.async_exec(*request, std::move(adapter), [request, found, then = std::move(then)](error_code ec, std::size_t) {
-      then(ec || found->is_error() || found->size() != 1 ? nullptr : found.get());
+      then(ec || found->size() != 1 ? nullptr : found.get());
     });
   }
 

@@ -51,7 +51,7 @@ class redis_server : public store {
 
   // What another server was asked. Only while up.
   virtual void take_over(call) = 0;
-  // A command with one string for a reply; null: there was none. Only while up.
+  // A command with one string for a reply, or an error; null: there was none. Only while up.
   virtual void ask(std::vector<std::string> words, std::function<void(const reply*)> then) = 0;
   virtual void publish(const std::string& channel, std::string_view message) = 0;
   virtual void change_shard_channel(const std::string& channel, bool listen) = 0;
