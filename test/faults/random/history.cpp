@@ -1,0 +1,282 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "faults/random/history.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+namespace leasehold::test {
+namespace {
+
+constexpr instant ms = 1000000;
+
+// Only a broken subject is ever as late.
+constexpr instant bound = 3000 * ms;
+
+// What a loss may be told too early for the noted deadline: the notes and the library read the clock one after the other.
+constexpr instant nearly = 20 * ms;
+
+bool together(const tenure& a, const tenure& b) {
+  if (a.kind == "recursive_mutex") return a.who == b.who;
+  return a.kind == "shared_mutex" && a.who == "r" && b.who == "r";
+}
+
+class judge_of_one {
+ public:
+  judge_of_one(judgement& j, const std::vector<span>& losing, std::vector<const tenure*> granted)
+      : j_(j), losing_(losing), granted_(std::move(granted)) {
+    std::sort(granted_.begin(), granted_.end(), [](auto* a, auto* b) { return *a->granted < *b->granted; });
+  }
+
+  void exclusion() {
+    std::vector<const tenure*> in;
+    for (const tenure* b : granted_) {
+      std::erase_if(in, [b](const tenure* a) { return a->claimed_until() <= *b->granted; });
+      if (b->claimed_until() <= *b->granted) continue;
+      if (b->kind == "counting_semaphore") {
+        in.push_back(b);
+        if (in.size() <= std::stoul(b->who)) continue;
+        instant since = b->called;
+        for (const tenure* a : in) since = std::min(since, a->called);
+        if (lost_in(since, *b->granted)) ++j_.counts["allowed: more than the limit"];
+        else violated("more than the limit", *in.front(), *b);
+        continue;
+      }
+      for (const tenure* a : in) {
+        if (!together(*a, *b)) overlap(*a, *b);
+      }
+      in.push_back(b);
+    }
+  }
+
+  void fences() {
+    // Those whose grant had arrived before b was asked for; those that claimed nothing any more when b was granted.
+    std::vector<const tenure*> by_call = granted_, by_end = granted_;
+    std::sort(by_call.begin(), by_call.end(), [](auto* a, auto* b) { return a->called < b->called; });
+    std::sort(by_end.begin(), by_end.end(), [](auto* a, auto* b) { return a->claimed_until() < b->claimed_until(); });
+    std::map<std::string, const tenure*> most;
+    auto a = granted_.begin();
+    for (const tenure* b : by_call) {
+      for (; a != granted_.end() && *(*a)->granted <= b->called; ++a) grow(most, **a);
+      compare(most, *b, false);
+    }
+    if (granted_.empty() || granted_.front()->kind == "counting_semaphore") return;
+    most.clear();
+    a = by_end.begin();
+    for (const tenure* b : granted_) {
+      if (b->claimed_until() <= *b->granted) continue;
+      for (; a != by_end.end() && (*a)->claimed_until() <= *b->granted; ++a) {
+        if ((*a)->claimed_until() > *(*a)->granted) grow(most, **a);
+      }
+      compare(most, *b, true);
+    }
+  }
+
+ private:
+  bool lost_in(instant from, instant to) const {
+    return std::any_of(losing_.begin(), losing_.end(), [&](const span& s) { return s.from <= to && s.to >= from; });
+  }
+
+  void violated(const std::string& what, const tenure& a, const tenure& b) {
+    const auto text = [](const tenure& t) {
+      return fmt::format("\n  {} {} called {} granted {} expires {} given up {} told {} fence {}", t.id, t.who,
+                         shown(t.called), shown(*t.granted), shown(t.expires), shown(t.given_up.value_or(0)),
+                         shown(t.told.value_or(0)), t.fence);
+    };
+    j_.violations.push_back(what + ": " + a.kind + " " + a.name + text(a) + text(b));
+  }
+
+  void overlap(const tenure& a, const tenure& b) {
+    const bool in_order = a.fence < b.fence;
+    const tenure& older = in_order ? a : b;
+    const tenure& newer = in_order ? b : a;
+    // A resource that has seen the newer one's fence refuses the older one's.
+    if (a.fence == b.fence) violated("together with the same fence", a, b);
+    else if (lost_in(older.called, *newer.granted)) ++j_.counts["allowed: two at a time, told apart by the fence"];
+    else violated("together", a, b);
+  }
+
+  static void grow(std::map<std::string, const tenure*>& most, const tenure& a) {
+    const tenure*& m = most[a.who];
+    if (!m || m->fence < a.fence) m = &a;
+  }
+
+  void compare(const std::map<std::string, const tenure*>& most, const tenure& b, bool excused) {
+    for (const auto& [who, a] : most) {
+      if (a->fence < b.fence || (a->fence == b.fence && together(*a, b))) continue;
+      if (!excused || !lost_in(std::min(a->called, b.called), *b.granted)) violated("a fence that does not grow", *a, b);
+    }
+  }
+
+  judgement& j_;
+  const std::vector<span>& losing_;
+  std::vector<const tenure*> granted_;
+};
+
+void judge_times(judgement& j, const process_history& p, const std::vector<span>& losing) {
+  const auto violated = [&](const std::string& what, const std::string& who) {
+    std::string text = what + ": " + who;
+    for (const span& s : p.frozen) text += "\n  frozen from " + shown(s.from) + " to " + shown(s.to);
+    j.violations.push_back(text);
+  };
+  const auto ends = [&](const std::string& who, std::optional<instant> limit, std::optional<instant> ended,
+                        const std::string& reason) {
+    if (!ended) {
+      if (!p.killed) violated("has not ended", who);
+      return;
+    }
+    ++j.counts["ended: " + reason];
+    if (!limit) return;
+    j.latest_end = std::max(j.latest_end, *ended - p.after(*limit, 0));
+    if (*ended > p.after(*limit, bound)) {
+      violated("ended late, with " + reason, who + " limit " + shown(*limit) + " ended " + shown(*ended));
+    }
+  };
+  // Other words would mean that somebody gets an error that is none of his.
+  static const std::set<std::string> usual{"granted", "Success", "busy", "timed out", "lost", "unreachable", "refused",
+                                           "no quorum"};
+  for (const auto& [id, o] : p.operations) {
+    ends(o.id + " " + o.what, o.limit, o.ended, o.what + ", " + o.reason);
+    if (o.ended && !usual.contains(o.reason)) violated(o.what + " ended with " + o.reason, o.id);
+  }
+  for (const auto& [id, t] : p.tenures) {
+    const std::string who = t.id + " " + t.kind + " " + t.name + " called " + shown(t.called);
+    ++j.counts["attempts"];
+    ends(who, t.limit, t.granted ? t.granted : t.ended, t.granted ? "granted" : t.reason);
+    if (t.ended && !usual.contains(t.reason) && !(t.cancelled && t.reason == "Operation canceled")) {
+      violated("ended with " + t.reason, who);
+    }
+    if (t.ended && !t.limit && (t.reason == "timed out" || t.reason == "unreachable" || t.reason == "no quorum")) {
+      violated("asked for ever and ended with " + t.reason, who);
+    }
+    if (!t.granted) continue;
+    ++j.counts["grants"];
+    ++j.counts["grants of a " + t.kind];
+    if (t.told) ++j.counts["losses told"];
+    std::optional<instant> end = t.given_up;
+    if (t.told && (!end || *t.told < *end)) end = t.told;
+    if (!end && p.killed) continue;
+    const std::string times =
+        who + " granted " + shown(*t.granted) + " expires " + shown(t.expires) + " end " + shown(end.value_or(0));
+    if (!end) {
+      violated("its loss was not told", times);
+      continue;
+    }
+    if (*end > t.expires) j.latest_loss = std::max(j.latest_loss, *end - p.after(t.expires, 0));
+    if (*end > p.after(t.expires, bound)) violated("its loss was told late", times);
+    if (end == t.told && *end < t.expires - t.margin - nearly) {
+      ++j.counts["losses told early"];
+      const bool reason = std::any_of(losing.begin(), losing.end(),
+                                      [&](const span& s) { return s.from <= *end && s.to >= t.called; });
+      if (!reason) violated("lost without a reason", times);
+    }
+  }
+}
+
+}  // namespace
+
+instant now_noted() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::string shown(instant t) { return fmt::format("{}.{:03}", t / ms, t / 1000 % 1000); }
+
+instant tenure::claimed_until() const {
+  instant end = expires;
+  if (given_up) end = std::min(end, *given_up);
+  if (told) end = std::min(end, *told);
+  return end;
+}
+
+instant process_history::after(instant t, instant by) const {
+  instant limit = t + by;
+  for (const span& s : frozen) {
+    if (s.from <= limit && s.to > t) limit += s.to - std::max(s.from, t);
+  }
+  return limit;
+}
+
+void process_history::read(const std::string& path) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    // The last line of a process that was killed may be a part.
+    if (file.eof()) break;
+    std::istringstream words(line);
+    std::string what, id;
+    words >> what >> id;
+    const auto number = [&] {
+      instant n = 0;
+      if (!(words >> n)) throw std::runtime_error("a note that cannot be read: " + line);
+      return n;
+    };
+    const auto rest = [&] {
+      std::string text;
+      std::getline(words >> std::ws, text);
+      return text;
+    };
+    if (what == "call") {
+      tenure& t = tenures[id];
+      t.id = name + "/" + id;
+      words >> t.kind >> t.name >> t.who;
+      t.called = number();
+      if (const instant limit = number(); limit >= 0) t.limit = t.called + limit;
+      t.cancelled = number() != 0;
+      t.margin = number();
+    } else if (what == "end") {
+      tenure& t = tenures.at(id);
+      t.ended = number();
+      t.reason = rest();
+    } else if (what == "grant") {
+      tenure& t = tenures.at(id);
+      t.granted = number();
+      t.fence = static_cast<std::uint64_t>(number());
+      t.expires = number();
+    } else if (what == "expires") {
+      tenure& t = tenures.at(id);
+      t.expires = std::max(t.expires, number());
+    } else if (what == "give_up") {
+      tenures.at(id).given_up = number();
+    } else if (what == "told") {
+      tenures.at(id).told = number();
+    } else if (what == "begin") {
+      operation& o = operations[id];
+      o.id = name + "/" + id;
+      words >> o.what;
+      o.called = number();
+      o.limit = number();
+    } else if (what == "done") {
+      operation& o = operations.at(id);
+      o.ended = number();
+      o.reason = rest();
+    } else if (what == "count") {
+      counts[id] += static_cast<std::uint64_t>(number());
+    } else {
+      throw std::runtime_error("a note that cannot be read: " + line);
+    }
+  }
+}
+
+judgement judge(const std::vector<process_history>& processes, const std::vector<span>& losing) {
+  judgement j;
+  std::map<std::string, std::vector<const tenure*>> granted;
+  for (const auto& p : processes) {
+    judge_times(j, p, losing);
+    for (const auto& [what, n] : p.counts) j.counts[what] += n;
+    for (const auto& [id, t] : p.tenures) {
+      if (t.granted) granted[t.name].push_back(&t);
+    }
+  }
+  for (auto& [name, all] : granted) {
+    judge_of_one one(j, losing, std::move(all));
+    one.exclusion();
+    one.fences();
+  }
+  return j;
+}
+
+}  // namespace leasehold::test

@@ -1,0 +1,84 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What clients have noted while faults were injected, and the judgement about it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leasehold::test {
+
+// Nanoseconds of steady_clock, which is one for all processes of a machine.
+using instant = std::int64_t;
+
+instant now_noted();
+
+// In milliseconds.
+std::string shown(instant);
+
+struct span {
+  instant from;
+  instant to;
+};
+
+// One acquire operation, and the hold that came of it. Every time is that of the client.
+struct tenure {
+  std::string id;                // For people: the process and a number.
+  std::string kind;              // mutex, recursive_mutex, shared_mutex, counting_semaphore
+  std::string name;
+  std::string who;               // The owner; "w" or "r"; the limit.
+  instant called = 0;
+  std::optional<instant> limit;  // It has to end by then; nothing: when the lock is free.
+  bool cancelled = false;        // It may be.
+  std::optional<instant> ended;  // Without a grant, for this reason,
+  std::string reason;
+  std::optional<instant> granted;   // or with one,
+  std::uint64_t fence = 0;
+  instant expires = 0;              // the latest that it said,
+  instant margin = 0;
+  std::optional<instant> given_up;  // when the program began to give it up,
+  std::optional<instant> told;      // or was told of its loss.
+
+  // It said that it was valid until then.
+  instant claimed_until() const;
+};
+
+// Another operation: extend, release, close.
+struct operation {
+  std::string id;
+  std::string what;
+  instant called = 0;
+  instant limit = 0;
+  std::optional<instant> ended;
+  std::string reason;
+};
+
+// A process, as the one that started it has seen it.
+struct process_history {
+  std::string name;
+  std::vector<span> frozen;
+  std::optional<instant> killed;
+  std::map<std::string, tenure> tenures;
+  std::map<std::string, operation> operations;
+  std::map<std::string, std::uint64_t> counts;
+
+  void read(const std::string& file);
+  // The latest instant for something that takes `bound` of the process's time after t.
+  instant after(instant t, instant bound) const;
+};
+
+struct judgement {
+  std::vector<std::string> violations;
+  std::map<std::string, std::uint64_t> counts;
+  instant latest_end = 0;   // How late an operation ended at most, in the process's time;
+  instant latest_loss = 0;  // how late a loss was told.
+};
+
+// `losing`: when grants may have been lost. Two may be in together then, and the fence has to tell them apart.
+judgement judge(const std::vector<process_history>&, const std::vector<span>& losing);
+
+}  // namespace leasehold::test

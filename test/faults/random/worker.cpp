@@ -1,0 +1,335 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "faults/random/worker.hpp"
+
+#include "faults/random/dice.hpp"
+#include "faults/random/history.hpp"
+#include "support/kinds.hpp"
+
+#include <boost/asio/cancel_after.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <system_error>
+
+namespace leasehold::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+instant noted(milliseconds d) { return std::chrono::duration_cast<std::chrono::nanoseconds>(d).count(); }
+instant noted(std::chrono::steady_clock::time_point t) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
+}
+
+// A line each, which the kernel has when write() returns: what a process that is killed has noted stays.
+class notes {
+ public:
+  explicit notes(const std::string& path) : file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) {
+    if (file_ < 0) throw std::system_error(errno, std::generic_category(), path);
+  }
+  ~notes() { ::close(file_); }
+  notes(const notes&) = delete;
+
+  template <class... Words>
+  void write(fmt::format_string<Words...> format, Words&&... words) {
+    const std::string line = fmt::format(format, std::forward<Words>(words)...) + "\n";
+    if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+      throw std::system_error(errno, std::generic_category(), "write");
+    }
+  }
+
+ private:
+  int file_;
+};
+
+struct one_lock {
+  std::string kind;
+  std::string name;
+  std::string who;
+  any_lock lock;
+};
+
+struct answer {
+  error_code ec;
+  hold got;
+  bool asked_once = false;
+};
+
+template <class Lock>
+awaitable<answer> ask(Lock lock, acquire_options o, bool once, std::optional<milliseconds> cancel) {
+  answer a;
+  a.asked_once = once;
+  // Far longer than anything takes.
+  const auto token = asio::cancel_after(cancel.value_or(milliseconds(std::chrono::hours(1))), as_tuple);
+  if (once) {
+    auto [ec, got] = co_await lock.try_acquire(o, token);
+    a.ec = ec;
+    if (got) a.got = std::move(*got);
+  } else {
+    auto [ec, got] = co_await lock.acquire(o, token);
+    a.ec = ec;
+    a.got = std::move(got);
+  }
+  co_return a;
+}
+
+client_options settings(bool pass_on) {
+  client_options o;
+  o.command_timeout = 500ms;
+  o.connect_timeout = 1000ms;
+  o.reconnect = {.first = 5ms, .max = 200ms, .factor = 2.0, .jitter = 0.5};
+  if (!pass_on) o.cohort = 0us;
+  return o;
+}
+
+constexpr milliseconds command_timeout{500};
+constexpr milliseconds connect_timeout{1000};
+
+struct crowd {
+  notes out;
+  bool stopping = false;
+  std::uint64_t numbers = 0;
+
+  std::string next() { return std::to_string(++numbers); }
+};
+
+// What happens to a hold while it lives. The handler of lost() shares it.
+struct watched {
+  crowd& all;
+  std::string id;
+  bool ended = false;
+};
+
+class actor {
+ public:
+  actor(crowd& all, client c, std::uint64_t seed, bool semaphores)
+      : all_(all), client_(std::move(c)), dice_(seed), semaphores_(semaphores) {}
+
+  awaitable<void> act() {
+    while (!all_.stopping) {
+      co_await once();
+      co_await pause(dice_.between(0ms, 20ms));
+    }
+  }
+
+ private:
+  one_lock any() {
+    const auto roll = dice_.below(semaphores_ ? 12 : 10);
+    if (roll < 6) {
+      const std::string name = "mutex" + std::to_string(roll % 3);
+      return {"mutex", name, "-", mutex(client_, name)};
+    }
+    if (roll < 8) {
+      const bool writes = dice_.one_in(3);
+      shared_mutex lock(client_, "shared");
+      return {"shared_mutex", "shared", writes ? "w" : "r", writes ? any_lock(lock) : any_lock(lock.shared())};
+    }
+    if (roll < 10) {
+      const std::string owner = "owner" + std::to_string(dice_.below(3));
+      return {"recursive_mutex", "recursive", owner, recursive_mutex(client_, "recursive", owner)};
+    }
+    return {"counting_semaphore", "permits", "2", counting_semaphore(client_, "permits", 2)};
+  }
+
+  milliseconds any_lease() { return dice_.one_in(2) ? dice_.between(100ms, 500ms) : dice_.between(100ms, longest_lease); }
+
+  void sample(const hold& h, const std::string& id, instant& expires) {
+    const instant now = noted(h.expires_at());
+    // Valid afterwards, so it was valid when it said so.
+    if (!h.valid() || now <= expires) return;
+    expires = now;
+    all_.out.write("expires {} {}", id, now);
+  }
+
+  std::shared_ptr<watched> watch(hold& h, const std::string& id) {
+    auto w = std::make_shared<watched>(watched{all_, id});
+    h.lost([w](error_code ec) {
+      if (!ec && !w->ended) w->all.out.write("told {} {}", w->id, now_noted());
+    });
+    return w;
+  }
+
+  void give_up(const watched& w) { all_.out.write("give_up {} {}", w.id, now_noted()); }
+
+  void grant(const hold& h, const std::string& id, instant& expires) {
+    expires = noted(h.expires_at());
+    all_.out.write("grant {} {} {} {}", id, now_noted(), h.fence(), expires);
+  }
+
+  template <class Operation>
+  awaitable<error_code> noted_operation(const char* what, milliseconds bound, Operation operation) {
+    const std::string id = all_.next();
+    const instant now = now_noted();
+    all_.out.write("begin {} {} {} {}", id, what, now, now + noted(bound));
+    const auto [ec] = co_await std::move(operation);
+    all_.out.write("done {} {} {}", id, now_noted(), ec.message());
+    co_return ec;
+  }
+
+  awaitable<void> once() {
+    const one_lock lock = any();
+    acquire_options o;
+    o.lease = any_lease();
+    const auto patience = dice_.below(10);
+    o.wait = patience == 0 ? 0ms : patience == 1 ? forever : dice_.between(1ms, 3000ms);
+    if (dice_.one_in(5)) o.renew = renewal::none;
+    else if (dice_.one_in(5)) o.renew = renewal::at_most(2);
+    if (dice_.one_in(5)) o.margin = dice_.between(1ms, 50ms);
+    const bool try_once = dice_.one_in(8);
+    std::optional<milliseconds> cancel;
+    if (dice_.one_in(5)) cancel = dice_.one_in(3) ? dice_.between(0ms, 5ms) : dice_.between(0ms, 1000ms);
+    std::optional<milliseconds> limit;
+    if (try_once) limit = o.wait == 0ms ? command_timeout : std::min(o.wait, command_timeout);
+    else if (o.wait == 0ms) limit = command_timeout;
+    else if (o.wait != forever) limit = o.wait;
+    if (cancel) limit = std::min(limit.value_or(*cancel), *cancel);
+
+    const std::string id = all_.next();
+    all_.out.write("call {} {} {} {} {} {} {} {}", id, lock.kind, lock.name, lock.who, now_noted(),
+                   limit ? noted(*limit) : -1, cancel ? 1 : 0, noted(o.margin));
+    auto asked = std::visit([&](const auto& l) { return ask(l, o, try_once, cancel); }, lock.lock);
+    answer a = co_await std::move(asked);
+    if (a.ec || a.got.token().empty()) {
+      all_.out.write("end {} {} {}", id, now_noted(), a.ec ? a.ec.message() : "busy");
+      // What is refused at once is not asked for at once again.
+      if (a.ec && a.ec != error::timed_out) co_await pause(dice_.between(10ms, 100ms));
+      co_return;
+    }
+    instant expires = 0;
+    grant(a.got, id, expires);
+    auto w = watch(a.got, id);
+    co_await use(a.got, w, o, lock, expires);
+  }
+
+  awaitable<void> use(hold& h, std::shared_ptr<watched> w, const acquire_options& o, const one_lock& lock, instant expires) {
+    // Short ones are passed on within a client.
+    milliseconds length{0};
+    if (dice_.one_in(12)) length = dice_.between(0ms, o.lease * 3 / 2);
+    else if (dice_.one_in(2)) length = dice_.between(0ms, 60ms);
+    const auto end = std::chrono::steady_clock::now() + length;
+    bool writes = lock.who == "w";
+    while (h.valid() && std::chrono::steady_clock::now() < end) {
+      co_await pause(dice_.between(1ms, 20ms));
+      sample(h, w->id, expires);
+      if (dice_.one_in(20)) {
+        auto extended = h.extend(any_lease(), as_tuple);
+        co_await noted_operation("extend", command_timeout, std::move(extended));
+        sample(h, w->id, expires);
+      }
+      if (writes && dice_.one_in(10) && h.valid()) {
+        writes = false;
+        w = co_await become_reader(h, std::move(w), lock, expires);
+        if (!w) co_return;
+      }
+    }
+    give_up(*w);
+    if (dice_.one_in(4)) {
+      h = hold();
+      co_return;
+    }
+    // It is given back as long as its lease may run.
+    const auto left = std::chrono::ceil<milliseconds>(h.expires_at() - std::chrono::steady_clock::now());
+    const auto bound = std::max(left, milliseconds(0)) + command_timeout;
+    if (dice_.one_in(8)) {
+      const auto token = asio::cancel_after(dice_.between(0ms, 5ms), as_tuple);
+      // Nobody waits for the answer.
+      static_cast<void>(co_await h.release(token));
+      co_return;
+    }
+    auto released = h.release(as_tuple);
+    co_await noted_operation("release", bound, std::move(released));
+  }
+
+  // From the call on it claims no more than a reader does; the reader's tenure begins with the answer.
+  awaitable<std::shared_ptr<watched>> become_reader(hold& h, std::shared_ptr<watched> w, const one_lock& lock,
+                                                    instant& expires) {
+    give_up(*w);
+    w->ended = true;
+    const std::string id = all_.next();
+    all_.out.write("call {} {} {} r {} {} 0 0", id, lock.kind, lock.name, now_noted(), noted(command_timeout));
+    auto [ec] = co_await h.downgrade(as_tuple);
+    if (ec) {
+      all_.out.write("end {} {} {}", id, now_noted(), ec.message());
+      h = hold();
+      co_return nullptr;
+    }
+    grant(h, id, expires);
+    co_return watch(h, id);
+  }
+
+  crowd& all_;
+  client client_;
+  dice dice_;
+  bool semaphores_;
+};
+
+awaitable<void> close(crowd& all, client c) {
+  const std::string id = all.next();
+  const instant now = now_noted();
+  all.out.write("begin {} close {} {}", id, now, now + noted(connect_timeout));
+  const auto [ec] = co_await c.close(as_tuple);
+  all.out.write("done {} {} {}", id, now_noted(), ec.message());
+}
+
+void note_counts(crowd& all, const statistics& s) {
+  all.out.write("count handed_off {}", s.handed_off);
+  all.out.write("count passed {}", s.passed);
+  all.out.write("count renewed {}", s.renewed);
+  all.out.write("count reconnects {}", s.reconnects);
+  all.out.write("count given_back {}", s.given_back);
+  all.out.write("count commands {}", s.commands);
+}
+
+// Two clients, one of which passes locks on within itself, with a few coroutines each.
+int work(const std::vector<std::string>& arguments) {
+  crowd all{notes(arguments.at(0))};
+  dice d(std::stoull(arguments.at(1)));
+  const bool semaphores = arguments.at(2) == "semaphores";
+  const std::vector<std::string> urls(arguments.begin() + 3, arguments.end());
+  asio::io_context context;
+  asio::signal_set signals(context, SIGTERM);
+  signals.async_wait([&](const error_code& ec, int) { all.stopping = all.stopping || !ec; });
+  for (int i = 0; i < 2; ++i) {
+    asio::co_spawn(
+        context,
+        [&all, &context, &urls, semaphores, i, seeds = dice(d.number())]() mutable -> awaitable<void> {
+          client c(context, urls, settings(i == 0));
+          std::vector<std::unique_ptr<actor>> actors;
+          int acting = 4;
+          for (int k = 0; k < 4; ++k) {
+            actors.push_back(std::make_unique<actor>(all, c, seeds.number(), semaphores));
+            asio::co_spawn(context, actors.back()->act(), [&acting](std::exception_ptr failure) {
+              if (failure) std::rethrow_exception(failure);
+              --acting;
+            });
+          }
+          while (acting > 0) co_await pause(5ms);
+          co_await close(all, c);
+          note_counts(all, c.stats());
+        },
+        [](std::exception_ptr failure) {
+          if (failure) std::rethrow_exception(failure);
+        });
+  }
+  std::printf("begun\n");
+  std::fflush(stdout);
+  context.run();
+  return 0;
+}
+
+}  // namespace
+
+std::vector<std::string> lock_names(bool semaphores) {
+  std::vector<std::string> all{"mutex0", "mutex1", "mutex2", "shared", "recursive"};
+  if (semaphores) all.push_back("permits");
+  return all;
+}
+
+const child_program worker("random_worker", work);
+
+}  // namespace leasehold::test
