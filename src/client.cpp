@@ -72,7 +72,7 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
   for (const auto& url : urls) {
     addresses.push_back(parse_url(url));
     const auto kind = addresses.back().kind;
-    if (kind == address::scheme::sentinel || kind == address::scheme::cluster) {
+    if (kind == address::scheme::cluster) {
       throw system_error(make_error_code(error::not_supported), "'" + without_password(url) + "'");
     }
   }
