@@ -53,12 +53,15 @@ class parser {
       a.master = decode(p.substr(0, slash));
       if (a.master.empty()) fail("names no master: redis+sentinel://host:26379/master-name");
       if (slash != p.npos) parse_database(a, p.substr(slash + 1));
-    } else if (scheme == "redis+cluster") {
+    } else if (scheme == "redis+cluster" || scheme == "rediss+cluster") {
       a.kind = address::scheme::cluster;
+      a.tls = scheme == "rediss+cluster";
       parse_authority(a, /*many=*/true, "6379");
       if (!path().empty()) fail("names a database, and a cluster has only one");
     } else {
-      fail("has an unknown scheme; known are redis, rediss, unix, redis+sentinel, rediss+sentinel and redis+cluster");
+      fail(
+          "has an unknown scheme; known are redis, rediss, unix, redis+sentinel, rediss+sentinel, redis+cluster and "
+          "rediss+cluster");
     }
     parse_query(a, query);
     return a;
@@ -198,7 +201,9 @@ std::string without_password(std::string_view url) {
   const auto start = scheme == url.npos ? url.find(':') + 1 : scheme + 3;
   if (const auto parameter = url.find(password_parameter, start); parameter != url.npos) {
     const auto value = parameter + password_parameter.size();
-    if (url.find('@', value) == url.npos) return without_password(url.substr(0, value)) + "***";
+    if (url.find('@', value) == url.npos) {
+      return without_password(url.substr(0, parameter)) + std::string(password_parameter) + "***";
+    }
     // Which of the two passwords has the '@' in it nobody knows.
     return std::string(url.substr(0, std::min(url.find(':', start), parameter))) + ":***";
   }

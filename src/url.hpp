@@ -24,9 +24,9 @@ struct address {
   std::string user;                  // "" : the default user.
   std::string password;              // "" : none.
   std::uint32_t database = 0;
+  bool tls = false;    // With rediss and what is made of it.
   bool verify = true;  // TLS: the certificate and the host name.
   std::string ca;      // TLS: file of a certificate authority; "": the system's.
-  bool tls = false;
   std::string sentinel_user;      // For the Sentinels themselves; "": the default user.
   std::string sentinel_password;  // "" : none.
 };

@@ -37,10 +37,6 @@ void on_tls_event(const SSL* ssl, int where, int) {
 
 }  // namespace
 
-boost::asio::ssl::context make_tls_context(const address& where) {
-  return make_tls_context(where, std::make_shared<std::string>(where.tls ? where.hosts.front().host : std::string()));
-}
-
 boost::asio::ssl::context make_tls_context(const address& where, std::shared_ptr<const std::string> host) {
   namespace ssl = boost::asio::ssl;
   ssl::context context(ssl::context::tls_client);

@@ -11,10 +11,8 @@
 namespace leasehold::detail {
 
 // A TLS context for this address that verifies the certificate and the host's name (unless the address says otherwise)
-// and names the host to the server (SNI). Throws system_error(invalid_url) if the authority's file cannot be used.
-boost::asio::ssl::context make_tls_context(const address&);
-
-// The same for whichever host `host` names when a handshake starts.
+// and names the host to the server (SNI): the host that `host` says when a handshake starts. Throws
+// system_error(invalid_url) if the authority's file cannot be used.
 boost::asio::ssl::context make_tls_context(const address&, std::shared_ptr<const std::string> host);
 
 }  // namespace leasehold::detail
