@@ -253,6 +253,9 @@ void process_history::read(const std::string& path) {
       operation& o = operations.at(id);
       o.ended = number();
       o.reason = rest();
+    } else if (what == "stall") {
+      const instant from = number();
+      frozen.push_back({from, number()});
     } else if (what == "count") {
       counts[id] += static_cast<std::uint64_t>(number());
     } else {
@@ -266,6 +269,7 @@ judgement judge(const std::vector<process_history>& processes, const std::vector
   std::map<std::string, std::vector<const tenure*>> granted;
   for (const auto& p : processes) {
     judge_times(j, p, losing);
+    j.counts["stalls"] += p.frozen.size();
     for (const auto& [what, n] : p.counts) j.counts[what] += n;
     for (const auto& [id, t] : p.tenures) {
       if (t.granted) granted[t.name].push_back(&t);

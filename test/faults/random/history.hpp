@@ -57,11 +57,11 @@ struct operation {
   std::string reason;
 };
 
-// A process, as the one that started it has seen it.
+// A process. It was frozen where its own clock stood still: by a signal, or because the machine had no time for it.
 struct process_history {
   std::string name;
-  std::vector<span> frozen;
   std::optional<instant> killed;
+  std::vector<span> frozen;
   std::map<std::string, tenure> tenures;
   std::map<std::string, operation> operations;
   std::map<std::string, std::uint64_t> counts;

@@ -83,7 +83,6 @@ class one_round {
     const milliseconds frozen = of_clients ? dice_.between(50ms, longest_lease + 1000ms) : 0ms;
 
     const instant begun = now_noted();
-    span asleep{begun, begun};
     if (c) {
       ++faults_[dies ? "kill a client" : "freeze a client"];
       log_.push_back({begun, std::string(dies ? "kill " : "freeze ") + c->seen.name});
@@ -110,9 +109,7 @@ class one_round {
       const auto passed = milliseconds((now_noted() - begun) / 1000000);
       if (passed < frozen) std::this_thread::sleep_for(frozen - passed);
       c->process->signal(SIGCONT);
-      asleep.to = now_noted();
-      c->seen.frozen.push_back(asleep);
-      log_.push_back({asleep.to, "thaw " + c->seen.name});
+      log_.push_back({now_noted(), "thaw " + c->seen.name});
     }
     const std::string roles = deployment_->roles();
     // By the command of an operator nothing is lost in a cluster: the old master waits for the new one.

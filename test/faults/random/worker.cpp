@@ -93,6 +93,7 @@ constexpr milliseconds connect_timeout{1000};
 struct crowd {
   notes out;
   bool stopping = false;
+  int ended = 0;  // Clients.
   std::uint64_t numbers = 0;
 
   std::string next() { return std::to_string(++numbers); }
@@ -276,6 +277,17 @@ awaitable<void> close(crowd& all, client c) {
   all.out.write("done {} {} {}", id, now_noted(), ec.message());
 }
 
+// Where the machine has no time for this process it is as if it were frozen.
+awaitable<void> note_stalls(crowd& all) {
+  for (instant last = now_noted();;) {
+    co_await pause(20ms);
+    const instant now = now_noted();
+    if (now - last > noted(100ms)) all.out.write("stall - {} {}", last, now);
+    last = now;
+    if (all.ended == 2) co_return;
+  }
+}
+
 void note_counts(crowd& all, const statistics& s) {
   all.out.write("count handed_off {}", s.handed_off);
   all.out.write("count passed {}", s.passed);
@@ -311,11 +323,13 @@ int work(const std::vector<std::string>& arguments) {
           while (acting > 0) co_await pause(5ms);
           co_await close(all, c);
           note_counts(all, c.stats());
+          ++all.ended;
         },
         [](std::exception_ptr failure) {
           if (failure) std::rethrow_exception(failure);
         });
   }
+  asio::co_spawn(context, note_stalls(all), asio::detached);
   std::printf("begun\n");
   std::fflush(stdout);
   context.run();

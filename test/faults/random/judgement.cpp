@@ -1,0 +1,162 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The judge finds what is wrong, and nothing else.
+#include "faults/random/history.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/unit_test.hpp"
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace leasehold::test {
+namespace {
+
+constexpr instant second = 1000000000;
+
+// A tenure of a second, in seconds.
+tenure held(std::string kind, std::string who, double granted, std::uint64_t fence) {
+  tenure t;
+  t.kind = std::move(kind);
+  t.who = std::move(who);
+  t.name = "n";
+  t.granted = static_cast<instant>(granted * second);
+  t.called = *t.granted - second / 10;
+  t.limit = *t.granted;
+  t.fence = fence;
+  t.expires = *t.granted + 2 * second;
+  t.given_up = *t.granted + second;
+  return t;
+}
+
+process_history process(std::initializer_list<tenure> tenures) {
+  process_history p;
+  for (const tenure& t : tenures) p.tenures[std::to_string(p.tenures.size())] = t;
+  return p;
+}
+
+std::string judged(const process_history& p, const std::vector<span>& losing = {}) {
+  const judgement j = judge({p}, losing);
+  if (j.violations.empty()) return {};
+  const std::string& first = j.violations.front();
+  return first.substr(0, first.find(':'));
+}
+
+std::string judged(std::initializer_list<tenure> tenures, const std::vector<span>& losing = {}) {
+  return judged(process(tenures), losing);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(the_judge)
+
+BOOST_AUTO_TEST_CASE(finds_two_at_a_time) {
+  BOOST_TEST(judged({held("mutex", "-", 10, 1), held("mutex", "-", 11, 2)}) == "");
+  BOOST_TEST(judged({held("mutex", "-", 10, 1), held("mutex", "-", 10.9, 2)}) == "together");
+  tenure freed = held("mutex", "-", 10, 1);
+  freed.given_up.reset();
+  freed.told = freed.expires;
+  BOOST_TEST(judged({freed, held("mutex", "-", 11.9, 2)}) == "together");
+  BOOST_TEST(judged({freed, held("mutex", "-", 12, 2)}) == "");
+  BOOST_TEST(judged({held("shared_mutex", "r", 10, 1), held("shared_mutex", "r", 10.5, 1)}) == "");
+  BOOST_TEST(judged({held("shared_mutex", "r", 10, 1), held("shared_mutex", "w", 10.5, 2)}) == "together");
+  BOOST_TEST(judged({held("shared_mutex", "w", 10, 1), held("shared_mutex", "w", 10.5, 2)}) == "together");
+  BOOST_TEST(judged({held("recursive_mutex", "a", 10, 1), held("recursive_mutex", "a", 10.5, 1)}) == "");
+  BOOST_TEST(judged({held("recursive_mutex", "a", 10, 1), held("recursive_mutex", "b", 10.5, 2)}) == "together");
+  const tenure permit = held("counting_semaphore", "2", 10, 1);
+  BOOST_TEST(judged({permit, held("counting_semaphore", "2", 10.5, 2)}) == "");
+  BOOST_TEST(judged({permit, held("counting_semaphore", "2", 10.5, 2), held("counting_semaphore", "2", 10.8, 3)}) ==
+             "more than the limit");
+}
+
+BOOST_AUTO_TEST_CASE(allows_two_where_grants_were_lost_if_their_fences_differ) {
+  const tenure first = held("mutex", "-", 10, 1);
+  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 2)}, {{10 * second, 11 * second}}) == "");
+  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 2)}, {{9 * second, 9 * second + 1}}) == "together");
+  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 2)}, {{11 * second, 12 * second}}) == "together");
+  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 1)}, {{10 * second, 11 * second}}) == "together with the same fence");
+}
+
+BOOST_AUTO_TEST_CASE(finds_fences_that_do_not_grow) {
+  BOOST_TEST(judged({held("mutex", "-", 10, 2), held("mutex", "-", 12, 2)}) == "a fence that does not grow");
+  BOOST_TEST(judged({held("mutex", "-", 10, 3), held("mutex", "-", 12, 2)}) == "a fence that does not grow");
+  // Whatever is lost: the first was granted before the second was asked for.
+  BOOST_TEST(judged({held("mutex", "-", 10, 3), held("mutex", "-", 12, 2)}, {{10 * second, 12 * second}}) ==
+             "a fence that does not grow");
+  tenure early = held("mutex", "-", 12, 2);
+  early.called = 9 * second;
+  BOOST_TEST(judged({held("mutex", "-", 10, 3), early}) == "a fence that does not grow");
+  BOOST_TEST(judged({held("mutex", "-", 10, 3), early}, {{10 * second, 12 * second}}) == "");
+  BOOST_TEST(judged({held("counting_semaphore", "2", 10, 2), held("counting_semaphore", "2", 12, 1)}) ==
+             "a fence that does not grow");
+  BOOST_TEST(judged({held("shared_mutex", "r", 10, 2), held("shared_mutex", "w", 12, 2)}) == "a fence that does not grow");
+}
+
+BOOST_AUTO_TEST_CASE(finds_what_comes_late_or_never) {
+  tenure lost = held("mutex", "-", 10, 1);
+  lost.given_up.reset();
+  BOOST_TEST(judged({lost}) == "its loss was not told");
+  lost.told = lost.expires + 10 * second;
+  BOOST_TEST(judged({lost}) == "its loss was told late");
+  process_history p = process({lost});
+  p.frozen.push_back({*lost.granted + 1, *lost.told - second});
+  BOOST_TEST(judged(p) == "");
+  lost.told = *lost.granted + 1;
+  BOOST_TEST(judged({lost}) == "lost without a reason");
+  BOOST_TEST(judged({lost}, {{10 * second, 11 * second}}) == "");
+  process_history killed = process({held("mutex", "-", 10, 1)});
+  killed.tenures["0"].given_up.reset();
+  killed.killed = 10 * second + 2;
+  BOOST_TEST(judged(killed) == "");
+
+  tenure waits = held("mutex", "-", 10, 1);
+  waits.granted.reset();
+  BOOST_TEST(judged({waits}) == "has not ended");
+  waits.ended = *waits.limit + second;
+  waits.reason = "timed out";
+  BOOST_TEST(judged({waits}) == "");
+  waits.ended = *waits.limit + 10 * second;
+  BOOST_TEST(judged({waits}) == "ended late, with timed out");
+  waits.limit.reset();
+  BOOST_TEST(judged({waits}) == "asked for ever and ended with timed out");
+  waits.reason = "Operation canceled";
+  BOOST_TEST(judged({waits}) == "ended with Operation canceled");
+}
+
+BOOST_AUTO_TEST_CASE(reads_notes) {
+  const temporary_folder folder;
+  process_history p;
+  p.name = "p";
+  p.read(folder.write("notes",
+                      "call 1 shared_mutex n w 5 100 0 7\n"
+                      "grant 1 6 77 200\n"
+                      "expires 1 300\n"
+                      "expires 1 250\n"
+                      "give_up 1 40\n"
+                      "call 2 mutex m - 9 -1 1 0\n"
+                      "end 2 50 Operation canceled\n"
+                      "begin 3 release 60 90\n"
+                      "done 3 70 timed out\n"
+                      "count passed 3\n"
+                      "end 1 7"));
+  const tenure& t = p.tenures.at("1");
+  BOOST_TEST(t.id == "p/1");
+  BOOST_TEST(t.who == "w");
+  BOOST_TEST(t.limit.value() == 105);
+  BOOST_TEST(t.margin == 7);
+  BOOST_TEST(t.granted.value() == 6);
+  BOOST_TEST(t.fence == 77U);
+  BOOST_TEST(t.expires == 300);
+  BOOST_TEST(t.claimed_until() == 40);
+  BOOST_TEST(!t.ended.has_value());
+  BOOST_TEST(!p.tenures.at("2").limit.has_value());
+  BOOST_TEST(p.tenures.at("2").cancelled);
+  BOOST_TEST(p.tenures.at("2").reason == "Operation canceled");
+  BOOST_TEST(p.operations.at("3").limit == 90);
+  BOOST_TEST(p.operations.at("3").reason == "timed out");
+  BOOST_TEST(p.counts.at("passed") == 3U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
