@@ -205,6 +205,26 @@ BOOST_AUTO_TEST_CASE(a_master_that_is_made_a_replica_is_left) {
   });
 }
 
+// What docs/operations.md recommends against two masters at a time.
+BOOST_AUTO_TEST_CASE(a_master_without_replicas_may_refuse) {
+  sentinel_group::settings s;
+  s.sentinels = 1;
+  s.configuration = {"min-replicas-to-write 1", "min-replicas-max-lag 1"};
+  sentinel_group group(s);
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, group.url(), quick());
+    hold h = co_await mutex(c, "n").acquire({.lease = 2s});
+    loss l(h);
+    BOOST_TEST(h.valid());
+    group.cut_replication();
+    auto [ec, none] = co_await mutex(c, "m").acquire(as_tuple);
+    BOOST_TEST(ec == error::refused);
+    BOOST_TEST(c.last_refusal().starts_with("NOREPLICAS"), c.last_refusal());
+    co_await eventually("the loss is told", [&] { return l.told(); });
+    BOOST_TEST(!*l.ec);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(holds_live_on_without_sentinels) {
   sentinel_group group;
   run([&]() -> awaitable<void> {
