@@ -106,8 +106,9 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
   }
 
   // Nothing is told any more.
+  void forget() { owner_ = nullptr; }
   void drop() {
-    owner_ = nullptr;
+    forget();
     connection_.cancel(redis::operation::all);
   }
 
@@ -158,7 +159,11 @@ sentinels::sentinels(asio::any_io_executor strand, address where, std::chrono::m
       pauses_(retry),
       random_(std::random_device()()) {}
 
-sentinels::~sentinels() { drop_all(); }
+// Without stop() before it, the context is ending: its handlers, and the links with them, are being destroyed.
+sentinels::~sentinels() {
+  if (watched_) watched_->forget();
+  for (const auto& l : links_) l->forget();
+}
 
 void sentinels::ask(asio::any_completion_handler<void()> handler) {
   handler_ = std::move(handler);
