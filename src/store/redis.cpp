@@ -6,6 +6,7 @@
 #include "../pending.hpp"
 #include "../slots.hpp"
 #include "deprecated.hpp"
+#include "sentinels.hpp"
 #include "tls.hpp"
 #include "witness.hpp"
 
@@ -119,7 +120,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         events_(&owner),
         router_(r),
         clock_(options.drift),
-        connection_(strand, make_tls_context(where_), make_logger()),
+        connection_(strand, make_tls_context(where_, host_), make_logger()),
         pause_(strand),
         watch_(strand),
         channel_(std::move(channel)),
@@ -129,6 +130,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   void start(std::shared_ptr<void> keep_alive) override {
+    if (where_.kind == address::scheme::sentinel) {
+      sentinels_ = std::make_shared<sentinels>(strand_, where_, connect_timeout_, backoff_, [weak = this->weak_from_this()] {
+        if (const auto self = weak.lock()) self->reset("the Sentinels have another master");
+      });
+    }
     asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), asio::detached);
     asio::co_spawn(strand_, keep_receiving(this->shared_from_this()), asio::detached);
   }
@@ -140,6 +146,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     pause_.cancel();
     watch_.cancel();
     if (witness_) witness_->stop();
+    if (sentinels_) sentinels_->stop();
   }
 
   bool up() const override { return up_; }
@@ -218,8 +225,22 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   static awaitable run_connections(std::shared_ptr<redis_store> self, std::shared_ptr<void> keep_alive) {
     const asio::use_awaitable_t<Strand> use;
     pauses pause(self->backoff_);
-    const redis::config config = self->make_config();
+    redis::config config = self->make_config();
     while (!self->stopping_) {
+      if (self->sentinels_) {
+        // Whom to connect to is asked before each connection.
+        sentinels* const group = self->sentinels_.get();
+        auto ask = [group](auto handler) { group->ask(std::move(handler)); };
+        co_await asio::async_initiate<const asio::use_awaitable_t<Strand>&, void()>(ask, use);
+        if (self->stopping_) break;
+        if (!self->take_master(config)) {
+          self->pause_.expires_after(pause.next(std::uniform_real_distribution<double>(0.0, 1.0)(self->random_)));
+          error_code ignored;
+          auto token = asio::redirect_error(use, ignored);
+          co_await self->pause_.async_wait(token);
+          continue;
+        }
+      }
       ++self->epoch_;
       self->why_down_.clear();
       self->refused_ = false;
@@ -271,7 +292,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     } else {
       config.addr.host = where_.hosts.front().host;
       config.addr.port = where_.hosts.front().port;
-      config.use_ssl = where_.kind == address::scheme::rediss;
+      config.use_ssl = where_.tls;
     }
     config.use_setup = true;
     config.setup.clear();  // shake_hands does it, in order to see the server's words.
@@ -281,6 +302,18 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     config.health_check_interval = std::chrono::seconds(10);
     config.reconnect_wait_interval = std::chrono::seconds(0);  // run_connections does it, with backoff and jitter.
     return config;
+  }
+
+  // What the Sentinels said; false: there is no master to connect to.
+  bool take_master(redis::config& config) {
+    const sentinels::result& found = sentinels_->found();
+    if (found.master.host.empty()) {
+      found.refused ? events_->on_refused(found.why) : events_->on_no_answer();
+      return false;
+    }
+    config.addr.host = *host_ = found.master.host;
+    config.addr.port = found.master.port;
+    return true;
   }
 
   // Boost.Redis's log goes nowhere: what matters is told by events.
@@ -314,6 +347,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     // A refusal takes the place of the reply to TIME, since the confirmation is a push and no reply.
     if (!channel_.empty()) h->request.push("SUBSCRIBE", channel_);
     h->request.push("TIME");
+    if (sentinels_) h->request.push("ROLE");
     h->sent = clock::now();
     redis::any_adapter adapter(
         [h](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
@@ -328,13 +362,18 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   void on_handshake(error_code ec, const handshake& h) {
-    if (ec || h.replies.size() != 4) return;  // The connection was lost; run_connections sees to it.
+    if (ec || h.replies.size() != (sentinels_ ? 5U : 4U)) return;  // The connection was lost; run_connections sees to it.
     for (const std::size_t i : {0U, 1U, 3U}) {
       if (!h.replies[i].is_error()) continue;
       // A busy server is one that does not answer yet.
       refused_ = classify(h.replies[i].text(0)) != refusal::try_again;
       if (refused_) events_->on_refused(h.replies[i].text(0));
       return reset(std::string(h.replies[i].text(0)));
+    }
+    // The Sentinels have not noticed yet, or the server not yet. A user may have the right to neither ROLE nor INFO: then
+    // the first script finds out.
+    if (sentinels_ && (h.replies[4].text(0) == "slave" || field_of(h.replies[2].text(0), "role") == "slave")) {
+      return reset("the master is a replica");
     }
     set_no_delay(connection_);
     store::server found;
@@ -518,8 +557,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       }
       const bool elsewhere = router_ != nullptr && (words.starts_with("MOVED ") || words.starts_with("ASK "));
       if (elsewhere && r.of.who->wants(r.of.what) && router_->redirect(r.of, words)) continue;
+      // A master that was made a replica: the answer is another server's to give.
+      const bool demoted = sentinels_ && is_read_only(words);
+      if (demoted) reset(std::string(words));
       const auto who = std::move(r.of.who);
-      who->answered(r.of.what, answer{r.arrived && !unknown ? &r.from_store : nullptr, r.of.sent, now, &clock_});
+      const bool known = r.arrived && !unknown && !demoted;
+      who->answered(r.of.what, answer{known ? &r.from_store : nullptr, r.of.sent, now, &clock_});
     }
     ready.clear();
     if (ready_.empty()) ready_.swap(ready);  // Keeps the memory.
@@ -566,6 +609,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   const std::chrono::milliseconds command_timeout_;
   const backoff backoff_;
   store::events* events_;
+  // Whose certificate is verified.
+  const std::shared_ptr<std::string> host_ =
+      std::make_shared<std::string>(where_.hosts.empty() ? std::string() : where_.hosts.front().host);
+  std::shared_ptr<sentinels> sentinels_;  // Null for a server that the URL names.
   redis_server::router* const router_;  // Null: there is one server.
   server_clock clock_;
   std::string run_id_;

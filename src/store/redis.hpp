@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A store that is one Redis server, over Boost.Redis; also as a part of a cluster.
+// A store that is one Redis server, over Boost.Redis: the one that the URL names, or the master of a Sentinel group; also
+// as a part of a cluster.
 #pragma once
 
 #include "store.hpp"

@@ -122,6 +122,8 @@ class reply {
 // What an error reply of the server means for an operation.
 enum class refusal { try_again, wrong_type, no };
 refusal classify(std::string_view words) noexcept;
+// The server is a replica.
+bool is_read_only(std::string_view words) noexcept;
 
 // How a call ended.
 struct answer {

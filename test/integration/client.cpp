@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "support/certificates.hpp"
 #include "support/with_redis.hpp"
 
 #include "support/proxy.hpp"
@@ -135,7 +136,6 @@ BOOST_AUTO_TEST_CASE(deployments_to_come_are_not_supported) {
   BOOST_TEST(code_of([&] { client c(context, {"redis://a", "redis://b", "redis://c"}); }) == error::not_supported);
   BOOST_TEST(code_of([&] { client c(context, std::vector<std::string>{"redis://a", "redis://b"}); }) ==
              error::not_supported);
-  BOOST_TEST(code_of([&] { client c(context, "redis+sentinel://a,b/m"); }) == error::not_supported);
   std::string text;
   code_of([&] { client c(context, "redis+cluster://u:secret@a"); }, &text);
   BOOST_TEST(text.find("secret") == text.npos);
@@ -415,31 +415,8 @@ BOOST_AUTO_TEST_SUITE_END()
 
 namespace {
 
-// A certificate authority of the test's own, and servers' certificates.
 struct with_certificates {
-  temporary_folder folder;
-
-  with_certificates() {
-    openssl("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout ca.key -out ca.crt -days 30 "
-            "-subj /CN=test-authority");
-    issue("good", "DNS:localhost,IP:127.0.0.1", 30);
-    issue("other", "DNS:other.example", 30);
-    issue("expired", "DNS:localhost,IP:127.0.0.1", -1);
-  }
-
-  void openssl(const std::string& arguments) {
-    child c({"sh", "-c", "cd " + folder.path() + " && exec openssl " + arguments});
-    c.read_rest();
-    BOOST_REQUIRE_MESSAGE(c.wait() == 0, c.errors());
-  }
-
-  void issue(const std::string& name, const std::string& subject_names, int days) {
-    folder.write(name + ".ext", "subjectAltName=" + subject_names + "\n");
-    openssl("req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout " + name + ".key -out " + name +
-            ".csr -subj /CN=" + name);
-    openssl("x509 -req -in " + name + ".csr -CA ca.crt -CAkey ca.key -CAcreateserial -out " + name + ".crt -days " +
-            std::to_string(days) + " -extfile " + name + ".ext");
-  }
+  certificates issued;
 
   struct tls_server {
     unsigned short port;
@@ -448,10 +425,9 @@ struct with_certificates {
 
   std::unique_ptr<tls_server> serve(const std::string& name) {
     const auto port = free_port();
-    return std::unique_ptr<tls_server>(new tls_server{
-        port, redis_server({"tls-port " + std::to_string(port), "tls-cert-file " + (folder / (name + ".crt")),
-                            "tls-key-file " + (folder / (name + ".key")), "tls-ca-cert-file " + (folder / "ca.crt"),
-                            "tls-auth-clients no"})});
+    auto lines = issued.configuration(name);
+    lines.push_back("tls-port " + std::to_string(port));
+    return std::unique_ptr<tls_server>(new tls_server{port, redis_server(lines)});
   }
 
   std::string url(const tls_server& s, const std::string& host, const std::string& query) {
@@ -480,7 +456,7 @@ BOOST_AUTO_TEST_CASE(a_certificate_is_verified) {
   const auto good = serve("good");
   const auto other = serve("other");
   const auto expired = serve("expired");
-  const std::string ca = "?ca=" + (folder / "ca.crt");
+  const std::string ca = "?ca=" + issued.authority();
   run([&]() -> awaitable<void> {
     error_code ec = co_await ready(url(*good, "localhost", ca));
     BOOST_TEST(!ec);
