@@ -8,6 +8,7 @@
 #include "deprecated.hpp"
 #include "sentinels.hpp"
 #include "tls.hpp"
+#include "witness.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -108,8 +109,9 @@ struct push_sink {
 template <class Strand>
 class redis_store final : public redis_server, public std::enable_shared_from_this<redis_store<Strand>> {
  public:
+  // `another` makes a second store of the same server, with a connection of its own.
   redis_store(Strand strand, address where, const client_options& options, std::string channel, store::events& owner,
-              redis_server::router* r)
+              redis_server::router* r, witness::maker another)
       : strand_(strand),
         where_(std::move(where)),
         connect_timeout_(options.connect_timeout),
@@ -122,6 +124,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         pause_(strand),
         watch_(strand),
         channel_(std::move(channel)),
+        another_(std::move(another)),
         random_(std::random_device()()) {
     connection_.set_receive_response(push_sink_);
   }
@@ -142,6 +145,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     connection_.cancel(redis::operation::all);
     pause_.cancel();
     watch_.cancel();
+    if (witness_) witness_->stop();
     if (sentinels_) sentinels_->stop();
   }
 
@@ -157,17 +161,34 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   void take_over(call c) override { append(std::move(c), /*whole_text=*/false); }
 
-  void ask(std::vector<std::string> words, std::function<void(const reply*)> then) override {
+  bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> who, std::uint32_t what,
+                        std::uint32_t replicas, std::chrono::milliseconds limit) override {
+    if (!up_) return false;
+    witness::run(witness_, another_, s, std::move(who), what, replicas, limit);
+    return true;
+  }
+
+  void exec(const redis_server::commands& all, std::chrono::milliseconds longer,
+            std::function<void(const std::vector<reply>*)> then) override {
     const auto request = std::make_shared<redis::request>(make_request());
-    request->push_range(words.front(), std::next(words.begin()), words.end());
-    const auto found = std::make_shared<reply>();
-    redis::any_adapter adapter([this, found](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
-                                             error_code&) {
-      if (e == redis::any_adapter::parse_event::node && !out_of_step_) add_node(*found, node);
+    for (const auto& words : all) request->push_range(words.front(), std::next(words.begin()), words.end());
+    const auto replies = std::make_shared<std::vector<reply>>();
+    redis::any_adapter adapter([this, replies](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
+                                               error_code&) {
+      if (out_of_step_) return;
+      if (e == redis::any_adapter::parse_event::init) replies->emplace_back();
+      if (e == redis::any_adapter::parse_event::node) add_node(replies->back(), node);
     });
-    connection_.async_exec(*request, std::move(adapter), [request, found, then = std::move(then)](error_code ec, std::size_t) {
-      then(ec || found->size() != 1 ? nullptr : found.get());
+    const auto limit = std::make_shared<timer>(strand_);
+    limit->expires_at(later(later(clock::now(), command_timeout_), longer));
+    limit->async_wait([self = this->shared_from_this(), epoch = epoch_](error_code ec) {
+      if (!ec && epoch == self->epoch_ && !self->stopping_) self->reset("no answer");
     });
+    connection_.async_exec(*request, std::move(adapter),
+                           [request, replies, limit, number = all.size(), then = std::move(then)](error_code ec, std::size_t) {
+                             limit->cancel();
+                             then(ec || replies->size() != number ? nullptr : replies.get());
+                           });
   }
 
   void publish(const std::string& channel, std::string_view message) override {
@@ -602,6 +623,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   timer watch_;
 
   const std::string channel_;
+  const witness::maker another_;
+  std::shared_ptr<witness> witness_;
   std::minstd_rand random_;
   std::string why_down_;
   std::uint64_t epoch_ = 0;
@@ -632,9 +655,12 @@ server_maker::server_maker(const asio::any_io_executor& executor, const client_o
     : options_(&options), client_(std::move(client)) {
   const auto make_on = [this, &options](auto strand) {
     strand_ = strand;
+    using made = redis_store<decltype(strand)>;
     make_ = [strand, &options](address where, std::string channel, store::events& events, redis_server::router* router) {
-      return std::make_shared<redis_store<decltype(strand)>>(strand, std::move(where), options, std::move(channel),
-                                                             events, router);
+      const witness::maker another = [strand, &options, where](store::events& e) {
+        return std::make_shared<made>(strand, where, options, std::string(), e, nullptr, witness::maker());
+      };
+      return std::make_shared<made>(strand, std::move(where), options, std::move(channel), events, router, another);
     };
   };
   // Type erasure costs Boost.Redis a third of its speed.
