@@ -158,10 +158,15 @@ class parser {
         a.verify = value == "0";
       } else if (key == "ca" && tls && !value.empty()) {
         a.ca = value;
+      } else if (key == "cert" && tls && !value.empty()) {
+        a.certificate = value;
+      } else if (key == "key" && tls && !value.empty()) {
+        a.key = value;
       } else {
         fail("has a parameter that its scheme does not know, or a wrong value of one: " + std::string(item));
       }
     }
+    if (a.certificate.empty() != a.key.empty()) fail("has only one of cert and key, which belong together");
   }
 
   static std::optional<std::uint32_t> number(std::string_view s) {

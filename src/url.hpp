@@ -26,6 +26,8 @@ struct address {
   std::uint32_t database = 0;
   bool verify = true;  // TLS: the certificate and the host name.
   std::string ca;      // TLS: file of a certificate authority; "": the system's.
+  std::string certificate;  // TLS: file of the client's certificate, and of those between it and its authority; "": none.
+  std::string key;          // TLS: file of its key; "": none.
 };
 
 // Throws system_error(invalid_url) whose text names the URL, without its password, and what is wrong with it.
