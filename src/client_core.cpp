@@ -118,6 +118,11 @@ std::string client_core::last_refusal() const {
   return last_refusal_;
 }
 
+std::string client_core::last_failure() const {
+  const std::lock_guard lock(mutex_);
+  return last_failure_;
+}
+
 bool client_core::send(const script& s, std::shared_ptr<caller> who, std::uint32_t what) {
   if (!store_ || !store_->run(s, std::move(who), what)) return false;
   counters_.commands.fetch_add(1, std::memory_order_relaxed);
@@ -186,6 +191,13 @@ void client_core::note_refusal(std::string_view words) {
   tell(event::kind::refused, {}, words);
 }
 
+bool client_core::note_failure(std::string_view why) {
+  const std::lock_guard lock(mutex_);
+  if (last_failure_ == why) return false;
+  last_failure_ = why;
+  return true;
+}
+
 void client_core::tell(event::kind what, std::string_view name, std::string_view text) {
   if (options_.observer) options_.observer(event{what, name, text});
 }
@@ -195,6 +207,7 @@ void client_core::on_up(const store::server& server) {
   const bool again = counters_.connects.load(std::memory_order_relaxed) > 1;
   if (again) counters_.reconnects.fetch_add(1, std::memory_order_relaxed);
   refused_ = false;
+  note_failure({});
   const bool another = again && (server.run_id.empty() || server.run_id != run_id_);
   run_id_ = server.run_id;
   tell(event::kind::connected, {}, server.version);
@@ -296,9 +309,19 @@ void client_core::on_message(std::string_view message) {
   }
 }
 
-void client_core::on_down(std::string_view why) { tell(event::kind::disconnected, {}, why); }
+void client_core::on_down(std::string_view why) {
+  if (open()) note_failure(why);
+  tell(event::kind::disconnected, {}, why);
+}
+
+void client_core::on_no_answer(std::string_view why) {
+  refused_ = false;
+  // There is an attempt every second: the same is told once.
+  if (open() && note_failure(why)) tell(event::kind::unreachable, {}, why);
+}
 
 void client_core::on_refused(std::string_view words) {
+  note_failure(words);
   note_refusal(words);
   refused_ = true;
   decltype(until_up_) waiting;

@@ -104,7 +104,7 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
         command_timeout_(options.command_timeout),
         backoff_(options.reconnect),
         events_(&owner),
-        connection_(strand, make_tls_context(where_), make_logger()),
+        connection_(strand, make_tls_context(where_, why_no_certificate_), make_logger()),
         pause_(strand),
         watch_(strand),
         channel_(std::string(channel_prefix) + client),
@@ -156,6 +156,7 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     while (!self->stopping_) {
       ++self->epoch_;
       self->why_down_.clear();
+      self->why_no_certificate_->clear();
       self->refused_ = false;
       self->out_of_step_ = false;
       self->shake_hands();
@@ -168,11 +169,12 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
       self->watch_.cancel();
       const bool was_up = std::exchange(self->up_, false);
       self->drop_batch();
+      const std::string why = self->why_ended(ec);
       if (was_up) {
         pause.reset();
-        self->events_->on_down(self->why_down_.empty() ? ec.message() : self->why_down_);
+        self->events_->on_down(why);
       } else if (!self->refused_) {
-        self->events_->on_no_answer();
+        self->events_->on_no_answer(why);
       }
       if (self->stopping_) break;
       self->pause_.expires_after(pause.next(std::uniform_real_distribution<double>(0.0, 1.0)(self->random_)));
@@ -184,6 +186,11 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     self->drain();
     std::exchange(self->events_, nullptr)->on_stopped();
     keep_alive.reset();
+  }
+
+  std::string why_ended(error_code ec) const {
+    if (!why_down_.empty()) return why_down_;
+    return why_no_certificate_->empty() ? ec.message() : *why_no_certificate_;
   }
 
   // 256 pushes that nobody has fetched stall every command. What they say was taken in by push_sink.
@@ -471,6 +478,7 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
   const backoff backoff_;
   store::events* events_;
 
+  const std::shared_ptr<std::string> why_no_certificate_ = std::make_shared<std::string>();  // Written by tls.cpp.
   redis::basic_connection<Strand> connection_;
   timer pause_;
   timer watch_;

@@ -145,7 +145,7 @@ class store {
     virtual void on_up(const server&) = 0;
     virtual void on_down(std::string_view why) = 0;
     // An attempt to connect has failed, and not because the server refused it.
-    virtual void on_no_answer() = 0;
+    virtual void on_no_answer(std::string_view why) = 0;
     // Somebody has published this on the client's channel.
     virtual void on_message(std::string_view) = 0;
     // Somebody has published on this channel, or it is listened to from now on.
