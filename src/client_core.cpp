@@ -214,6 +214,8 @@ void client_core::on_up(const store::server& server) {
   if (!server.maxmemory_policy.empty() && server.maxmemory_policy != "noeviction") {
     tell(event::kind::evicting, {}, server.maxmemory_policy);
   }
+  // Everybody who is waited for finds out by himself, only later.
+  if (!server.mute.empty()) note_refusal(server.mute);
   if (another) server_clock_.reset();
   observe_time(server.time, answer{nullptr, server.sent, server.received});
   // A server that is not the one that granted the holds may not know them.

@@ -252,6 +252,7 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
       h->request.push("SELECT", where_.database);
     }
     h->request.push("INFO");
+    h->request.push("PUBLISH", channel_, "");  // Scripts publish, and what they are refused there is not seen.
     // A refusal takes the place of the reply to TIME, since the confirmation is a push and no reply.
     h->request.push("SUBSCRIBE", channel_);
     h->request.push("TIME");
@@ -269,8 +270,8 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
   }
 
   void on_handshake(error_code ec, const handshake& h) {
-    if (ec || h.replies.size() != 4) return;  // The connection was lost; run_connections sees to it.
-    for (const std::size_t i : {0U, 1U, 3U}) {
+    if (ec || h.replies.size() != 5) return;  // The connection was lost; run_connections sees to it.
+    for (const std::size_t i : {0U, 1U, 4U}) {
       if (!h.replies[i].is_error()) continue;
       // A busy server is one that does not answer yet.
       refused_ = classify(h.replies[i].text(0)) != refusal::try_again;
@@ -285,7 +286,8 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
       found.run_id = field_of(info, "run_id");
       found.maxmemory_policy = field_of(info, "maxmemory_policy");
     }
-    found.time = h.replies[3].number(0) * 1000000 + h.replies[3].number(1);
+    if (h.replies[3].is_error()) found.mute = h.replies[3].text(0);
+    found.time = h.replies[4].number(0) * 1000000 + h.replies[4].number(1);
     found.sent = h.sent;
     found.received = clock::now();
     up_ = true;

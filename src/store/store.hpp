@@ -134,6 +134,7 @@ class store {
     std::string version;
     std::string run_id;            // "" if the server does not tell.
     std::string maxmemory_policy;  // "" if the server does not tell.
+    std::string mute;              // The server's words if it does not let us publish, else "".
     std::int64_t time = 0;         // Microseconds.
     clock::time_point sent;        // When `time` was asked for,
     clock::time_point received;    // and when it was known.
