@@ -15,11 +15,13 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/redis/connection.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <random>
@@ -105,6 +107,7 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
         backoff_(options.reconnect),
         events_(&owner),
         connection_(strand, make_tls_context(where_, why_no_certificate_), make_logger()),
+        resolver_(strand),
         pause_(strand),
         watch_(strand),
         channel_(std::string(channel_prefix) + client),
@@ -121,6 +124,7 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     stopping_ = true;
     up_ = false;
     connection_.cancel(redis::operation::all);
+    resolver_.cancel();
     pause_.cancel();
     watch_.cancel();
   }
@@ -152,15 +156,23 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
   static awaitable run_connections(std::shared_ptr<redis_store> self, std::shared_ptr<void> keep_alive) {
     const asio::use_awaitable_t<Strand> use;
     pauses pause(self->backoff_);
-    const redis::config config = self->make_config();
+    redis::config config = self->make_config();
     while (!self->stopping_) {
+      if (self->addresses_.empty()) co_await look_up(self);
+      if (self->stopping_) break;
+      auto patience = clock::duration(self->connect_timeout_);
+      if (!self->addresses_.empty()) {
+        config.addr.host = self->addresses_.back();
+        self->addresses_.pop_back();
+        patience /= static_cast<clock::rep>(self->found_);
+      }
       ++self->epoch_;
       self->why_down_.clear();
       self->why_no_certificate_->clear();
       self->refused_ = false;
       self->out_of_step_ = false;
       self->shake_hands();
-      self->watch(later(clock::now(), self->connect_timeout_));
+      self->watch(later(clock::now(), patience));
       error_code ec;
       auto token = asio::redirect_error(use, ec);
       co_await self->connection_.async_run(config, token);
@@ -170,6 +182,11 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
       const bool was_up = std::exchange(self->up_, false);
       self->drop_batch();
       const std::string why = self->why_ended(ec);
+      if (was_up || self->refused_) {
+        self->addresses_.clear();
+      } else if (!self->addresses_.empty()) {
+        continue;
+      }
       if (was_up) {
         pause.reset();
         self->events_->on_down(why);
@@ -186,6 +203,28 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     self->drain();
     std::exchange(self->events_, nullptr)->on_stopped();
     keep_alive.reset();
+  }
+
+  // A host's name may stand for several addresses, and the first for one that does not answer. They are tried one by one:
+  // Boost.Redis has one time-out for all of them, and would never come to the second. What cannot be resolved is left to it.
+  static awaitable look_up(std::shared_ptr<redis_store> self) {
+    if (self->where_.kind != address::scheme::redis && self->where_.kind != address::scheme::rediss) co_return;
+    const host_and_port& where = self->where_.hosts.front();
+    error_code ec;
+    asio::ip::make_address(where.host, ec);
+    if (!ec) co_return;
+    const asio::use_awaitable_t<Strand> use;
+    auto token = asio::redirect_error(use, ec);
+    const auto found = co_await self->resolver_.async_resolve(where.host, where.port, token);
+    if (ec) co_return;
+    for (const auto& entry : found) {
+      const std::string text = entry.endpoint().address().to_string();
+      if (std::find(self->addresses_.begin(), self->addresses_.end(), text) == self->addresses_.end()) {
+        self->addresses_.push_back(text);
+      }
+    }
+    std::reverse(self->addresses_.begin(), self->addresses_.end());
+    self->found_ = self->addresses_.size();
   }
 
   std::string why_ended(error_code ec) const {
@@ -482,6 +521,9 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
 
   const std::shared_ptr<std::string> why_no_certificate_ = std::make_shared<std::string>();  // Written by tls.cpp.
   redis::basic_connection<Strand> connection_;
+  asio::ip::basic_resolver<asio::ip::tcp, Strand> resolver_;
+  std::vector<std::string> addresses_;  // Of the host, still to be tried: the next one last.
+  std::size_t found_ = 1;               // How many there were.
   timer pause_;
   timer watch_;
 

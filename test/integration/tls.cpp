@@ -5,6 +5,13 @@
 
 #include <boost/asio/ssl.hpp>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -260,6 +267,52 @@ BOOST_AUTO_TEST_CASE(files_that_cannot_be_used_are_named) {
   BOOST_TEST(refusal("rediss://h?cert=" + good) != "");
   BOOST_TEST(refusal("rediss://h?key=" + *this / "client.key") != "");
   BOOST_TEST(refusal("redis://h?cert=" + good + "&key=" + *this / "client.key") != "");
+}
+
+BOOST_AUTO_TEST_CASE(an_address_of_ipv6_is_verified) {
+  const int s = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  const bool has_ipv6 = s >= 0 && ::bind(s, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  if (s >= 0) ::close(s);
+  if (!has_ipv6) {
+    BOOST_TEST_MESSAGE("skipped: this machine has no IPv6");
+    return;
+  }
+  issue("six", "IP:::1");
+  const auto right = serve("six", "no", "127.0.0.1 ::1");
+  const auto wrong = serve("good", "no", "127.0.0.1 ::1");
+  run([&]() -> awaitable<void> {
+    co_await accepts(url(*right, "[::1]", ca()));
+    co_await refuses(url(*wrong, "[::1]", ca()), "hostname mismatch");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(no_connection_waits_for_acknowledgements_with_tls_either) {
+  const auto server = serve("good");
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, url(*server, "localhost", ca()));
+    co_await c.ready();
+    for (std::uint64_t i = 0;; ++i) {
+      std::size_t connections = 0;
+      for (int fd = 3; fd < 256; ++fd) {
+        sockaddr_in peer{};
+        socklen_t size = sizeof peer;
+        if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) continue;
+        if (peer.sin_family != AF_INET || ntohs(peer.sin_port) != server->port) continue;
+        int value = 0;
+        size = sizeof value;
+        BOOST_TEST(::getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &size) == 0);
+        BOOST_TEST(value != 0);
+        ++connections;
+      }
+      BOOST_TEST(connections == 1U);
+      if (i == 2) break;
+      server->redis.command("CLIENT", "KILL", "TYPE", "pubsub");
+      co_await eventually("it is connected again", [&] { return c.stats().reconnects == i + 1; });
+    }
+  });
 }
 
 // Servers behind one address are told apart by the name that the client sends (SNI). An address is no name.
