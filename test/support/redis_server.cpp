@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <stdexcept>
@@ -17,6 +18,12 @@
 
 namespace leasehold::test {
 namespace {
+
+// What ./dev test --server has chosen.
+std::string server_program() {
+  const char* const chosen = std::getenv("LEASEHOLD_SERVER");
+  return chosen == nullptr || *chosen == '\0' ? "redis-server" : chosen;
+}
 
 std::int64_t number(std::string_view text) {
   std::int64_t n = 0;
@@ -129,7 +136,7 @@ void redis_server::start() {
                         folder_.path() + "\nsave \"\"\nappendonly no\ndaemonize no\n";
     for (const auto& line : configuration_) lines += line + "\n";
     process_ = std::make_unique<child>(
-        std::vector<std::string>{"redis-server", folder_.write("redis.conf", lines)}, environment_);
+        std::vector<std::string>{server_program(), folder_.write("redis.conf", lines)}, environment_);
     wait_until("redis-server answers", [this] {
       try {
         connection_.emplace(socket_path());
