@@ -122,7 +122,7 @@ if what == 'list' then
     local lock = string.sub(key, 1, 10) ~= 'leasehold:' and read(key, true)
     if lock and lock.state == 1 then
       found[#found + 1] = key
-      describe(found, lock, redis.call('ZCARD', ARGV[4] .. key))
+      describe(found, lock, ARGV[4] == '' and 0 or redis.call('ZCARD', ARGV[4] .. key))
     end
   end
   return found

@@ -160,7 +160,9 @@ void acquire_all_op::begin() {
             [&](std::size_t a, std::size_t b) { return locks[a]->identity->record < locks[b]->identity->record; });
   if (const error_code ec = check()) return complete(ec);
   if (!core_->open()) return complete(error::closed);
-  for (const auto& l : locks) one_client_ = one_client_ && l->handle->core == core_;
+  for (const auto& l : locks) {
+    one_server_ = one_server_ && l->handle->core == core_ && l->identity->slot == locks.front()->identity->slot;
+  }
   if (options_.wait != forever) {
     deadline_ = later(clock::now(), options_.wait == milliseconds(0) ? core_->options().command_timeout : options_.wait);
   }
@@ -172,16 +174,17 @@ void acquire_all_op::begin_again() {
   holds_.clear();
   holds_.resize(order_.size());
   next_ = 0;
-  if (!one_client_ || !core_->up()) return acquire_next();
+  if (!one_server_ || !core_->up()) return acquire_next();
   tokens_.clear();
   asks_.clear();
   for (const auto& l : locks_->members) {
     tokens_.push_back(core_->next_token());
     asks_.push_back(l->identity->ask_text());
   }
-  std::tie(not_after_, may_run_until_) = core_->not_after(clock::now());
+  sent_ = clock::now();
+  may_run_until_ = clock::time_point::min();
   epoch_ = core_->epoch();
-  asking_ = core_->send(scripts::all, self_, 0);
+  asking_ = core_->send(scripts::all, locks_->members.front()->identity->record, self_, 0);
   if (!asking_) return acquire_next();
   core_->set(*this, deadline_);
 }
@@ -189,7 +192,7 @@ void acquire_all_op::begin_again() {
 void acquire_all_op::write(std::uint32_t, arguments& a) {
   for (const auto& l : locks_->members) l->identity->write_keys(a);
   a.arg(options_.lease.count());
-  a.arg(not_after_);
+  may_run_until_ = std::max(may_run_until_, a.not_after(sent_, core_->options().command_timeout));
   a.arg(core_->options().repair_missing_expiry ? "1" : "");
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     a.arg(locks_->members[i]->identity->kind->name);

@@ -59,12 +59,12 @@ class acquire_all_op final : public caller,
   handler handler_;
 
   std::vector<std::size_t> order_;  // In which the locks are acquired one by one: that of their records' bytes.
-  bool one_client_ = true;
+  bool one_server_ = true;  // And one slot of it.
   clock::time_point deadline_ = clock::time_point::max();
 
   // The one script.
   std::vector<std::string> tokens_, asks_;
-  std::int64_t not_after_ = 0;
+  clock::time_point sent_{};
   clock::time_point may_run_until_{};
   std::uint64_t epoch_ = 0;
   bool asking_ = false;

@@ -2,6 +2,9 @@
 #include "admin.hpp"
 
 #include "options.hpp"
+#include "slots.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -70,9 +73,8 @@ bool have_a_hold_in_common(const lock_details& a, const lock_details& b) {
   });
 }
 
-lock_identity identity_of(const std::shared_ptr<client_handle>& handle, std::string name) {
-  std::string record = handle->core->options().prefix + name;
-  return lock_identity(std::move(name), std::move(record), scripts::admin);
+std::shared_ptr<const lock_identity> identity_of(const std::shared_ptr<client_handle>& handle, std::string name) {
+  return std::make_shared<const lock_identity>(*handle->core, std::move(name), scripts::admin);
 }
 
 }  // namespace
@@ -90,11 +92,16 @@ std::string pattern_of(std::string_view prefix) {
 // --- list ---
 
 list_op::list_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h)
-    : query(handle, scripts::admin, std::move(h)),
+    : query(handle, scripts::admin, {}, std::move(h)),
       pattern_(pattern_of(options().prefix)),
-      line_of_nobody_(lock_identity("", "", scripts::admin).line) {}
+      line_of_nobody_(handle->core->is_cluster() ? "" : fmt::format("leasehold:{{{}}}:line:", only_tag)) {}
 
 void list_op::write(std::uint32_t, arguments& a) {
+  if (counting_) {
+    counting_->write_keys(a);
+    a.arg("show");
+    return;
+  }
   a.arg("list");
   a.arg(pattern_);
   a.arg(cursor_);
@@ -102,6 +109,17 @@ void list_op::write(std::uint32_t, arguments& a) {
 }
 
 void list_op::take(const reply& r) {
+  if (counting_) {
+    lock_details shown;
+    read_lock(r, 1, shown);
+    found_[counted_++].waiters = shown.waiters;
+    return count_next();
+  }
+  // The first server has been asked: that there are others is known from now on.
+  if (!std::exchange(routed_, true)) {
+    routes_ = core().routes();
+    if (!routes_.empty()) routes_.erase(routes_.begin());
+  }
   cursor_ = r.text(0);
   const std::string& prefix = options().prefix;
   for (std::size_t i = 1; i < r.size();) {
@@ -116,23 +134,35 @@ void list_op::take(const reply& r) {
     if (lock.fence != 0) found_.push_back(std::move(lock));
   }
   if (cursor_ != "0") return ask();
+  if (!routes_.empty()) {
+    std::string next = std::move(routes_.back());
+    routes_.pop_back();
+    return ask(std::move(next));
+  }
   // SCAN may come across a key twice.
   const auto by_name = [](const listed_lock& a, const listed_lock& b) { return a.name < b.name; };
   const auto same_name = [](const listed_lock& a, const listed_lock& b) { return a.name == b.name; };
   std::stable_sort(found_.begin(), found_.end(), by_name);
   found_.erase(std::unique(found_.begin(), found_.end(), same_name), found_.end());
-  end(error_code(), std::move(found_));
+  line_of_nobody_.empty() ? count_next() : end(error_code(), std::move(found_));
+}
+
+void list_op::count_next() {
+  if (counted_ == found_.size()) return end(error_code(), std::move(found_));
+  counting_ = std::make_shared<const lock_identity>(core(), found_[counted_].name, scripts::admin);
+  ask(counting_->record);
 }
 
 // --- show ---
 
-show_op::show_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h, std::string name)
-    : query(handle, scripts::admin, std::move(h)), lock_(identity_of(handle, std::move(name))) {}
+show_op::show_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h,
+                 std::shared_ptr<const lock_identity> lock)
+    : query(handle, scripts::admin, lock->record, std::move(h)), lock_(std::move(lock)) {}
 
-error_code show_op::bad_name() const { return check_name(lock_.name, lock_.record); }
+error_code show_op::bad_name() const { return check_name(lock_->name, lock_->record); }
 
 void show_op::write(std::uint32_t, arguments& a) {
-  lock_.write_keys(a);
+  lock_->write_keys(a);
   a.arg("show");
 }
 
@@ -153,13 +183,14 @@ void show_op::take(const reply& r) {
 
 // --- break_lock ---
 
-break_op::break_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h, std::string name, bool force)
-    : query(handle, scripts::admin, std::move(h)), lock_(identity_of(handle, std::move(name))), force_(force) {}
+break_op::break_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h,
+                   std::shared_ptr<const lock_identity> lock, bool force)
+    : query(handle, scripts::admin, lock->record, std::move(h)), lock_(std::move(lock)), force_(force) {}
 
-error_code break_op::bad_name() const { return check_name(lock_.name, lock_.record); }
+error_code break_op::bad_name() const { return check_name(lock_->name, lock_->record); }
 
 void break_op::write(std::uint32_t, arguments& a) {
-  lock_.write_keys(a);
+  lock_->write_keys(a);
   a.arg("break");
   a.arg(seen_.token);
   a.arg(fence_);
@@ -170,7 +201,7 @@ void break_op::take(const reply& r) {
   const auto found = r.number(0);
   broken_lock lock;
   const std::size_t end_of_lock = read_lock(r, 1, lock);
-  lock.name = lock_.name;
+  lock.name = lock_->name;
   if (found == broken) {
     lock.next = r.text(end_of_lock);
     return end(error_code(), std::move(lock));
@@ -197,13 +228,13 @@ void start_list(const std::shared_ptr<client_handle>& handle,
 
 void start_show(const std::shared_ptr<client_handle>& handle,
                 asio::any_completion_handler<void(error_code, lock_status)> h, std::string name) {
-  auto op = make_recycled<show_op>(handle, std::move(h), std::move(name));
+  auto op = make_recycled<show_op>(handle, std::move(h), identity_of(handle, std::move(name)));
   op->start(op->bad_name());
 }
 
 void start_break(const std::shared_ptr<client_handle>& handle,
                  asio::any_completion_handler<void(error_code, broken_lock)> h, std::string name, bool force) {
-  auto op = make_recycled<break_op>(handle, std::move(h), std::move(name), force);
+  auto op = make_recycled<break_op>(handle, std::move(h), identity_of(handle, std::move(name)), force);
   op->start(op->bad_name());
 }
 

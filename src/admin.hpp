@@ -26,27 +26,35 @@ class list_op final : public query<std::vector<listed_lock>> {
   void write(std::uint32_t, arguments&) override;
   void take(const reply&) override;
 
+  void count_next();
+
   const std::string pattern_;
-  const std::string line_of_nobody_;  // To be followed by a record.
+  const std::string line_of_nobody_;  // To be followed by a record; "": lines have tags of their own.
+  std::vector<std::string> routes_;   // To the servers that are still to be scanned,
+  bool routed_ = false;               // once they are known.
   std::string cursor_ = "0";
   std::vector<listed_lock> found_;
+  std::size_t counted_ = 0;                       // So many of those found have their waiters, and
+  std::shared_ptr<const lock_identity> counting_;  // this one is asked for next.
 };
 
 class show_op final : public query<lock_status> {
  public:
-  show_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h, std::string name);
+  show_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h,
+          std::shared_ptr<const lock_identity> lock);
   error_code bad_name() const;
 
  private:
   void write(std::uint32_t, arguments&) override;
   void take(const reply&) override;
 
-  const lock_identity lock_;
+  const std::shared_ptr<const lock_identity> lock_;
 };
 
 class break_op final : public query<broken_lock> {
  public:
-  break_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h, std::string name, bool force);
+  break_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h,
+           std::shared_ptr<const lock_identity> lock, bool force);
   error_code bad_name() const;
 
  private:
@@ -55,7 +63,7 @@ class break_op final : public query<broken_lock> {
   void unanswered() override { unknown_ = !fence_.empty(); }
   error_code too_late() const override { return changed_hands_ ? error::timed_out : error::unreachable; }
 
-  const lock_identity lock_;
+  const std::shared_ptr<const lock_identity> lock_;
   const bool force_;
   broken_lock seen_;            // What is to be broken,
   std::string fence_;           // and the fence of its oldest hold as Redis has it; "": not known yet.

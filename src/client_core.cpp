@@ -3,6 +3,9 @@
 
 #include "line_entry.hpp"
 #include "options.hpp"
+#include "slots.hpp"
+#include "store/cluster.hpp"
+#include "store/quorum.hpp"
 #include "store/redis.hpp"
 
 #include <boost/asio/execution/context.hpp>
@@ -15,7 +18,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <tuple>
 #include <unordered_set>
 
 namespace leasehold::detail {
@@ -85,14 +87,23 @@ std::mt19937_64 seeded_engine() {
 
 }  // namespace
 
-client_core::client_core(asio::any_io_executor executor, address where, client_options options)
+client_core::client_core(asio::any_io_executor executor, std::vector<address> where, client_options options)
     : options_(std::move(options)),
       drift_{options_.drift, options_.drift_floor},
+      is_cluster_(where.front().kind == address::scheme::cluster),
+      is_quorum_(where.size() > 1),
       base_(std::move(executor)),
-      server_clock_(options_.drift),
       engine_(seeded_engine()),
       client_id_(new_client_id(options_)) {
-  std::tie(store_, strand_) = make_redis_store(base_, std::move(where), options_, client_id_, *this);
+  server_maker servers(base_, options_, client_id_);
+  strand_ = servers.strand();
+  if (is_quorum_) {
+    store_ = make_quorum(std::move(servers), std::move(where), *this);
+  } else if (is_cluster_) {
+    store_ = make_cluster(std::move(servers), std::move(where.front()), *this);
+  } else {
+    store_ = servers.make(std::move(where.front()), client_channel(only_tag, client_id_), *this);
+  }
   timer_.emplace(strand_);
   // Registered last: services are shut down in the reverse order of their creation, and the core needs the others then.
   service_of(base_).add(*this);
@@ -123,8 +134,8 @@ std::string client_core::last_failure() const {
   return last_failure_;
 }
 
-bool client_core::send(const script& s, std::shared_ptr<caller> who, std::uint32_t what) {
-  if (!store_ || !store_->run(s, std::move(who), what)) return false;
+bool client_core::send(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what) {
+  if (!store_ || !store_->run(s, record, std::move(who), what)) return false;
   counters_.commands.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
@@ -164,22 +175,16 @@ void client_core::on_timer() {
 std::string client_core::next_token() { return fmt::format("{}.{}", client_id_, ++tokens_); }
 
 void client_core::observe_time(std::int64_t microseconds, const answer& a) {
-  if (microseconds <= 0) return;
-  const auto jump = server_clock_.observe(microseconds, a.sent, a.received);
-  if (jump == clock::duration(0)) return;
+  if (microseconds <= 0 || a.server == nullptr) return;
+  const auto jump = a.server->observe(microseconds, a.sent, a.received);
+  if (jump != clock::duration(0)) on_clock_jump(jump);
+}
+
+void client_core::on_clock_jump(clock::duration jump) {
   counters_.clock_jumps.fetch_add(1, std::memory_order_relaxed);
   tell(event::kind::clock_jump, {},
        fmt::format("{} ms", std::chrono::duration_cast<std::chrono::milliseconds>(jump).count()));
   each_member([jump](member& m) { m.on_clock_jump(jump); });
-}
-
-std::pair<std::int64_t, clock::time_point> client_core::not_after(clock::time_point now) const {
-  const auto timeout = options_.command_timeout;
-  const std::int64_t at = server_clock_.latest(now) + std::chrono::microseconds(timeout).count();
-  // The server's clock may be behind what is added here by the uncertainty, and run slower by the drift.
-  const auto certain = later(now, timeout) + server_clock_.uncertainty(now) +
-                       std::chrono::duration_cast<clock::duration>(clock::duration(timeout) * options_.drift);
-  return {at, certain};
 }
 
 void client_core::note_refusal(std::string_view words) {
@@ -204,24 +209,23 @@ void client_core::tell(event::kind what, std::string_view name, std::string_view
 
 void client_core::on_up(const store::server& server) {
   counters_.connects.fetch_add(1, std::memory_order_relaxed);
-  const bool again = counters_.connects.load(std::memory_order_relaxed) > 1;
-  if (again) counters_.reconnects.fetch_add(1, std::memory_order_relaxed);
+  if (server.again) counters_.reconnects.fetch_add(1, std::memory_order_relaxed);
   refused_ = false;
   note_failure({});
-  const bool another = again && (server.run_id.empty() || server.run_id != run_id_);
-  run_id_ = server.run_id;
   tell(event::kind::connected, {}, server.version);
   if (!server.maxmemory_policy.empty() && server.maxmemory_policy != "noeviction") {
     tell(event::kind::evicting, {}, server.maxmemory_policy);
   }
   // Everybody who is waited for finds out by himself, only later.
   if (!server.mute.empty()) note_refusal(server.mute);
-  if (another) server_clock_.reset();
-  observe_time(server.time, answer{nullptr, server.sent, server.received});
   // A server that is not the one that granted the holds may not know them.
-  if (another) {
+  if (server.another) {
     each_member([](member& m) { m.on_other_server(); });
   }
+  on_rerouted();
+}
+
+void client_core::on_rerouted() {
   std::vector<std::shared_ptr<line_entry>> in_line;
   for (const auto& [token, entry] : entries_in_line_) in_line.push_back(entry->shared_from_this());
   for (const auto& entry : in_line) entry->look_now();
@@ -254,10 +258,19 @@ void client_core::forget_entry(line_entry& entry) {
   if (found != entries_.end() && found->second.get() == &entry) entries_.erase(found);
 }
 
-void client_core::remember_token(line_entry& entry) { entries_in_line_[entry.token()] = &entry; }
+void client_core::remember_token(line_entry& entry) {
+  const bool is_new = entries_in_line_.insert_or_assign(entry.token(), &entry).second;
+  if (is_cluster_ && is_new && attended_[entry.lock().slot]++ == 0 && store_) store_->attend(entry.lock().slot);
+}
 
 void client_core::forget_token(line_entry& entry) {
-  if (!entries_in_line_.empty()) entries_in_line_.erase(entry.token());
+  if (!entries_in_line_.empty() && entries_in_line_.erase(entry.token()) != 0 && is_cluster_) {
+    const auto attended = attended_.find(entry.lock().slot);
+    if (--attended->second == 0) {
+      attended_.erase(attended);
+      if (store_) store_->leave(entry.lock().slot);
+    }
+  }
   if (listeners_.empty()) return;
   const auto& channel = entry.lock().unlock_channel;
   const auto [first, last] = listeners_.equal_range(channel);
@@ -280,6 +293,14 @@ void client_core::on_channel(std::string_view channel) {
   const auto [first, last] = listeners_.equal_range(std::string(channel));
   for (auto l = first; l != last; ++l) woken.push_back(l->second->shared_from_this());
   for (const auto& entry : woken) entry->look_now();
+}
+
+void client_core::on_told(std::uint16_t slot) {
+  std::vector<std::shared_ptr<line_entry>> in_line;
+  for (const auto& [token, entry] : entries_in_line_) {
+    if (entry->lock().slot == slot) in_line.push_back(entry->shared_from_this());
+  }
+  for (const auto& entry : in_line) entry->look_now();
 }
 
 // "granted <token> <fence> <stamp> <lease>[ <depth>]" or "watch <token>" (lua/shared/line.lua). Whatever else arrives, or is for a
@@ -403,6 +424,7 @@ void client_core::abandon() noexcept {
   for (auto& waiting : closers) waiting->drop();
   entries_in_line_.clear();
   listeners_.clear();
+  attended_.clear();
   auto entries = std::move(entries_);
   entries_.clear();
   entries.clear();

@@ -12,7 +12,6 @@
 #include "lease.hpp"
 #include "pauses.hpp"
 #include "pending.hpp"
-#include "server_clock.hpp"
 #include "store/store.hpp"
 #include "url.hpp"
 
@@ -92,7 +91,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
         handed_off{0}, passed{0}, clock_jumps{0};
   };
 
-  client_core(asio::any_io_executor, address, client_options);
+  // Several addresses: a quorum.
+  client_core(asio::any_io_executor, std::vector<address>, client_options);
   ~client_core();
 
   // --- From any thread ---
@@ -127,6 +127,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   std::string last_refusal() const;
   std::string last_failure() const;
   counters& count() { return counters_; }
+  bool is_cluster() const { return is_cluster_; }
+  bool is_quorum() const { return is_quorum_; }
 
   // --- On the strand ---
 
@@ -136,10 +138,11 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   bool stopped() const { return state_ == state::stopped; }
 
   // store::run; counts. False: not up, see when_up.
-  bool send(const script&, std::shared_ptr<caller>, std::uint32_t what);
+  bool send(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what);
   // Calls caller::store_is_up once the store is up again, or store_refuses; unless the caller is unlinked or destroyed
   // before.
   void when_up(caller&);
+  std::vector<std::string> routes() const { return store_ ? store_->routes() : std::vector<std::string>(); }
   std::uint64_t epoch() const { return store_ ? store_->epoch() : 0; }
   bool up() const { return store_ && store_->up(); }
   // What the server said when it last refused a connection, while it still does.
@@ -160,8 +163,6 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   }
   // A reply carried the server's clock.
   void observe_time(std::int64_t microseconds, const answer&);
-  // Not-after for a request sent now, and the local instant at which it has certainly passed.
-  std::pair<std::int64_t, clock::time_point> not_after(clock::time_point now) const;
 
   // The server said no: keeps its words.
   void note_refusal(std::string_view words);
@@ -205,6 +206,9 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void on_no_answer(std::string_view why) override;
   void on_message(std::string_view) override;
   void on_channel(std::string_view) override;
+  void on_told(std::uint16_t slot) override;
+  void on_rerouted() override;
+  void on_clock_jump(clock::duration) override;
   void on_refused(std::string_view words) override;
   void on_stopped() override;
 
@@ -231,6 +235,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   const client_options options_;
   const drift_allowance drift_;
+  const bool is_cluster_;
+  const bool is_quorum_;
   counters counters_;
 
   mutable std::mutex mutex_;  // For what other threads may ask for: alive_, the executors, the words.
@@ -249,8 +255,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   std::unordered_map<std::string, line_entry*> entries_in_line_;          // By token.
   std::unordered_multimap<std::string, line_entry*> listeners_;           // By lock_identity::unlock_channel.
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
-  server_clock server_clock_;
-  std::string run_id_;
+  std::unordered_map<std::uint16_t, std::size_t> attended_;               // How many are in line in a slot of a cluster.
   bool refused_ = false;
 
   std::mt19937_64 engine_;

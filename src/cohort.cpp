@@ -26,7 +26,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
       : core_(std::move(core)), lock_(std::move(lock)), grant_(std::move(g)), lease_(lease), listener_(std::move(l)) {}
 
   bool start() {
-    if (!core_->send(*lock_->kind, shared_from_this(), 0)) return false;
+    if (!core_->send(*lock_->kind, lock_->record, shared_from_this(), 0)) return false;
     self_ = shared_from_this();
     core_->add(*this);
     core_->begin_work();
@@ -164,7 +164,7 @@ void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<co
   }
   if (g.tenure->asked) return;
   if (g.passes < most_passes / 2 && now - g.confirmed_at < core->options().cohort / 2) return;
-  g.tenure->asked = core->send(*lock->kind, make_recycled<prefetch_op>(core, lock, g), 0);
+  g.tenure->asked = core->send(*lock->kind, lock->record, make_recycled<prefetch_op>(core, lock, g), 0);
 }
 
 }  // namespace

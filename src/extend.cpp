@@ -43,7 +43,7 @@ void extend_op::begin() {
 
 void extend_op::send() {
   if (!self_) return;
-  asking_ = core_->send(*hold_->lock().kind, self_, 0);
+  asking_ = core_->send(*hold_->lock().kind, hold_->lock().record, self_, 0);
   if (asking_) return;
   if (core_->refused()) return end(error::refused);
   core_->when_up(*this);

@@ -66,7 +66,7 @@ void hold_state::ask() {
   renew_at_ = clock::time_point::max();  // Until the answer.
   if (asking_) return;
   const std::uint32_t what = !confirmed_ ? confirming : renewals_left_ != 0 ? renewing : checking;
-  asking_ = core_->send(*lock_->kind, shared_from_this(), what);
+  asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), what);
   if (!asking_) core_->when_up(*this);
 }
 
@@ -106,6 +106,11 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
     const refusal why = classify(r.text(0));
     if (why == refusal::wrong_type) return lose();  // Somebody has overwritten the record.
     if (why == refusal::no) core_->note_refusal(r.text(0));
+    // A slot that is being moved: the record may be reached, and the line, which goes first, not.
+    if (what == confirming && r.text(0).starts_with("TRYAGAIN")) {
+      asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), lengthening);
+      if (asking_) return schedule();
+    }
     failed.fetch_add(1, std::memory_order_relaxed);
     return try_again(a.received);
   }
@@ -116,6 +121,10 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
   // Another fence: this tenure had ended, and the entry was granted once more.
   if (lease.status != 1 || !is_recorded(lease.fence)) return lose(/*left_in_store=*/lease.status == 1 || !confirmed_);
   if (what == checking) return schedule();
+  if (what == lengthening) {
+    raise(a.sent, grant_.lease, lease.left);
+    return try_again(a.received);
+  }
   if (what == confirming) {
     confirmed_ = true;
     confirmed_at_ = a.sent;

@@ -97,7 +97,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   void lose(bool left_in_store = false);
 
  private:
-  enum : std::uint32_t { confirming, renewing, checking };
+  // lengthening: renews what is still to be confirmed.
+  enum : std::uint32_t { confirming, renewing, checking, lengthening };
 
   void write(std::uint32_t what, arguments&) override;
   bool wants(std::uint32_t) const override { return !told_ && !released(); }

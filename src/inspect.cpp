@@ -9,7 +9,7 @@
 namespace leasehold::detail {
 
 inspect_op::inspect_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h)
-    : query(lock->handle, *lock->identity->kind, std::move(h)), lock_(lock->identity) {}
+    : query(lock->handle, *lock->identity->kind, lock->identity->record, std::move(h)), lock_(lock->identity) {}
 
 void inspect_op::write(std::uint32_t, arguments& a) {
   lock_->write_keys(a);
@@ -33,7 +33,7 @@ void inspect_op::take(const reply& r) {
 }
 
 resize_op::resize_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h, std::uint32_t limit)
-    : query(lock->handle, *lock->identity->kind, std::move(h)), lock_(lock->identity), limit_(limit) {}
+    : query(lock->handle, *lock->identity->kind, lock->identity->record, std::move(h)), lock_(lock->identity), limit_(limit) {}
 
 void resize_op::write(std::uint32_t, arguments& a) {
   lock_->write_keys(a);

@@ -95,19 +95,15 @@ void line_entry::begin() {
 }
 
 void line_entry::ask() {
-  const auto now = clock::now();
-  const bool up = core_->up();
-  if (up) {
-    std::tie(not_after_, attempt_may_run_until_) = core_->not_after(now);
-    // The script certainly runs after this instant.
-    stamp_ = now;
-    asked_lease_ = front().options().lease;
-    attempt_epoch_ = core_->epoch();
-    if (core_->send(*lock_->kind, shared_from_this(), ++attempt_)) {
-      state_ = state::asking;
-      unset();
-      return;
-    }
+  // The script certainly runs after this instant.
+  stamp_ = clock::now();
+  attempt_may_run_until_ = clock::time_point::min();
+  asked_lease_ = front().options().lease;
+  attempt_epoch_ = core_->epoch();
+  if (core_->send(*lock_->kind, lock_->record, shared_from_this(), ++attempt_)) {
+    state_ = state::asking;
+    unset();
+    return;
   }
   if (core_->refused()) return end_all(error::refused);
   answered_ = false;
@@ -121,8 +117,10 @@ void line_entry::write(std::uint32_t, arguments& a) {
   a.arg("acquire");
   a.arg(token_);
   a.arg(asked_lease_.count());
-  a.arg(not_after_);
-  if (role_ == role::once) {
+  // Another server may have to be asked the same (store::run).
+  attempt_may_run_until_ =
+      std::max(attempt_may_run_until_, a.not_after(stamp_, core_->options().command_timeout));
+  if (role_ == role::once || !a.may_wait_in_line()) {
     a.arg("");
   } else {
     a.arg(stamp_.time_since_epoch().count());
@@ -175,7 +173,8 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
   waited_ = true;
   follows_.clear();
   core_->remember_token(*this);
-  const bool in_front = lease.status == 2;
+  // In a cluster the first answer comes before it stands in line: it is asked again as soon as the slot tells of grants.
+  const bool in_front = lease.status != 3;
   if (in_front && !lock_->unlock_channel.empty()) core_->listen(*this);
   auto look = in_front ? look_often : look_rarely;
   // Nobody runs a script when a lease ends. (Negative: the holder's has no end.) Those further back only look in case

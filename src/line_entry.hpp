@@ -114,7 +114,6 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   boost::intrusive::list<local_waiter, boost::intrusive::constant_time_size<false>> waiters_;
   pauses pauses_;
   std::uint32_t attempt_ = 0;
-  std::int64_t not_after_ = 0;
   clock::time_point stamp_{};  // When the latest attempt was sent.
   std::chrono::milliseconds asked_lease_{0};
   clock::time_point attempt_may_run_until_{};

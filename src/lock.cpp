@@ -7,6 +7,8 @@
 #include "client_core.hpp"
 #include "inspect.hpp"
 #include "options.hpp"
+#include "slots.hpp"
+#include "store/quorum.hpp"
 
 #include <fmt/format.h>
 
@@ -25,20 +27,31 @@ std::string redisson_channel(const std::string& record) {
 
 }  // namespace
 
-lock_identity::lock_identity(std::string n, std::string r, const script& k, std::string a, company w, std::uint32_t l)
+lock_identity::lock_identity(const client_core& core, std::string n, const script& k, std::string a, company w,
+                             std::uint32_t l)
     : name(std::move(n)),
-      record(std::move(r)),
-      line("leasehold:{0}:line:" + record),
-      entries("leasehold:{0}:entries:" + record),
+      record(core.options().prefix + name),
+      slot(core.is_cluster() ? slot_of(record) : 0),
+      fences(core.is_cluster() ? fence_key(slot) : only_fence_key),
       kind(&k),
       ask(std::move(a)),
       with(w),
       limit(l),
-      local_line(fmt::format("{} {} {}{}", kind->name, record.size(), record, ask)) {}
+      local_line(fmt::format("{} {} {}{}", kind->name, record.size(), record, ask)),
+      tells_redisson(core.options().redisson && kind == &scripts::recursive_mutex) {
+  const std::string_view tag = core.is_cluster() ? tag_of_slot(slot) : only_tag;
+  line = fmt::format("leasehold:{{{}}}:line:{}", tag, record);
+  entries = fmt::format("leasehold:{{{}}}:entries:{}", tag, record);
+  if (tells_redisson) {
+    unlock_channel = redisson_channel(record);
+  } else if (core.is_quorum()) {
+    unlock_channel = hint_channel(record);
+  }
+}
 
 void lock_identity::write_keys(arguments& a) const {
   a.key(record);
-  a.key(fence_key);
+  a.key(fences);
   a.key(line);
   a.key(entries);
 }
@@ -55,15 +68,7 @@ std::string lock_identity::ask_text() const {
 lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind, std::string ask,
                        company with, std::uint32_t limit, error_code b)
     : handle(std::move(h)),
-      identity([&] {
-        std::string record = handle->core->options().prefix + name;
-        auto made = std::make_shared<lock_identity>(std::move(name), std::move(record), kind, std::move(ask), with,
-                                                    limit);
-        if (handle->core->options().redisson && &kind == &scripts::recursive_mutex) {
-          made->unlock_channel = redisson_channel(made->record);
-        }
-        return made;
-      }()),
+      identity(std::make_shared<lock_identity>(*handle->core, std::move(name), kind, std::move(ask), with, limit)),
       bad(b ? b : check_name(identity->name, identity->record)) {}
 
 lease_reply::lease_reply(std::string_view text) noexcept {

@@ -27,20 +27,24 @@ enum class company {
 struct lock_identity {
   // ask: what tells those who ask for this lock apart, "" for a kind where all ask the same (lua/shared/call.lua).
   // limit: of a counting semaphore, whose ask it is; 0 elsewhere.
-  lock_identity(std::string name, std::string record, const script& kind, std::string ask = {},
+  lock_identity(const client_core& core, std::string name, const script& kind, std::string ask = {},
                 company with = company::exclusive, std::uint32_t limit = 0);
 
   std::string name;
   std::string record;  // prefix + name: the key, verbatim.
-  std::string line;    // Derived from the record alone: the keys of its line.
+  std::uint16_t slot;  // Of a cluster; 0 elsewhere.
+  std::string_view fences;  // Derived from the record alone: the keys of its fences and its line.
+  std::string line;
   std::string entries;
   const script* kind;
   std::string ask;
   company with;
   mutable std::atomic<std::uint32_t> limit;
   std::string local_line;  // Those with the same, and the same limit, wait in one line of the client.
-  // Where Redisson tells that such a lock is free, and waits to be told; "" unless client_options::redisson asks for it.
+  // Where it is told that such a lock is free: by Redisson, which waits to be told there, too (if
+  // client_options::redisson asks for it), and on a quorum. "": nowhere.
   std::string unlock_channel;
+  bool tells_redisson = false;
 
   std::string local_line_with(std::uint32_t l) const { return local_line + " " + std::to_string(l); }
   bool is_reader() const { return kind == &scripts::shared_mutex && with == company::together; }
@@ -62,11 +66,6 @@ class lock_state {
   const std::shared_ptr<const lock_identity> identity;
   const error_code bad;
 };
-
-// Outside the names that users may take: where the fences of one server are counted, and where its clients listen for
-// their grants. (In a cluster the tag between the braces will be one that hashes to the record's slot.)
-inline constexpr std::string_view fence_key = "leasehold:{0}:fence";
-inline constexpr std::string_view channel_prefix = "leasehold:{0}:";
 
 // What acquire and renew answer: "<status> <fence> <left> <s> <us>[ <depth>]" (lua/shared/lock.lua).
 struct lease_reply {

@@ -38,8 +38,13 @@ class query : public caller, public member, public alarm, public std::enable_sha
   }
 
  protected:
-  query(std::shared_ptr<client_handle> handle, const script& s, typename handler::handler_type h)
-      : handle_(std::move(handle)), core_(handle_->core), script_(s), handler_(std::move(h), core_->executor()) {}
+  // record: that the script is about, or by which it reaches its server (store::routes).
+  query(std::shared_ptr<client_handle> handle, const script& s, std::string record, typename handler::handler_type h)
+      : handle_(std::move(handle)),
+        core_(handle_->core),
+        script_(s),
+        record_(std::move(record)),
+        handler_(std::move(h), core_->executor()) {}
   ~query() = default;
 
   // A reply that is no error has arrived: ask again, or end.
@@ -50,8 +55,13 @@ class query : public caller, public member, public alarm, public std::enable_sha
   virtual error_code too_late() const { return error::unreachable; }
 
   const client_options& options() const { return core_->options(); }
+  const client_core& core() const { return *core_; }
 
   // Sends the script, with new arguments.
+  void ask(std::string record) {
+    record_ = std::move(record);
+    ask();
+  }
   void ask() {
     give_up_at_ = later(clock::now(), options().command_timeout);
     core_->set(*this, give_up_at_);
@@ -83,7 +93,7 @@ class query : public caller, public member, public alarm, public std::enable_sha
   }
 
   void send() {
-    if (!self_ || core_->send(script_, self_, 0)) return;
+    if (!self_ || core_->send(script_, record_, self_, 0)) return;
     if (core_->refused()) return end(error::refused);
     core_->when_up(*this);
   }
@@ -126,6 +136,7 @@ class query : public caller, public member, public alarm, public std::enable_sha
   const std::shared_ptr<client_handle> handle_;
   const std::shared_ptr<client_core> core_;
   const script& script_;
+  std::string record_;
   handler handler_;
   clock::time_point give_up_at_{};
   std::shared_ptr<query> self_;  // Until it is over.

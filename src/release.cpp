@@ -17,7 +17,7 @@ void release_op::send() {
   if (!self_) return;
   unset();
   const auto now = clock::now();
-  asking_ = core_->send(*lock_->kind, self_, 0);
+  asking_ = core_->send(*lock_->kind, lock_->record, self_, 0);
   if (asking_) {
     if (listener_ && lease_end_ > now) core_->set(*this, lease_end_);
     return;
@@ -31,11 +31,15 @@ void release_op::send() {
 }
 
 void release_op::write(std::uint32_t, arguments& a) {
-  lock_->write_keys(a);
+  if (record_only_) {
+    a.key(lock_->record);
+  } else {
+    lock_->write_keys(a);
+  }
   a.arg("release");
   a.arg(token_);
   if (hands_on_) a.tells_first();
-  if (!lock_->unlock_channel.empty()) a.arg(lock_->unlock_channel);
+  if (lock_->tells_redisson) a.arg(lock_->unlock_channel);
 }
 
 void release_op::answered(std::uint32_t, const answer& a) {
@@ -50,6 +54,9 @@ void release_op::answered(std::uint32_t, const answer& a) {
   if (r.is_error()) {
     switch (classify(r.text(0))) {
       case refusal::try_again:
+        // A slot that is being moved: the record may be reached, and the line not. It is moved on by who waits in it.
+        if (r.text(0).starts_with("TRYAGAIN") && !std::exchange(record_only_, true)) return send();
+        record_only_ = false;
         if (a.received >= lease_end_) tell(error::unreachable);
         return core_->set(*this, later(a.received, std::chrono::milliseconds(50)));
       case refusal::wrong_type: return settle(error::lost);  // Somebody has overwritten the record.

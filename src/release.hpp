@@ -76,6 +76,7 @@ class release_op final : public caller, public member, public alarm, public std:
   unanswered_attempt unanswered_;
   bool repeated_ = false;
   bool hands_on_ = false;
+  bool record_only_ = false;  // The next sending leaves the line alone.
   bool asking_ = false;
   listener listener_;
   std::shared_ptr<release_op> self_;  // While it is under way.

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 namespace leasehold::detail {
 
@@ -59,6 +60,14 @@ class server_clock {
   // How much `latest(local)` may be ahead of the server's clock.
   clock::duration uncertainty(clock::time_point local) const {
     return high_ - low_ + 2 * slack(local) + std::chrono::microseconds(2);
+  }
+
+  // Not-after for a request sent now that may take that long, and the local instant at which it has certainly passed.
+  std::pair<std::int64_t, clock::time_point> not_after(clock::time_point now, std::chrono::milliseconds limit) const {
+    // The server's clock may be behind what is added here by the uncertainty, and run slower by the drift.
+    const auto passed = later(now, limit) + uncertainty(now) +
+                        std::chrono::duration_cast<clock::duration>(clock::duration(limit) * drift_);
+    return {latest(now) + std::chrono::microseconds(limit).count(), passed};
   }
 
  private:

@@ -30,6 +30,7 @@ class parser {
     address a;
     if (scheme == "redis" || scheme == "rediss") {
       a.kind = scheme == "redis" ? address::scheme::redis : address::scheme::rediss;
+      a.tls = scheme == "rediss";
       parse_authority(a, /*many=*/false, "6379");
       parse_database(a, path());
     } else if (scheme == "unix") {
@@ -48,12 +49,13 @@ class parser {
       a.master = decode(p.substr(0, slash));
       if (a.master.empty()) fail("names no master: redis+sentinel://host:26379/master-name");
       if (slash != p.npos) parse_database(a, p.substr(slash + 1));
-    } else if (scheme == "redis+cluster") {
+    } else if (scheme == "redis+cluster" || scheme == "rediss+cluster") {
       a.kind = address::scheme::cluster;
+      a.tls = scheme == "rediss+cluster";
       parse_authority(a, /*many=*/true, "6379");
       if (!path().empty()) fail("names a database, and a cluster has only one");
     } else {
-      fail("has an unknown scheme; known are redis, rediss, unix, redis+sentinel and redis+cluster");
+      fail("has an unknown scheme; known are redis, rediss, unix, redis+sentinel, redis+cluster and rediss+cluster");
     }
     parse_query(a, query);
     return a;
@@ -142,7 +144,7 @@ class parser {
   }
 
   void parse_query(address& a, std::string_view query) const {
-    const bool tls = a.kind == address::scheme::rediss;
+    const bool tls = a.tls;
     while (!query.empty()) {
       const auto amp = query.find('&');
       const std::string_view item = query.substr(0, amp);

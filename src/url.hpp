@@ -24,6 +24,7 @@ struct address {
   std::string user;                  // "" : the default user.
   std::string password;              // "" : none.
   std::uint32_t database = 0;
+  bool tls = false;    // With rediss and what is made of it.
   bool verify = true;  // TLS: the certificate and the host name.
   std::string ca;      // TLS: file of a certificate authority; "": the system's.
   std::string certificate;  // TLS: file of the client's certificate, and of those between it and its authority; "": none.

@@ -75,9 +75,10 @@ local function tell(t, message)
   messages[#messages + 1] = {string.sub(fences, 1, -6) .. string.match(t, '^[^.]+'), message}
 end
 
+-- In a cluster, which a tag of one character is not of, a message stays in the slot.
 local function send_messages()
   for _, m in ipairs(messages) do
-    redis.pcall('PUBLISH', m[1], m[2])
+    redis.pcall(string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH', m[1], m[2])
   end
 end
 

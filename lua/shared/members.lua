@@ -129,9 +129,10 @@ local function uncount(m)
   end
 end
 
--- The key's expiry was that of a member that goes: it becomes that of the longest that stays.
+-- The key's expiry was that of a member that goes: it becomes that of the longest that stays. (PTTL counts from the
+-- script's start, TIME does not, and a busy machine may have been elsewhere in between.)
 local function shorten(deadline)
-  if deadline + 2000 < now + redis.call('PTTL', record) * 1000 then
+  if deadline + 10000 < now + redis.call('PTTL', record) * 1000 then
     return
   end
   local longest

@@ -3,8 +3,8 @@
 
 #include "../alarms.hpp"
 #include "../pauses.hpp"
-#include "../lock_state.hpp"
 #include "../pending.hpp"
+#include "../slots.hpp"
 #include "deprecated.hpp"
 #include "tls.hpp"
 
@@ -21,7 +21,10 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/redis/connection.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <random>
@@ -35,13 +38,7 @@ namespace {
 
 namespace redis = boost::redis;
 
-// One script on its way.
-struct call {
-  const script* what_script;
-  std::shared_ptr<caller> who;
-  std::uint32_t what;
-  clock::time_point sent;
-};
+using call = redis_server::call;
 
 // The scripts that go out together in one request of Boost.Redis: those asked for in one turn of the event loop.
 struct batch {
@@ -63,6 +60,20 @@ redis::request make_request() {
   config.cancel_if_unresponded = true;
   config.cancel_on_connection_lost = true;
   return redis::request(config);
+}
+
+// Commands that Boost.Redis does not know to have no reply but a push, as it knows SUBSCRIBE. They travel behind an
+// argument of PING, which it does not look into.
+struct behind_ping {
+  std::string_view command;
+  std::string_view channel;
+};
+
+void boost_redis_to_bulk(std::string& payload, const behind_ping& b) {
+  redis::resp3::boost_redis_to_bulk(payload, std::string_view("leasehold"));
+  redis::resp3::add_header(payload, redis::resp3::type::array, 2);
+  redis::resp3::add_bulk(payload, b.command);
+  redis::resp3::add_bulk(payload, b.channel);
 }
 
 // The value of "name:value\r\n" in the reply to INFO.
@@ -94,23 +105,25 @@ struct push_sink {
   friend adapter boost_redis_adapt(push_sink& sink) { return adapter{sink.store}; }
 };
 
-// Strand: a concrete strand where the executor is known, because type erasure costs Boost.Redis a third of its speed.
+// Strand: a concrete strand where the executor is known.
 template <class Strand>
-class redis_store final : public store, public std::enable_shared_from_this<redis_store<Strand>> {
+class redis_store final : public redis_server, public std::enable_shared_from_this<redis_store<Strand>> {
  public:
-  redis_store(Strand strand, address where, const client_options& options, const std::string& client,
-              store::events& owner)
+  redis_store(Strand strand, address where, const client_options& options, std::string channel, store::events& owner,
+              redis_server::router* r)
       : strand_(strand),
         where_(std::move(where)),
         connect_timeout_(options.connect_timeout),
         command_timeout_(options.command_timeout),
         backoff_(options.reconnect),
         events_(&owner),
+        router_(r),
+        clock_(options.drift),
         connection_(strand, make_tls_context(where_, why_no_certificate_), make_logger()),
         resolver_(strand),
         pause_(strand),
         watch_(strand),
-        channel_(std::string(channel_prefix) + client),
+        channel_(std::move(channel)),
         random_(std::random_device()()) {
     connection_.set_receive_response(push_sink_);
   }
@@ -132,10 +145,42 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
   bool up() const override { return up_; }
   std::uint64_t epoch() const override { return epoch_; }
 
-  bool run(const script& s, std::shared_ptr<caller> who, std::uint32_t what) override {
+  bool run(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what) override {
     if (!up_) return false;
-    append(call{&s, std::move(who), what, clock::now()}, /*whole_text=*/false);
+    const std::uint16_t slot = router_ == nullptr ? 0 : slot_of(record);
+    append(call{&s, std::move(who), what, clock::now(), slot}, /*whole_text=*/false);
     return true;
+  }
+
+  void take_over(call c) override { append(std::move(c), /*whole_text=*/false); }
+
+  void ask(std::vector<std::string> words, std::function<void(const reply*)> then) override {
+    const auto request = std::make_shared<redis::request>(make_request());
+    request->push_range(words.front(), std::next(words.begin()), words.end());
+    const auto found = std::make_shared<reply>();
+    redis::any_adapter adapter([this, found](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
+                                             error_code&) {
+      if (e == redis::any_adapter::parse_event::node && !out_of_step_) add_node(*found, node);
+    });
+    connection_.async_exec(*request, std::move(adapter), [request, found, then = std::move(then)](error_code ec, std::size_t) {
+      then(ec || found->size() != 1 ? nullptr : found.get());
+    });
+  }
+
+  void publish(const std::string& channel, std::string_view message) override {
+    if (!up_) return;
+    const auto request = std::make_shared<redis::request>(make_request());
+    request->push("PUBLISH", channel, message);
+    redis::any_adapter adapter([](redis::any_adapter::parse_event, const redis::resp3::node_view&, error_code&) {});
+    connection_.async_exec(*request, std::move(adapter), [request](error_code, std::size_t) {});
+  }
+
+  void change_shard_channel(const std::string& channel, bool listen) override {
+    if (!up_ || deaf_) return;
+    const auto request = std::make_shared<redis::request>(make_request());
+    request->push("PING", behind_ping{listen ? "SSUBSCRIBE" : "SUNSUBSCRIBE", channel});
+    request->push("PING");
+    exec_change_of_channels(request);
   }
 
   void listen(const std::string& channel) override {
@@ -157,10 +202,12 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     const asio::use_awaitable_t<Strand> use;
     pauses pause(self->backoff_);
     redis::config config = self->make_config();
+    const std::string name = config.addr.host;
     while (!self->stopping_) {
       if (self->addresses_.empty()) co_await look_up(self);
       if (self->stopping_) break;
       auto patience = clock::duration(self->connect_timeout_);
+      config.addr.host = name;
       if (!self->addresses_.empty()) {
         config.addr.host = self->addresses_.back();
         self->addresses_.pop_back();
@@ -291,9 +338,14 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
       h->request.push("SELECT", where_.database);
     }
     h->request.push("INFO");
-    h->request.push("PUBLISH", channel_, "");  // Scripts publish, and what they are refused there is not seen.
+    // Scripts publish, and what they are refused there is not seen.
+    if (channel_.empty()) {
+      h->request.push("PING");
+    } else {
+      h->request.push("PUBLISH", channel_, "");
+    }
     // A refusal takes the place of the reply to TIME, since the confirmation is a push and no reply.
-    h->request.push("SUBSCRIBE", channel_);
+    if (!channel_.empty()) h->request.push("SUBSCRIBE", channel_);
     h->request.push("TIME");
     h->sent = clock::now();
     redis::any_adapter adapter(
@@ -319,18 +371,23 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     }
     set_no_delay(connection_);
     store::server found;
+    std::string run_id;
     if (!h.replies[2].is_error()) {  // A user without the right to INFO can do without.
       const std::string_view info = h.replies[2].text(0);
       found.version = field_of(info, "redis_version");
-      found.run_id = field_of(info, "run_id");
       found.maxmemory_policy = field_of(info, "maxmemory_policy");
+      found.uptime = std::chrono::seconds(std::strtoll(field_of(info, "uptime_in_seconds").c_str(), nullptr, 10));
+      run_id = field_of(info, "run_id");
     }
     if (h.replies[3].is_error()) found.mute = h.replies[3].text(0);
-    found.time = h.replies[4].number(0) * 1000000 + h.replies[4].number(1);
-    found.sent = h.sent;
-    found.received = clock::now();
+    found.again = std::exchange(was_up_before_, true);
+    found.another = found.again && (run_id.empty() || run_id != run_id_);
+    run_id_ = std::move(run_id);
+    if (found.another) clock_.reset();
+    const auto jump = clock_.observe(h.replies[4].number(0) * 1000000 + h.replies[4].number(1), h.sent, clock::now());
     up_ = true;
     watch_.cancel();
+    if (jump != clock::duration(0)) events_->on_clock_jump(jump);
     if (!channels_.empty()) change_channels("SUBSCRIBE", channels_);
     events_->on_up(found);
   }
@@ -344,6 +401,10 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     const auto request = std::make_shared<redis::request>(make_request());
     request->push_range(command, channels);
     request->push("PING");
+    exec_change_of_channels(request);
+  }
+
+  void exec_change_of_channels(const std::shared_ptr<redis::request>& request) {
     redis::any_adapter adapter([this](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
                                       error_code&) {
       if (e != redis::any_adapter::parse_event::node || !is_error(node)) return;
@@ -367,17 +428,22 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
       next_ = take_batch();
       asio::post(strand_, [self = this->shared_from_this()] { self->flush(); });
     }
-    arguments args;
+    arguments args({clock_, router_ == nullptr || router_->tells(c.slot)});
     c.who->write(c.what, args);
     // Redis writes first to whom it had something to say last. A client that gets another reply before is no longer
     // behind those who are told something by its script.
     if (args.told_first() && next_->calls.empty()) {
-      next_->request.push("PING");
-      next_->calls.push_back(call{nullptr, nullptr, 0, c.sent});
+      push_for_nobody("PING", c.sent);
     }
+    if (c.asking) push_for_nobody("ASKING", c.sent);
     next_->request.push_range(whole_text ? "EVAL" : "EVALSHA", whole_text ? c.what_script->text : c.what_script->sha1,
                               args.begin(), args.end());
     next_->calls.push_back(std::move(c));
+  }
+
+  void push_for_nobody(std::string_view command, clock::time_point sent) {
+    next_->request.push(command);
+    next_->calls.push_back(call{nullptr, nullptr, 0, sent});
   }
 
   std::shared_ptr<batch> take_batch() {
@@ -436,7 +502,9 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
 
   // In the order of its arrival among the replies.
   void on_push() {
-    const bool told = pushed_.text(0) == "message" || (pushed_.text(0) == "subscribe" && pushed_.text(1) != channel_);
+    const std::string_view what = pushed_.text(0);
+    const bool told = what == "message" || what == "smessage" || what == "ssubscribe" || what == "sunsubscribe" ||
+                      (what == "subscribe" && pushed_.text(1) != channel_);
     if (pushed_.size() != 3 || !told) return pushed_.clear();
     if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
     ready_.push_back({call{}, std::move(pushed_), true});
@@ -472,21 +540,35 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
     const auto now = clock::now();
     for (auto& r : ready) {
       if (!r.of.who) {
-        if (events_ == nullptr) continue;
-        const auto channel = r.from_store.text(1);
-        channel == channel_ ? events_->on_message(r.from_store.text(2)) : events_->on_channel(channel);
+        if (events_ != nullptr) on_told(r.from_store);
         continue;
       }
-      const bool unknown = r.arrived && r.from_store.is_error() && r.from_store.text(0).starts_with("NOSCRIPT");
+      const std::string_view words = r.arrived && r.from_store.is_error() ? r.from_store.text(0) : std::string_view();
+      const bool unknown = words.starts_with("NOSCRIPT");
+      // Counted from the first sending: earlier is safe.
       if (unknown && up_ && r.of.who->wants(r.of.what)) {
-        append(std::move(r.of), /*whole_text=*/true);  // Counted from the first sending: earlier is safe.
+        append(std::move(r.of), /*whole_text=*/true);
         continue;
       }
+      const bool elsewhere = router_ != nullptr && (words.starts_with("MOVED ") || words.starts_with("ASK "));
+      if (elsewhere && r.of.who->wants(r.of.what) && router_->redirect(r.of, words)) continue;
       const auto who = std::move(r.of.who);
-      who->answered(r.of.what, answer{r.arrived && !unknown ? &r.from_store : nullptr, r.of.sent, now});
+      who->answered(r.of.what, answer{r.arrived && !unknown ? &r.from_store : nullptr, r.of.sent, now, &clock_});
     }
     ready.clear();
     if (ready_.empty()) ready_.swap(ready);  // Keeps the memory.
+  }
+
+  void on_told(const reply& push) {
+    const auto what = push.text(0);
+    const auto channel = push.text(1);
+    if (what.ends_with("unsubscribe") || what == "ssubscribe") {
+      if (router_ != nullptr) router_->on_shard_channel(channel, what == "ssubscribe");
+    } else if (what == "smessage" || channel == channel_) {
+      events_->on_message(push.text(2));
+    } else {
+      events_->on_channel(channel);
+    }
   }
 
   // --- A server that does not answer ---
@@ -518,6 +600,10 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
   const std::chrono::milliseconds command_timeout_;
   const backoff backoff_;
   store::events* events_;
+  redis_server::router* const router_;  // Null: there is one server.
+  server_clock clock_;
+  std::string run_id_;
+  bool was_up_before_ = false;
 
   const std::shared_ptr<std::string> why_no_certificate_ = std::make_shared<std::string>();  // Written by tls.cpp.
   redis::basic_connection<Strand> connection_;
@@ -548,25 +634,27 @@ class redis_store final : public store, public std::enable_shared_from_this<redi
   std::vector<answered_call> ready_;
 };
 
-template <class Executor>
-std::pair<std::shared_ptr<store>, asio::any_io_executor> make(const Executor& executor, address where,
-                                                              const client_options& options, const std::string& client,
-                                                              store::events& events) {
-  auto strand = asio::make_strand(executor);
-  auto made = std::make_shared<redis_store<decltype(strand)>>(strand, std::move(where), options, client, events);
-  return {std::move(made), asio::any_io_executor(strand)};
-}
-
 }  // namespace
 
-std::pair<std::shared_ptr<store>, asio::any_io_executor> make_redis_store(const asio::any_io_executor& executor,
-                                                                          address where, const client_options& options,
-                                                                          const std::string& client,
-                                                                          store::events& events) {
+std::string client_channel(std::string_view tag, std::string_view client) {
+  return fmt::format("leasehold:{{{}}}:{}", tag, client);
+}
+
+server_maker::server_maker(const asio::any_io_executor& executor, const client_options& options, std::string client)
+    : options_(&options), client_(std::move(client)) {
+  const auto make_on = [this, &options](auto strand) {
+    strand_ = strand;
+    make_ = [strand, &options](address where, std::string channel, store::events& events, redis_server::router* router) {
+      return std::make_shared<redis_store<decltype(strand)>>(strand, std::move(where), options, std::move(channel),
+                                                             events, router);
+    };
+  };
+  // Type erasure costs Boost.Redis a third of its speed.
   if (const auto* known = executor.target<asio::io_context::executor_type>()) {
-    return make(*known, std::move(where), options, client, events);
+    make_on(asio::make_strand(*known));
+  } else {
+    make_on(asio::make_strand(executor));
   }
-  return make(executor, std::move(where), options, client, events);
 }
 
 }  // namespace leasehold::detail

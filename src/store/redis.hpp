@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A store that is one Redis server, over Boost.Redis.
+// A store that is one Redis server, over Boost.Redis; also as a part of a cluster.
 #pragma once
 
 #include "store.hpp"
@@ -11,16 +11,72 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
-#include <utility>
+#include <string_view>
+#include <vector>
 
 namespace leasehold::detail {
 
-// The store and the strand on `executor` that it lives on. It listens on the channel of `client`. Throws system_error(invalid_url) for a TLS setting that
-// cannot be used (an unreadable file, say).
-std::pair<std::shared_ptr<store>, boost::asio::any_io_executor> make_redis_store(
-    const boost::asio::any_io_executor& executor, address where, const client_options& options, const std::string& client,
-    store::events& events);
+// The channel on which a client is told of its grants, where there is one.
+std::string client_channel(std::string_view tag, std::string_view client);
+
+class redis_server : public store {
+ public:
+  // One script on its way.
+  struct call {
+    const script* what_script;
+    std::shared_ptr<caller> who;
+    std::uint32_t what;
+    clock::time_point sent;  // The first time.
+    std::uint16_t slot = 0;
+    std::uint8_t redirections = 0;
+    bool asking = false;  // In a slot that the server is only about to get.
+  };
+
+  // Who knows the other servers of the cluster.
+  class router {
+   public:
+    // The server has answered with MOVED or ASK. True: the call was taken over; false: that is its answer.
+    virtual bool redirect(call&, std::string_view words) = 0;
+    virtual bool tells(std::uint16_t slot) const = 0;
+    // The server tells on this channel from now on, or no more.
+    virtual void on_shard_channel(std::string_view channel, bool tells) = 0;
+
+   protected:
+    ~router() = default;
+  };
+
+  // What another server was asked. Only while up.
+  virtual void take_over(call) = 0;
+  // A command with one string for a reply, or an error; null: there was none. Only while up.
+  virtual void ask(std::vector<std::string> words, std::function<void(const reply*)> then) = 0;
+  virtual void publish(const std::string& channel, std::string_view message) = 0;
+  virtual void change_shard_channel(const std::string& channel, bool listen) = 0;
+};
+
+// Makes servers that share one strand. The client is told on `channel`, if it is not empty. Throws
+// system_error(invalid_url) for a TLS setting that cannot be used (an unreadable file, say).
+class server_maker {
+ public:
+  server_maker(const boost::asio::any_io_executor& executor, const client_options& options, std::string client);
+
+  const boost::asio::any_io_executor& strand() const { return strand_; }
+  const client_options& options() const { return *options_; }
+  const std::string& client() const { return client_; }
+  // The events and the router outlive the server's last event.
+  std::shared_ptr<redis_server> make(address where, std::string channel, store::events& events,
+                                     redis_server::router* router = nullptr) const {
+    return make_(std::move(where), std::move(channel), events, router);
+  }
+
+ private:
+  boost::asio::any_io_executor strand_;
+  const client_options* options_;  // The client's.
+  std::string client_;
+  std::function<std::shared_ptr<redis_server>(address, std::string, store::events&, redis_server::router*)> make_;
+};
 
 }  // namespace leasehold::detail

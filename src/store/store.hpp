@@ -1,10 +1,12 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What runs the scripts. Implementations: redis.hpp. Everything here happens on the client's strand.
+// What runs the scripts. Implementations: redis.hpp (one server), cluster.hpp, quorum.hpp. Everything here happens on the
+// client's strand.
 #pragma once
 
 #include "../clock.hpp"
 #include "../scripts.hpp"
+#include "../server_clock.hpp"
 
 #include <leasehold/error.hpp>
 
@@ -18,12 +20,29 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace leasehold::detail {
+
+// Where a call goes.
+struct destination {
+  const server_clock& clock;
+  bool tells;  // Whoever waits there in the line of the call's record is told of his grant.
+};
 
 // Keys and arguments of one script call. The views must stay valid until the call was written.
 class arguments {
  public:
+  explicit arguments(const destination& to) : to_(to) {}
+
+  bool may_wait_in_line() const { return to_.tells; }
+  // Not-after for a request sent now, as an argument; returns the local instant at which it has certainly passed.
+  clock::time_point not_after(clock::time_point now, std::chrono::milliseconds limit) {
+    const auto [at, passed] = to_.clock.not_after(now, limit);
+    arg(at);
+    return passed;
+  }
+
   void key(std::string_view s) {
     views_.push_back(s);
     ++keys_;
@@ -40,6 +59,11 @@ class arguments {
   void tells_first() { tells_first_ = true; }
   bool told_first() const { return tells_first_; }
 
+  // For a store that calls something else with the same keys.
+  std::string_view key_at(std::size_t i) const { return views_[1 + i]; }
+  std::size_t number_of_keys() const { return keys_; }
+  std::string_view arg_at(std::size_t i) const { return views_[1 + keys_ + i]; }
+
   // What EVALSHA takes behind the digest: the number of keys, the keys, the arguments.
   const std::string_view* begin() {
     *std::to_chars(number_of_keys_.data(), number_of_keys_.data() + number_of_keys_.size() - 1, keys_).ptr = '\0';
@@ -50,6 +74,7 @@ class arguments {
 
  private:
   boost::container::small_vector<std::string_view, 16> views_{std::string_view()};
+  const destination to_;
   std::array<char, 96> digits_;  // Room for four numbers and some.
   std::array<char, 12> number_of_keys_;
   std::size_t used_ = 0;
@@ -104,6 +129,8 @@ struct answer {
   const reply* from_store = nullptr;
   clock::time_point sent;
   clock::time_point received;
+  // Of the server that answered; null if several did.
+  server_clock* server = nullptr;
 };
 
 // Somebody who calls scripts. `what` tells its calls apart.
@@ -132,12 +159,11 @@ class store {
   // What a connection learns of its server.
   struct server {
     std::string version;
-    std::string run_id;            // "" if the server does not tell.
-    std::string maxmemory_policy;  // "" if the server does not tell.
-    std::string mute;              // The server's words if it does not let us publish, else "".
-    std::int64_t time = 0;         // Microseconds.
-    clock::time_point sent;        // When `time` was asked for,
-    clock::time_point received;    // and when it was known.
+    std::string maxmemory_policy;   // "" if the server does not tell.
+    std::string mute;               // The server's words if it does not let us publish, else "".
+    std::chrono::seconds uptime{0};
+    bool again = false;    // It is not the first connection of this store to it.
+    bool another = false;  // It may not know what the one before has granted: another process, or another server.
   };
 
   // Implemented by the client.
@@ -151,6 +177,12 @@ class store {
     virtual void on_message(std::string_view) = 0;
     // Somebody has published on this channel, or it is listened to from now on.
     virtual void on_channel(std::string_view channel) = 0;
+    // Whoever waits in a line of this slot is told of his grant from now on.
+    virtual void on_told(std::uint16_t slot) = 0;
+    // Calls that had nowhere to go may have now.
+    virtual void on_rerouted() = 0;
+    // A server's clock was stepped forward by so much.
+    virtual void on_clock_jump(clock::duration) = 0;
     virtual void on_refused(std::string_view words) = 0;
     virtual void on_stopped() = 0;
 
@@ -167,8 +199,13 @@ class store {
   virtual bool up() const = 0;
   // Which connection is up; another number after each reconnect. Calls of one connection run in the order of `run`.
   virtual std::uint64_t epoch() const = 0;
-  // Sends the script; false (and no answer) if the store is not up.
-  virtual bool run(const script&, std::shared_ptr<caller>, std::uint32_t what) = 0;
+  // Sends the script to where the record is; false (and no answer) if that is not up.
+  virtual bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what) = 0;
+  // The records by which a script of no record has to be run, in order to reach every server once.
+  virtual std::vector<std::string> routes() const { return {std::string()}; }
+  // Somebody waits, or nobody waits any more, in a line of this slot: he is to be told of his grant.
+  virtual void attend(std::uint16_t slot) { (void)slot; }
+  virtual void leave(std::uint16_t slot) { (void)slot; }
   // Listens to another channel, in every connection until ignore.
   virtual void listen(const std::string& channel) = 0;
   virtual void ignore(const std::string& channel) = 0;

@@ -4,7 +4,7 @@
 // io_context and one thread; each coroutine acquires and releases a lock of its own, again and again.
 #include "bench.hpp"
 
-#include "lock_state.hpp"
+#include "slots.hpp"
 #include "scripts.hpp"
 
 #include "support/redis_server.hpp"
@@ -134,7 +134,7 @@ double bare_pairs(const target& t, std::size_t coroutines) {
   for (std::size_t i = 0; i < coroutines; ++i) {
     const std::string key = fmt::format("bench:{}", i);
     const std::string token = fmt::format("0123456789abcdef0123456789abcdef.{}", i);
-    const std::string fence(detail::fence_key);
+    const std::string fence(detail::only_fence_key);
     const std::string line = "leasehold:{0}:line:" + key;
     const std::string entries = "leasehold:{0}:entries:" + key;
     all[i].acquire.push("EVALSHA", script.sha1, "4", key, fence, line, entries, "acquire", token, "30000",

@@ -121,25 +121,39 @@ unsigned short free_port() {
 }
 
 redis_server::redis_server(std::vector<std::string> configuration, std::vector<std::string> environment)
-    : configuration_(std::move(configuration)), environment_(std::move(environment)) {
+    : redis_server(std::move(configuration), std::move(environment), special()) {}
+
+redis_server::redis_server(std::vector<std::string> configuration, std::vector<std::string> environment, special s)
+    : configuration_(std::move(configuration)), environment_(std::move(environment)), special_(std::move(s)) {
   start();
 }
 
 redis_server::~redis_server() = default;
 
+std::string redis_server::write_configuration() {
+  port_ = free_port();
+  std::string lines = "port " + std::to_string(port_) + "\nbind 127.0.0.1\nunixsocket " + socket_path() + "\ndir " +
+                      folder_.path() + "\nsave \"\"\nappendonly no\ndaemonize no\n";
+  if (!special_.second_port.empty()) {
+    do second_port_ = free_port();
+    while (second_port_ == port_);
+    lines += special_.second_port + " " + std::to_string(second_port_) + "\n";
+  }
+  for (const auto& line : configuration_) lines += line + "\n";
+  return folder_.write("redis.conf", lines);
+}
+
 void redis_server::start() {
   // Another program may take the port before the server does: then another one is tried, unless somebody knows it already.
   const bool again = port_ != 0;
   for (int attempt = 0; !process_; ++attempt) {
-    if (!again) port_ = free_port();
-    std::string lines = "port " + std::to_string(port_) + "\nbind 127.0.0.1\nunixsocket " + socket_path() + "\ndir " +
-                        folder_.path() + "\nsave \"\"\nappendonly no\ndaemonize no\n";
-    for (const auto& line : configuration_) lines += line + "\n";
-    process_ = std::make_unique<child>(
-        std::vector<std::string>{server_program(), folder_.write("redis.conf", lines)}, environment_);
+    std::vector<std::string> command{server_program(), again ? folder_ / "redis.conf" : write_configuration()};
+    command.insert(command.end(), special_.arguments.begin(), special_.arguments.end());
+    process_ = std::make_unique<child>(std::move(command), environment_);
+    stopped_ = false;
     wait_until("redis-server answers", [this] {
       try {
-        connection_.emplace(socket_path());
+        connect();
         // NOAUTH is an answer, too.
         return connection_->command({"PING"}).type != '_';
       } catch (const std::system_error&) {
@@ -161,11 +175,31 @@ void redis_server::kill() {
   process_.reset();
 }
 
-void redis_server::stop() { process_->stop(); }
+void redis_server::stop() {
+  process_->stop();
+  stopped_ = true;
+}
 
-void redis_server::go_on() { process_->signal(SIGCONT); }
+void redis_server::go_on() {
+  process_->signal(SIGCONT);
+  stopped_ = false;
+}
 
-reply redis_server::command_of(const std::vector<std::string>& words) { return connection_.value().command(words); }
+void redis_server::connect() {
+  connection_.emplace(socket_path());
+  if (!special_.password.empty()) connection_->command({"AUTH", special_.password});
+}
+
+reply redis_server::command_of(const std::vector<std::string>& words) {
+  try {
+    return connection_.value().command(words);
+  } catch (const std::system_error&) {
+    // Sentinels close every connection to a server whose role they change.
+    if (!running() || process_->status()) throw;
+    connect();
+    return connection_->command(words);
+  }
+}
 
 std::optional<std::string> redis_server::get(const std::string& key) {
   const reply r = command("GET", key);

@@ -51,20 +51,30 @@ class redis_connection {
 // A real redis-server in a folder of its own, on a unix socket and a TCP port.
 class redis_server {
  public:
+  // What a server that is no ordinary one needs besides.
+  struct special {
+    std::vector<std::string> arguments = {};  // Behind the name of the configuration file.
+    std::string second_port = {};             // The setting that takes another free port.
+    std::string password = {};                // What this object's own connection says first, if it is not empty.
+  };
+
   // Lines of a configuration file; then "NAME=value" for its environment.
   explicit redis_server(std::vector<std::string> configuration = {}, std::vector<std::string> environment = {});
+  redis_server(std::vector<std::string> configuration, std::vector<std::string> environment, special);
   ~redis_server();
 
   std::string url() const { return "unix://" + socket_path(); }
   std::string tcp_url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
   std::string socket_path() const { return folder_ / "redis.sock"; }
   unsigned short port() const { return port_; }
+  unsigned short second_port() const { return second_port_; }
   const temporary_folder& folder() const { return folder_; }
 
-  void start();         // again, after kill(): empty, since nothing is ever saved
+  void start();         // again, after kill(): empty, since nothing is ever saved; with the configuration as it left it
   void kill();          // SIGKILL
   void stop();          // SIGSTOP: it accepts connections, by its kernel, and answers nothing
   void go_on();         // SIGCONT
+  bool running() const { return process_ && !stopped_; }
 
   // A word of its own for each argument, on a connection of this object's; an error is a reply like others.
   template <class... Words>
@@ -80,11 +90,16 @@ class redis_server {
 
  private:
   reply command_of(const std::vector<std::string>& words);
+  std::string write_configuration();
+  void connect();
 
   temporary_folder folder_;
   std::vector<std::string> configuration_;
   std::vector<std::string> environment_;
+  special special_;
   unsigned short port_ = 0;
+  unsigned short second_port_ = 0;
+  bool stopped_ = false;
   std::unique_ptr<child> process_;
   std::optional<redis_connection> connection_;
 };

@@ -18,11 +18,13 @@ namespace {
 
 // What began and what ended, of all threads.
 struct tally {
+  std::array<std::atomic<int>, 9> open{};  // Of each kind of operation.
   std::atomic<int> begun{0};
   std::atomic<int> ended{0};
   std::atomic<int> wrong{0};  // Ended with something that closing does not explain.
 
-  void note(error_code ec) {
+  void note(std::size_t kind, error_code ec) {
+    --open[kind];
     if (ec && ec != error::closed && ec != error::lost && ec != error::not_held && ec != asio::error::operation_aborted) ++wrong;
     ++ended;
   }
@@ -34,33 +36,37 @@ void ask_until_closed(client c, tally& t, std::atomic<bool>& closed, int thread)
   recursive_mutex again(c, "r", "owner" + std::to_string(thread));
   shared_mutex shared(c, "s");
   counting_semaphore permits(c, "c", 2);
-  const auto end = [&t](error_code ec, auto&&...) { t.note(ec); };
+  const auto end = [&t](std::size_t kind) { return [&t, kind](error_code ec, auto&&...) { t.note(kind, ec); }; };
   // A hold is given back when its handler returns.
-  const auto begin = [&t](auto&& start) {
+  const auto begin = [&t](std::size_t kind) {
+    ++t.open[kind];
     ++t.begun;
-    start();
   };
   for (int i = 0; !closed || i < 50; ++i) {
-    begin([&] { lock.acquire({.lease = 2s, .wait = 10s}, end); });
-    begin([&] { again.acquire({.lease = 2s, .wait = 10s}, end); });
-    begin([&] { shared.acquire_shared({.lease = 2s, .wait = 10s}, end); });
-    begin([&] { permits.try_acquire({.lease = 2s}, end); });
-    begin([&] { lock.inspect(end); });
-    begin([&] { c.ready(end); });
-    begin([&] { show(c, "m0", end); });
-    begin([&] {
-      lock.acquire({.lease = 2s, .wait = 10s}, [&t](error_code ec, hold h) {
-        if (ec) return t.note(ec);
-        auto kept = std::make_shared<hold>(std::move(h));
-        kept->extend(3s, [&t, kept](error_code) {
-          kept->release([&t, kept](error_code failed) { t.note(failed); });
-        });
+    begin(0);
+    lock.acquire({.lease = 2s, .wait = 10s}, end(0));
+    begin(1);
+    again.acquire({.lease = 2s, .wait = 10s}, end(1));
+    begin(2);
+    shared.acquire_shared({.lease = 2s, .wait = 10s}, end(2));
+    begin(3);
+    permits.try_acquire({.lease = 2s}, end(3));
+    begin(4);
+    lock.inspect(end(4));
+    begin(5);
+    c.ready(end(5));
+    begin(6);
+    show(c, "m0", end(6));
+    begin(7);
+    lock.acquire({.lease = 2s, .wait = 10s}, [&t](error_code ec, hold h) {
+      if (ec) return t.note(7, ec);
+      auto kept = std::make_shared<hold>(std::move(h));
+      kept->extend(3s, [&t, kept](error_code) {
+        kept->release([&t, kept](error_code failed) { t.note(7, failed); });
       });
     });
-    begin([&] {
-      auto soon = asio::cancel_after(std::chrono::microseconds(i * 31 % 500), end);
-      lock.acquire({.lease = 2s}, soon);
-    });
+    begin(8);
+    lock.acquire({.lease = 2s}, asio::cancel_after(std::chrono::microseconds(i * 31 % 500), end(8)));
     c.stats();
     c.last_refusal();
     c.last_failure();
@@ -98,6 +104,7 @@ BOOST_AUTO_TEST_CASE(operations_that_begin_while_another_thread_closes_all_end) 
     }
     pool.join();
     BOOST_TEST(t.begun == t.ended);
+    for (std::size_t kind = 0; kind < t.open.size(); ++kind) BOOST_TEST(t.open[kind] == 0, "kind " << kind);
     BOOST_TEST(t.wrong == 0);
     // What was granted was given back.
     BOOST_TEST(redis.size() == 0U);

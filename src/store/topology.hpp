@@ -1,0 +1,31 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What a node of a cluster knows of the others: the reply to CLUSTER NODES ("Redis cluster specification"). No I/O.
+#pragma once
+
+#include "../url.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leasehold::detail {
+
+struct cluster_node {
+  host_and_port where;
+  std::uint64_t epoch = 0;  // Of its slots: whoever has the greater one has the slot.
+  bool master = false;      // And not held to be dead by a majority of the masters.
+  std::vector<std::pair<std::uint16_t, std::uint16_t>> slots;  // From, to.
+};
+
+// `asked`: the host of the node that answered, which may not know its own. `by_name`: hosts' names where the nodes tell
+// them (a certificate is for a name). Lines of another form are passed over.
+std::vector<cluster_node> read_cluster_nodes(std::string_view text, std::string_view asked, bool by_name);
+
+// "MOVED 3999 127.0.0.1:6381" or "ASK ...", perhaps followed by more; `asked` stands for a host that is missing. False:
+// of another form.
+bool read_redirection(std::string_view words, std::string_view asked, std::uint16_t& slot, host_and_port& where);
+
+}  // namespace leasehold::detail

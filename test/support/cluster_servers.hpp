@@ -1,0 +1,59 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "support/redis_server.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::test {
+
+// A real Redis Cluster. The masters come first among the nodes and share the slots evenly, then come their replicas:
+// node masters + i is a replica of node i % masters. The roles may change later.
+class cluster_servers {
+ public:
+  static constexpr int slots = 16384;
+
+  // Returns when the cluster is whole. `configuration`: further lines for each node.
+  explicit cluster_servers(std::size_t masters = 3, std::size_t replicas_per_master = 0,
+                           std::vector<std::string> configuration = {});
+
+  std::string url() const;  // With every node.
+  std::size_t size() const { return nodes_.size(); }
+  redis_server& node(std::size_t i) { return *nodes_.at(i); }
+  const std::string& id(std::size_t i) const { return ids_.at(i); }
+
+  static int slot_of(std::string_view key);
+  // The node that is the master of this slot, in the view of the nodes that run.
+  std::size_t master_of(int slot);
+  std::size_t master_of(std::string_view key) { return master_of(slot_of(key)); }
+  // A replica, that runs, of the master of this slot.
+  std::size_t replica_of(int slot);
+  bool is_master(std::size_t i);
+
+  // Moves the slot with its keys.
+  void move_slot(int slot, std::size_t from, std::size_t to);
+  // The same in steps.
+  void begin_moving(int slot, std::size_t from, std::size_t to);
+  void move_keys(int slot, std::size_t from, std::size_t to);
+  void move_key(const std::string& key, std::size_t from, std::size_t to);
+  void end_moving(int slot, std::size_t from, std::size_t to);
+
+  // Makes this replica a master and returns when it is and everybody knows. `how`: "", "FORCE" or "TAKEOVER".
+  void fail_over(std::size_t replica, const std::string& how = {});
+
+  // Until the nodes that run say that the cluster is whole, agree about it, and their replicas are in step.
+  void wait_until_ok();
+
+ private:
+  std::string view(std::size_t i);
+  void check(const reply&, const std::string& what) const;
+
+  std::vector<std::unique_ptr<redis_server>> nodes_;
+  std::vector<std::string> ids_;
+};
+
+}  // namespace leasehold::test
