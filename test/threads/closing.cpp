@@ -37,6 +37,7 @@ void ask_until_closed(client c, tally& t, std::atomic<bool>& closed, int thread)
   shared_mutex shared(c, "s");
   counting_semaphore permits(c, "c", 2);
   const auto end = [&t](std::size_t kind) { return [&t, kind](error_code ec, auto&&...) { t.note(kind, ec); }; };
+  const auto strand = asio::make_strand(c.get_executor());
   // A hold is given back when its handler returns.
   const auto begin = [&t](std::size_t kind) {
     ++t.open[kind];
@@ -66,7 +67,11 @@ void ask_until_closed(client c, tally& t, std::atomic<bool>& closed, int thread)
       });
     });
     begin(8);
-    lock.acquire({.lease = 2s}, asio::cancel_after(std::chrono::microseconds(i * 31 % 500), end(8)));
+    // A time-out and what it cancels are for one strand.
+    auto on_strand = asio::bind_executor(strand, end(8));
+    asio::dispatch(strand, [lock, i, on_strand] {
+      lock.acquire({.lease = 2s}, asio::cancel_after(std::chrono::microseconds(i * 31 % 500), on_strand));
+    });
     c.stats();
     c.last_refusal();
     c.last_failure();
