@@ -74,10 +74,6 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
   std::vector<address> addresses;
   for (const auto& url : urls) {
     addresses.push_back(parse_url(url));
-    const auto kind = addresses.back().kind;
-    if (kind == address::scheme::sentinel) {
-      throw system_error(make_error_code(error::not_supported), "'" + without_password(url) + "'");
-    }
   }
   if (addresses.size() > 1) throw system_error(make_error_code(error::not_supported), "several URLs (a quorum)");
   auto core = std::make_shared<client_core>(std::move(executor), std::move(addresses), std::move(options));

@@ -140,6 +140,13 @@ bool client_core::send(const script& s, std::string_view record, std::shared_ptr
   return true;
 }
 
+bool client_core::send_acknowledged(const script& s, std::string_view record, std::shared_ptr<caller> who,
+                                    std::uint32_t what, std::uint32_t replicas, std::chrono::milliseconds limit) {
+  if (!store_ || !store_->run_acknowledged(s, record, std::move(who), what, replicas, limit)) return false;
+  counters_.commands.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
 void client_core::when_up(caller& who) {
   who.unlink();
   until_up_.push_back(who);
@@ -222,10 +229,16 @@ void client_core::on_up(const store::server& server) {
   if (server.another) {
     each_member([](member& m) { m.on_other_server(); });
   }
-  on_rerouted();
+  ask_again();
 }
 
+// A hold may now be where nobody knows of it.
 void client_core::on_rerouted() {
+  each_member([](member& m) { m.on_other_server(); });
+  ask_again();
+}
+
+void client_core::ask_again() {
   std::vector<std::shared_ptr<line_entry>> in_line;
   for (const auto& [token, entry] : entries_in_line_) in_line.push_back(entry->shared_from_this());
   for (const auto& entry : in_line) entry->look_now();

@@ -139,6 +139,9 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   // store::run; counts. False: not up, see when_up.
   bool send(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what);
+  // store::run_acknowledged; counts.
+  bool send_acknowledged(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what,
+                         std::uint32_t replicas, std::chrono::milliseconds limit);
   // Calls caller::store_is_up once the store is up again, or store_refuses; unless the caller is unlinked or destroyed
   // before.
   void when_up(caller&);
@@ -217,6 +220,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void each_member(F f) {
     for (auto it = members_.begin(); it != members_.end();) f(*it++);
   }
+  // Everybody who waits for the store, or for a message that may be lost.
+  void ask_again();
   void arm();
   void on_timer();
   void stop_if_idle();

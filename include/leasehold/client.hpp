@@ -130,8 +130,10 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 /// URLs: `redis://[user:password@]host[:port][/db]`, `rediss://...` (TLS; certificate and host name are verified;
 /// `?insecure=1` switches that off, `?ca=FILE` names a certificate authority, `?cert=FILE&key=FILE` the certificate that the
 /// client shows and its key, unencrypted; all are PEM files, read by the constructor), `unix:///path[?db=N]` (user and password
-/// as in redis://). `redis+sentinel://`, `redis+cluster://` and several URLs (a quorum) are understood and refused with
-/// error::not_supported for now.
+/// as in redis://). `redis+sentinel://[user:password@]h1:26379,h2:26379/master-name[/db]` and `rediss+sentinel://...` (TLS
+/// to Sentinels and servers, with the parameters of rediss://) follow the master of a Sentinel group; user and password
+/// are those of the servers, `?sentinel_password=P` and `&sentinel_user=U` those of the Sentinels.
+/// `redis+cluster://` and several URLs (a quorum) are understood and refused with error::not_supported for now.
 ///
 /// `io_context::run()` can return after `close()`, or when the last client, lock, hold and operation is gone; their
 /// releases go out first. All of them may outlive the execution context and then do nothing.

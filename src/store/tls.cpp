@@ -18,7 +18,9 @@
 namespace leasehold::detail {
 namespace {
 
-void free_name(void*, void* name, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<std::string*>(name); }
+using host_name = std::shared_ptr<const std::string>;
+
+void free_name(void*, void* name, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<host_name*>(name); }
 
 // Where a context keeps the server's name.
 int name_index() {
@@ -29,8 +31,12 @@ int name_index() {
 // Boost.Redis creates the TLS stream by itself and sets no server name, so it is set when the handshake starts.
 void on_tls_event(const SSL* ssl, int where, int) {
   if ((where & SSL_CB_HANDSHAKE_START) == 0) return;
-  const auto* name = static_cast<const std::string*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), name_index()));
-  if (name != nullptr) SSL_set_tlsext_host_name(const_cast<SSL*>(ssl), name->c_str());
+  const auto* name = static_cast<const host_name*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), name_index()));
+  if (name == nullptr) return;
+  error_code not_an_address;
+  boost::asio::ip::make_address(**name, not_an_address);
+  // A server's name in SNI is never an address (RFC 6066, section 3).
+  if (not_an_address) SSL_set_tlsext_host_name(const_cast<SSL*>(ssl), (*name)->c_str());
 }
 
 [[noreturn]] void fail(const std::string& what, const error_code& ec) {
@@ -54,39 +60,35 @@ void use_certificate(boost::asio::ssl::context& context, const address& where) {
 }
 
 // Whoever the authority vouches for must be who was asked for.
-auto verification(const std::string& host, std::shared_ptr<std::string> why) {
-  return [is_of_host = boost::asio::ssl::host_name_verification(host), host, why = std::move(why)](
-             bool preverified, boost::asio::ssl::verify_context& context) {
-    if (is_of_host(preverified, context)) return true;
+auto verification(std::shared_ptr<const std::string> host, std::shared_ptr<std::string> why) {
+  return [host = std::move(host), why = std::move(why)](bool preverified, boost::asio::ssl::verify_context& context) {
+    if (boost::asio::ssl::host_name_verification(*host)(preverified, context)) return true;
     X509_STORE_CTX* const store = context.native_handle();
     if (preverified) X509_STORE_CTX_set_error(store, X509_V_ERR_HOSTNAME_MISMATCH);
-    *why = "the certificate of '" + host + "' is refused: " + X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+    *why = "the certificate of '" + *host + "' is refused: " + X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
     return false;
   };
 }
 
 }  // namespace
 
-boost::asio::ssl::context make_tls_context(const address& where, std::shared_ptr<std::string> why) {
+boost::asio::ssl::context make_tls_context(const address& where, std::shared_ptr<const std::string> host,
+                                           std::shared_ptr<std::string> why) {
   namespace ssl = boost::asio::ssl;
   ssl::context context(ssl::context::tls_client);
   context.set_options(ssl::context::default_workarounds | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1);
-  if (where.kind != address::scheme::rediss) return context;
-  const std::string& host = where.hosts.front().host;
-  error_code ec;
-  boost::asio::ip::make_address(host, ec);
-  if (ec) {  // A server's name in SNI is never an address (RFC 6066, section 3).
-    auto name = std::make_unique<std::string>(host);
-    if (SSL_CTX_set_ex_data(context.native_handle(), name_index(), name.get()) == 1) name.release();
-    SSL_CTX_set_info_callback(context.native_handle(), on_tls_event);
-  }
+  if (!where.tls) return context;
+  auto name = std::make_unique<host_name>(host);
+  if (SSL_CTX_set_ex_data(context.native_handle(), name_index(), name.get()) == 1) name.release();
+  SSL_CTX_set_info_callback(context.native_handle(), on_tls_event);
   use_certificate(context, where);
   if (!where.verify) {
     context.set_verify_mode(ssl::verify_none);
     return context;
   }
   context.set_verify_mode(ssl::verify_peer);
-  context.set_verify_callback(verification(host, std::move(why)));
+  error_code ec;
+  context.set_verify_callback(verification(std::move(host), std::move(why)));
   if (where.ca.empty()) {
     context.set_default_verify_paths(ec);
   } else {

@@ -136,7 +136,6 @@ BOOST_AUTO_TEST_CASE(deployments_to_come_are_not_supported) {
   BOOST_TEST(code_of([&] { client c(context, {"redis://a", "redis://b", "redis://c"}); }) == error::not_supported);
   BOOST_TEST(code_of([&] { client c(context, std::vector<std::string>{"redis://a", "redis://b"}); }) ==
              error::not_supported);
-  BOOST_TEST(code_of([&] { client c(context, "redis+sentinel://a,b/m"); }) == error::not_supported);
   std::string text;
   code_of([&] { client c(context, "redis+cluster://u:secret@a"); }, &text);
   BOOST_TEST(text.find("secret") == text.npos);
