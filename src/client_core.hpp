@@ -125,6 +125,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   const client_options& options() const { return options_; }
   const drift_allowance& drift() const { return drift_; }
   std::string last_refusal() const;
+  std::string last_failure() const;
   counters& count() { return counters_; }
   bool is_cluster() const { return is_cluster_; }
   bool is_quorum() const { return is_quorum_; }
@@ -168,6 +169,12 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   // The server said no: keeps its words.
   void note_refusal(std::string_view words);
+  // Why there is no connection; "" : there is one. Says whether that is news.
+  bool note_failure(std::string_view why);
+  // Somebody has waited in vain for a connection, and nothing else was heard of it.
+  void note_silence() {
+    if (last_failure().empty()) on_no_answer("no answer");
+  }
   void tell(event::kind, std::string_view name, std::string_view text);
 
   // The client's entry in the line of this name for all who ask the same.
@@ -199,7 +206,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   void on_up(const store::server&) override;
   void on_down(std::string_view why) override;
-  void on_no_answer() override { refused_ = false; }
+  void on_no_answer(std::string_view why) override;
   void on_message(std::string_view) override;
   void on_channel(std::string_view) override;
   void on_told(std::uint16_t slot) override;
@@ -237,11 +244,12 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   const bool is_quorum_;
   counters counters_;
 
-  mutable std::mutex mutex_;  // For what other threads may ask for: alive_, the executors, last_refusal_.
+  mutable std::mutex mutex_;  // For what other threads may ask for: alive_, the executors, the words.
   bool alive_ = true;
   asio::any_io_executor base_;
   asio::any_io_executor strand_;
   std::string last_refusal_;
+  std::string last_failure_;
 
   std::shared_ptr<store> store_;
   std::optional<timer> timer_;

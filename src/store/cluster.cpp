@@ -158,8 +158,8 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
       told_.clear();
       if (!leaving_) cluster_->on_node_down(*this, why);
     }
-    void on_no_answer() override {
-      if (!leaving_) cluster_->on_no_answer();
+    void on_no_answer(std::string_view why) override {
+      if (!leaving_) cluster_->on_no_answer(why);
     }
     void on_message(std::string_view m) override {
       if (cluster_->events_ != nullptr) cluster_->events_->on_message(m);
@@ -259,8 +259,8 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     refresh_soon();
   }
 
-  void on_no_answer() {
-    if (!up() && events_ != nullptr) events_->on_no_answer();
+  void on_no_answer(std::string_view why) {
+    if (!up() && events_ != nullptr) events_->on_no_answer(why);
   }
 
   void on_refused(std::string_view words) {

@@ -17,6 +17,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -24,6 +25,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <memory>
@@ -120,7 +122,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         events_(&owner),
         router_(r),
         clock_(options.drift),
-        connection_(strand, make_tls_context(where_, host_), make_logger()),
+        connection_(strand, make_tls_context(where_, host_, why_no_certificate_), make_logger()),
+        resolver_(strand),
         pause_(strand),
         watch_(strand),
         channel_(std::move(channel)),
@@ -143,6 +146,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     stopping_ = true;
     up_ = false;
     connection_.cancel(redis::operation::all);
+    resolver_.cancel();
     pause_.cancel();
     watch_.cancel();
     if (witness_) witness_->stop();
@@ -226,7 +230,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const asio::use_awaitable_t<Strand> use;
     pauses pause(self->backoff_);
     redis::config config = self->make_config();
+    const std::string name = config.addr.host;
     while (!self->stopping_) {
+      auto patience = clock::duration(self->connect_timeout_);
       if (self->sentinels_) {
         // Whom to connect to is asked before each connection.
         sentinels* const group = self->sentinels_.get();
@@ -240,13 +246,23 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
           co_await self->pause_.async_wait(token);
           continue;
         }
+      } else {
+        if (self->addresses_.empty()) co_await look_up(self);
+        if (self->stopping_) break;
+        config.addr.host = name;
+        if (!self->addresses_.empty()) {
+          config.addr.host = self->addresses_.back();
+          self->addresses_.pop_back();
+          patience /= static_cast<clock::rep>(self->found_);
+        }
       }
       ++self->epoch_;
       self->why_down_.clear();
+      self->why_no_certificate_->clear();
       self->refused_ = false;
       self->out_of_step_ = false;
       self->shake_hands();
-      self->watch(later(clock::now(), self->connect_timeout_));
+      self->watch(later(clock::now(), patience));
       error_code ec;
       auto token = asio::redirect_error(use, ec);
       co_await self->connection_.async_run(config, token);
@@ -255,11 +271,17 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       self->watch_.cancel();
       const bool was_up = std::exchange(self->up_, false);
       self->drop_batch();
+      const std::string why = self->why_ended(ec);
+      if (was_up || self->refused_) {
+        self->addresses_.clear();
+      } else if (!self->addresses_.empty()) {
+        continue;
+      }
       if (was_up) {
         pause.reset();
-        self->events_->on_down(self->why_down_.empty() ? ec.message() : self->why_down_);
+        self->events_->on_down(why);
       } else if (!self->refused_) {
-        self->events_->on_no_answer();
+        self->events_->on_no_answer(why);
       }
       if (self->stopping_) break;
       self->pause_.expires_after(pause.next(std::uniform_real_distribution<double>(0.0, 1.0)(self->random_)));
@@ -271,6 +293,33 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     self->drain();
     std::exchange(self->events_, nullptr)->on_stopped();
     keep_alive.reset();
+  }
+
+  // A host's name may stand for several addresses, and the first for one that does not answer. They are tried one by one:
+  // Boost.Redis has one time-out for all of them, and would never come to the second. What cannot be resolved is left to it.
+  static awaitable look_up(std::shared_ptr<redis_store> self) {
+    if (self->where_.kind != address::scheme::redis && self->where_.kind != address::scheme::rediss) co_return;
+    const host_and_port& where = self->where_.hosts.front();
+    error_code ec;
+    asio::ip::make_address(where.host, ec);
+    if (!ec) co_return;
+    const asio::use_awaitable_t<Strand> use;
+    auto token = asio::redirect_error(use, ec);
+    const auto found = co_await self->resolver_.async_resolve(where.host, where.port, token);
+    if (ec) co_return;
+    for (const auto& entry : found) {
+      const std::string text = entry.endpoint().address().to_string();
+      if (std::find(self->addresses_.begin(), self->addresses_.end(), text) == self->addresses_.end()) {
+        self->addresses_.push_back(text);
+      }
+    }
+    std::reverse(self->addresses_.begin(), self->addresses_.end());
+    self->found_ = self->addresses_.size();
+  }
+
+  std::string why_ended(error_code ec) const {
+    if (!why_down_.empty()) return why_down_;
+    return why_no_certificate_->empty() ? ec.message() : *why_no_certificate_;
   }
 
   // 256 pushes that nobody has fetched stall every command. What they say was taken in by push_sink.
@@ -308,7 +357,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   bool take_master(redis::config& config) {
     const sentinels::result& found = sentinels_->found();
     if (found.master.host.empty()) {
-      found.refused ? events_->on_refused(found.why) : events_->on_no_answer();
+      found.refused ? events_->on_refused(found.why) : events_->on_no_answer(found.why);
       return false;
     }
     config.addr.host = *host_ = found.master.host;
@@ -344,6 +393,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       h->request.push("SELECT", where_.database);
     }
     h->request.push("INFO");
+    // Scripts publish, and what they are refused there is not seen.
+    if (channel_.empty()) {
+      h->request.push("PING");
+    } else {
+      h->request.push("PUBLISH", channel_, "");
+    }
     // A refusal takes the place of the reply to TIME, since the confirmation is a push and no reply.
     if (!channel_.empty()) h->request.push("SUBSCRIBE", channel_);
     h->request.push("TIME");
@@ -362,8 +417,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   void on_handshake(error_code ec, const handshake& h) {
-    if (ec || h.replies.size() != (sentinels_ ? 5U : 4U)) return;  // The connection was lost; run_connections sees to it.
-    for (const std::size_t i : {0U, 1U, 3U}) {
+    if (ec || h.replies.size() != (sentinels_ ? 6U : 5U)) return;  // The connection was lost; run_connections sees to it.
+    for (const std::size_t i : {0U, 1U, 4U}) {
       if (!h.replies[i].is_error()) continue;
       // A busy server is one that does not answer yet.
       refused_ = classify(h.replies[i].text(0)) != refusal::try_again;
@@ -372,7 +427,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     }
     // The Sentinels have not noticed yet, or the server not yet. A user may have the right to neither ROLE nor INFO: then
     // the first script finds out.
-    if (sentinels_ && (h.replies[4].text(0) == "slave" || field_of(h.replies[2].text(0), "role") == "slave")) {
+    if (sentinels_ && (h.replies[5].text(0) == "slave" || field_of(h.replies[2].text(0), "role") == "slave")) {
       return reset("the master is a replica");
     }
     set_no_delay(connection_);
@@ -385,11 +440,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       found.uptime = std::chrono::seconds(std::strtoll(field_of(info, "uptime_in_seconds").c_str(), nullptr, 10));
       run_id = field_of(info, "run_id");
     }
+    if (h.replies[3].is_error()) found.mute = h.replies[3].text(0);
     found.again = std::exchange(was_up_before_, true);
     found.another = found.again && (run_id.empty() || run_id != run_id_);
     run_id_ = std::move(run_id);
     if (found.another) clock_.reset();
-    const auto jump = clock_.observe(h.replies[3].number(0) * 1000000 + h.replies[3].number(1), h.sent, clock::now());
+    const auto jump = clock_.observe(h.replies[4].number(0) * 1000000 + h.replies[4].number(1), h.sent, clock::now());
     up_ = true;
     watch_.cancel();
     if (jump != clock::duration(0)) events_->on_clock_jump(jump);
@@ -618,7 +674,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   std::string run_id_;
   bool was_up_before_ = false;
 
+  const std::shared_ptr<std::string> why_no_certificate_ = std::make_shared<std::string>();  // Written by tls.cpp.
   redis::basic_connection<Strand> connection_;
+  asio::ip::basic_resolver<asio::ip::tcp, Strand> resolver_;
+  std::vector<std::string> addresses_;  // Of the host, still to be tried: the next one last.
+  std::size_t found_ = 1;               // How many there were.
   timer pause_;
   timer watch_;
 

@@ -162,6 +162,7 @@ class store {
   struct server {
     std::string version;
     std::string maxmemory_policy;   // "" if the server does not tell.
+    std::string mute;               // The server's words if it does not let us publish, else "".
     std::chrono::seconds uptime{0};
     bool again = false;    // It is not the first connection of this store to it.
     bool another = false;  // It may not know what the one before has granted: another process, or another server.
@@ -173,7 +174,7 @@ class store {
     virtual void on_up(const server&) = 0;
     virtual void on_down(std::string_view why) = 0;
     // An attempt to connect has failed, and not because the server refused it.
-    virtual void on_no_answer() = 0;
+    virtual void on_no_answer(std::string_view why) = 0;
     // Somebody has published this on the client's channel.
     virtual void on_message(std::string_view) = 0;
     // Somebody has published on this channel, or it is listened to from now on.

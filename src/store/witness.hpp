@@ -39,7 +39,7 @@ class witness final : public store::events, public std::enable_shared_from_this<
 
   void on_up(const store::server&) override { flush(); }
   void on_down(std::string_view) override {}
-  void on_no_answer() override {}
+  void on_no_answer(std::string_view) override {}
   void on_message(std::string_view) override {}
   void on_channel(std::string_view) override {}
   void on_told(std::uint16_t) override {}
