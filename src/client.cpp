@@ -42,7 +42,10 @@ class ready_op final : public caller, public member, public alarm, public std::e
   void store_is_up() override { end(error_code()); }
   void store_refuses(error_code ec) override { end(ec); }
   void on_close() override { end(error::closed); }
-  void ring(clock::time_point) override { end(error::unreachable); }
+  void ring(clock::time_point) override {
+    core_->note_silence();
+    end(error::unreachable);
+  }
   void abandon() override {
     const auto self = std::move(self_);
     handler_.drop();
@@ -126,5 +129,7 @@ statistics client::stats() const {
 }
 
 std::string client::last_refusal() const { return handle_->core->last_refusal(); }
+
+std::string client::last_failure() const { return handle_->core->last_failure(); }
 
 }  // namespace leasehold

@@ -167,6 +167,10 @@ class parser {
         a.verify = value == "0";
       } else if (key == "ca" && a.tls && !value.empty()) {
         a.ca = value;
+      } else if (key == "cert" && a.tls && !value.empty()) {
+        a.certificate = value;
+      } else if (key == "key" && a.tls && !value.empty()) {
+        a.key = value;
       } else if (key == "sentinel_user" && sentinel) {
         a.sentinel_user = value;
       } else if (key == "sentinel_password" && sentinel) {
@@ -177,6 +181,7 @@ class parser {
              (secret ? std::string() : ": " + std::string(item)));
       }
     }
+    if (a.certificate.empty() != a.key.empty()) fail("has only one of cert and key, which belong together");
     if (a.sentinel_password.empty() && !a.sentinel_user.empty()) fail("has a sentinel_user without a sentinel_password");
   }
 

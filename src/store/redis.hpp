@@ -52,8 +52,10 @@ class redis_server : public store {
 
   // What another server was asked. Only while up.
   virtual void take_over(call) = 0;
-  // A command with one string for a reply, or an error; null: there was none. Only while up.
-  virtual void ask(std::vector<std::string> words, std::function<void(const reply*)> then) = 0;
+  // Commands of any kind, in one request; null: not all were answered, or not within command_timeout and `longer`.
+  using commands = std::vector<std::vector<std::string>>;
+  virtual void exec(const commands&, std::chrono::milliseconds longer,
+                    std::function<void(const std::vector<reply>*)> then) = 0;
   virtual void publish(const std::string& channel, std::string_view message) = 0;
   virtual void change_shard_channel(const std::string& channel, bool listen) = 0;
 };

@@ -52,7 +52,7 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
   link(sentinels& owner, host_and_port where)
       : where_(std::move(where)),
         owner_(&owner),
-        connection_(owner.strand_, make_tls_context(owner.where_, std::make_shared<std::string>(where_.host)),
+        connection_(owner.strand_, make_tls_context(owner.where_, std::make_shared<std::string>(where_.host), refused_),
                     no_logger()) {
     connection_.set_receive_response(sink_);
   }
@@ -101,13 +101,14 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
     receive();
     connection_.async_run(config, [self = shared_from_this()](error_code ec) {
       self->connection_.cancel(redis::operation::all);
-      if (self->owner_ != nullptr) self->owner_->on_end(*self, ec.message());
+      if (self->owner_ != nullptr) self->owner_->on_end(*self, self->refused_->empty() ? ec.message() : *self->refused_);
     });
   }
 
   // Nothing is told any more.
+  void forget() { owner_ = nullptr; }
   void drop() {
-    owner_ = nullptr;
+    forget();
     connection_.cancel(redis::operation::all);
   }
 
@@ -142,6 +143,7 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
   std::vector<reply> replies_;
   reply push_;
   sink sink_{this};
+  const std::shared_ptr<std::string> refused_ = std::make_shared<std::string>();  // The certificate, and why.
   redis::connection connection_;
 };
 
@@ -158,7 +160,11 @@ sentinels::sentinels(asio::any_io_executor strand, address where, std::chrono::m
       pauses_(retry),
       random_(std::random_device()()) {}
 
-sentinels::~sentinels() { drop_all(); }
+// Without stop() before it, the context is ending: its handlers, and the links with them, are being destroyed.
+sentinels::~sentinels() {
+  if (watched_) watched_->forget();
+  for (const auto& l : links_) l->forget();
+}
 
 void sentinels::ask(asio::any_completion_handler<void()> handler) {
   handler_ = std::move(handler);

@@ -142,6 +142,29 @@ BOOST_AUTO_TEST_CASE(servers_and_sentinels_have_passwords_of_their_own) {
   });
 }
 
+// docs/operations.md names these rights. Without that to subscribe everything works, only that the client is not told.
+BOOST_AUTO_TEST_CASE(a_user_of_the_sentinels_needs_few_rights) {
+  auto s = small();
+  s.sentinels = 1;
+  const std::string rights = " on >pw -@all +hello +ping +sentinel|get-master-addr-by-name +sentinel|sentinels";
+  s.of_sentinels = {"user listens" + rights + " +subscribe &+switch-master", "user deaf" + rights};
+  sentinel_group group(s);
+  run([&]() -> awaitable<void> {
+    for (const std::string user : {"listens", "deaf"}) {
+      client c(co_await asio::this_coro::executor, group.url() + "?sentinel_password=pw&sentinel_user=" + user);
+      hold h = co_await mutex(c, "n").acquire();
+      BOOST_TEST(h.valid());
+      // Its connection to the Sentinel goes on.
+      const std::string clients = group.sentinel(0).command("CLIENT", "LIST").text;
+      const auto at = clients.find("user=" + user);
+      BOOST_REQUIRE(at != clients.npos);
+      const std::string line = clients.substr(0, clients.find('\n', at)).substr(clients.rfind('\n', at) + 1);
+      BOOST_TEST((line.find(" sub=1") != line.npos) == (user == "listens"), line);
+      co_await h.release();
+    }
+  });
+}
+
 // Sentinels name servers by their addresses, so these stand in the certificate. The URL names the Sentinels.
 BOOST_AUTO_TEST_CASE(servers_and_sentinels_are_verified) {
   certificates issued;

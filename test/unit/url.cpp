@@ -81,6 +81,13 @@ BOOST_AUTO_TEST_CASE(tls_has_its_options) {
   BOOST_TEST(a.ca == "/etc/my ca.pem");
   BOOST_TEST(!a.verify);
   BOOST_TEST(a.database == 3U);
+  const address b = parse_url("rediss://h?cert=/a.pem&key=/b.pem");
+  BOOST_TEST(b.certificate == "/a.pem");
+  BOOST_TEST(b.key == "/b.pem");
+  for (const auto* url : {"rediss://h?cert=/a.pem", "rediss://h?key=/b.pem", "rediss://h?cert=&key=", "redis://h?cert=/a&key=/b",
+                          "rediss://h?cert=/a&key="}) {
+    BOOST_TEST(refusal(url) != "", url);
+  }
   BOOST_TEST(refusal("rediss://h?insecure=yes") != "");
   BOOST_TEST(refusal("rediss://h?ca=") != "");
   // Without TLS they would promise what nobody keeps.
