@@ -37,14 +37,17 @@ void survives(const std::string& deployment) {
       BOOST_TEST(j.counts.contains("grants"));
     }
     for (const auto& [what, n] : j.counts) sum.counts[what] += n;
-    sum.latest_end = std::max(sum.latest_end, j.latest_end);
+    if (j.latest_end > sum.latest_end) {
+      sum.latest_end = j.latest_end;
+      sum.latest = j.latest;
+    }
     sum.latest_loss = std::max(sum.latest_loss, j.latest_loss);
     if (!j.violations.empty()) break;
     ++seed;
   } while (std::chrono::steady_clock::now() < end);
   for (const auto& [what, n] : sum.counts) std::printf("%10llu %s\n", static_cast<unsigned long long>(n), what.c_str());
-  std::printf("%7lld ms: how late an operation ended at most\n", static_cast<long long>(sum.latest_end / 1000000));
-  std::printf("%7lld ms: how late a loss was told at most\n", static_cast<long long>(sum.latest_loss / 1000000));
+  std::printf("%10s ms: how late an operation ended at most (%s)\n", shown(sum.latest_end).c_str(), sum.latest.c_str());
+  std::printf("%10s ms: how late a loss was told at most\n", shown(sum.latest_loss).c_str());
   std::fflush(stdout);
 }
 

@@ -3,6 +3,7 @@
 
 #include "faults/random/worker.hpp"
 #include "support/cluster_servers.hpp"
+#include "support/limit.hpp"
 #include "support/sentinel_group.hpp"
 #include "support/stepped_clock.hpp"
 
@@ -207,6 +208,9 @@ class quorum : public deployment {
   explicit quorum(dice& d) {
     const std::size_t n = d.one_in(2) ? 3 : 5;
     for (std::size_t i = 0; i < n; ++i) members_.push_back(std::make_unique<redis_server>());
+    wait_until("the members count", [&] {
+      return std::chrono::seconds(members_.back()->info("uptime_in_seconds")) > restart_delay;
+    });
   }
 
   std::vector<std::string> urls() const override {
@@ -224,7 +228,7 @@ class quorum : public deployment {
   fault any_fault(dice& d) override {
     const std::size_t minority = 1 + d.below(members_.size() / 2);
     const std::size_t first = d.below(members_.size());
-    switch (d.below(5)) {
+    switch (d.below(8)) {
       case 0:
         return {"kill a minority; empty disks", [=, this] { each(first, minority, &redis_server::kill); },
                 d.between(0ms, 3000ms), [=, this] { each(first, minority, &redis_server::start); }};

@@ -132,7 +132,10 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
     }
     ++j.counts["ended: " + reason];
     if (!limit) return;
-    j.latest_end = std::max(j.latest_end, *ended - p.after(*limit, 0));
+    if (const instant late = *ended - p.after(*limit, 0); late > j.latest_end) {
+      j.latest_end = late;
+      j.latest = who + ", " + reason;
+    }
     if (*ended > p.after(*limit, bound)) {
       violated("ended late, with " + reason, who + " limit " + shown(*limit) + " ended " + shown(*ended));
     }

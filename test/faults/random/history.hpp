@@ -74,7 +74,8 @@ struct process_history {
 struct judgement {
   std::vector<std::string> violations;
   std::map<std::string, std::uint64_t> counts;
-  instant latest_end = 0;   // How late an operation ended at most, in the process's time;
+  instant latest_end = 0;   // How late an operation ended at most, in the process's time,
+  std::string latest;       // which;
   instant latest_loss = 0;  // how late a loss was told.
 };
 

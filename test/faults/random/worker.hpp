@@ -14,6 +14,9 @@ namespace leasehold::test {
 // No worker asks for more.
 inline constexpr std::chrono::milliseconds longest_lease{3000};
 
+// A member of a quorum that was started anew counts after this time.
+inline constexpr std::chrono::milliseconds restart_delay{4000};
+
 // The names of the locks, which are the records' keys.
 std::vector<std::string> lock_names(bool semaphores);
 
