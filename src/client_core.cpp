@@ -207,7 +207,8 @@ void client_core::on_up(const store::server& server) {
   if (server.another) {
     each_member([](member& m) { m.on_other_server(); });
   }
-  on_rerouted();
+  // Of a quorum a majority must be up.
+  if (up()) on_rerouted();
 }
 
 void client_core::on_rerouted() {

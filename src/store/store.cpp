@@ -12,7 +12,8 @@ refusal classify(std::string_view words) noexcept {
     return at != words.npos && words[at - 1] == ' ';
   };
   if (says("WRONGTYPE ")) return refusal::wrong_type;
-  for (const auto* code : {"LOADING ", "BUSY ", "TRYAGAIN ", "CLUSTERDOWN ", "MASTERDOWN ", "MOVED ", "ASK "}) {
+  for (const auto* code : {"LOADING ", "BUSY ", "TRYAGAIN ", "CLUSTERDOWN ", "MASTERDOWN ", "MOVED ", "ASK ",
+                           "NOQUORUM "}) {
     if (says(code)) return refusal::try_again;
   }
   return refusal::no;
