@@ -581,7 +581,15 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
         }
         return quorum_->set(*this, later(raise_sent_, quorum_->patience(lease_)));
       }
-      if (yes + pending < quorum_->majority_ || (claim_ && claim_->given_back())) refuse(yes);
+      if (claim_ && claim_->given_back()) return refuse(yes);
+      // The rest is waited for until it is known why.
+      if (yes + pending < quorum_->majority_ && (pending == 0 || busy(yes))) refuse(yes);
+    }
+
+    // Busy servers have made a majority impossible, or a majority has answered and some were busy.
+    bool busy(std::size_t yes) const {
+      const auto no = count(answer_is::no);
+      return no + quorum_->majority_ > voices_.size() || (no != 0 && yes + no >= quorum_->majority_);
     }
 
     // That of those who agree, as the servers do which an owner has entered before; else the largest. None: another answer
@@ -630,7 +638,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
         return no + quorum_->majority_ > voices_.size() ? end_with(0, 0, milliseconds(0)) : end_undecided(yes + no);
       }
       if (fence_ != 0) return larger_ || no != 0 ? end_with(0, 0, milliseconds(0)) : end_undecided(yes + no);
-      if (no == 0 || yes + no < quorum_->majority_) return end_undecided(yes + no);
+      if (!busy(yes)) return end_undecided(yes + no);
       // As many of those who have said no would have to be free.
       std::vector<milliseconds> lefts;
       for (const auto& v : voices_) {
