@@ -529,7 +529,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
       }
       its.fence = lease.fence;
       its.depth = lease.depth;
-      if (claim_ && (phase == raising || kind_ == kind::renew)) claim_->holds(v, a.sent, lease.left);
+      if (claim_) claim_->holds(v, a.sent, lease.left);
     }
 
     // Who grants when the fence is known already is told of it.
