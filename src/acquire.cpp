@@ -41,6 +41,7 @@ void acquire_op::begin() {
   core_->add(*this);
   if (lock_->bad) return complete(lock_->bad);
   if (const error_code ec = check(options_)) return complete(ec);
+  if (options_.replicas != 0 && core_->is_quorum()) return complete(error::not_supported);
   if (!core_->open()) return complete(error::closed);
   began_ = clock::now();
   const bool single = once_ || options_.wait == milliseconds(0);
@@ -65,6 +66,7 @@ void acquire_op::complete_busy() { once_ ? complete(error_code()) : complete(err
 
 void acquire_op::ring(clock::time_point now) {
   if (leaving_) return complete(outcome_);
+  if (entry_->lacks_replicas()) return leave(error::no_quorum);
   // try_acquire was not answered in time; a waiter was, or was not, told that the lock is busy.
   leave(!once_ && entry_->known_busy(now) ? make_error_code(error::timed_out) : entry_->no_answer());
 }

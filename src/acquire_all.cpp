@@ -175,7 +175,7 @@ void acquire_all_op::begin_again() {
   holds_.clear();
   holds_.resize(order_.size());
   next_ = 0;
-  if (!one_server_ || !core_->up()) return acquire_next();
+  if (!one_server_ || options_.replicas != 0 || !core_->up()) return acquire_next();
   tokens_.clear();
   asks_.clear();
   for (const auto& l : locks_->members) {

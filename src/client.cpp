@@ -44,7 +44,10 @@ class ready_op final : public caller, public member, public alarm, public std::e
   void store_is_up() override { end(error_code()); }
   void store_refuses(error_code ec) override { end(ec); }
   void on_close() override { end(error::closed); }
-  void ring(clock::time_point) override { end(error::unreachable); }
+  void ring(clock::time_point) override {
+    core_->note_silence();
+    end(error::unreachable);
+  }
   void abandon() override {
     const auto self = std::move(self_);
     handler_.drop();
@@ -73,9 +76,8 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
   std::vector<address> addresses;
   for (const auto& url : urls) {
     addresses.push_back(parse_url(url));
-    const auto kind = addresses.back().kind;
-    if (kind == address::scheme::sentinel || (kind == address::scheme::cluster && urls.size() > 1)) {
-      throw system_error(make_error_code(error::not_supported), "'" + without_password(url) + "'");
+    if (addresses.back().kind == address::scheme::cluster && urls.size() > 1) {
+      throw system_error(make_error_code(error::not_supported), "'" + without_password(url) + "' in a quorum");
     }
   }
   // A server that counted twice would be a majority of fewer servers.
@@ -137,5 +139,7 @@ statistics client::stats() const {
 }
 
 std::string client::last_refusal() const { return handle_->core->last_refusal(); }
+
+std::string client::last_failure() const { return handle_->core->last_failure(); }
 
 }  // namespace leasehold

@@ -129,8 +129,20 @@ std::string client_core::last_refusal() const {
   return last_refusal_;
 }
 
+std::string client_core::last_failure() const {
+  const std::lock_guard lock(mutex_);
+  return last_failure_;
+}
+
 bool client_core::send(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what) {
   if (!store_ || !store_->run(s, record, std::move(who), what)) return false;
+  counters_.commands.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+bool client_core::send_acknowledged(const script& s, std::string_view record, std::shared_ptr<caller> who,
+                                    std::uint32_t what, std::uint32_t replicas, std::chrono::milliseconds limit) {
+  if (!store_ || !store_->run_acknowledged(s, record, std::move(who), what, replicas, limit)) return false;
   counters_.commands.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
@@ -191,6 +203,13 @@ void client_core::note_refusal(std::string_view words) {
   tell(event::kind::refused, {}, words);
 }
 
+bool client_core::note_failure(std::string_view why) {
+  const std::lock_guard lock(mutex_);
+  if (last_failure_ == why) return false;
+  last_failure_ = why;
+  return true;
+}
+
 void client_core::tell(event::kind what, std::string_view name, std::string_view text) {
   if (options_.observer) options_.observer(event{what, name, text});
 }
@@ -199,19 +218,28 @@ void client_core::on_up(const store::server& server) {
   counters_.connects.fetch_add(1, std::memory_order_relaxed);
   if (server.again) counters_.reconnects.fetch_add(1, std::memory_order_relaxed);
   refused_ = false;
+  note_failure({});
   tell(event::kind::connected, {}, server.version);
   if (!server.maxmemory_policy.empty() && server.maxmemory_policy != "noeviction") {
     tell(event::kind::evicting, {}, server.maxmemory_policy);
   }
+  // Everybody who is waited for finds out by himself, only later.
+  if (!server.mute.empty()) note_refusal(server.mute);
   // A server that is not the one that granted the holds may not know them.
   if (server.another) {
     each_member([](member& m) { m.on_other_server(); });
   }
   // Of a quorum a majority must be up.
-  if (up()) on_rerouted();
+  if (up()) ask_again();
 }
 
+// A hold may now be where nobody knows of it.
 void client_core::on_rerouted() {
+  each_member([](member& m) { m.on_other_server(); });
+  ask_again();
+}
+
+void client_core::ask_again() {
   std::vector<std::shared_ptr<line_entry>> in_line;
   for (const auto& [token, entry] : entries_in_line_) in_line.push_back(entry->shared_from_this());
   for (const auto& entry : in_line) entry->look_now();
@@ -318,9 +346,19 @@ void client_core::on_message(std::string_view message) {
   }
 }
 
-void client_core::on_down(std::string_view why) { tell(event::kind::disconnected, {}, why); }
+void client_core::on_down(std::string_view why) {
+  if (open()) note_failure(why);
+  tell(event::kind::disconnected, {}, why);
+}
+
+void client_core::on_no_answer(std::string_view why) {
+  refused_ = false;
+  // There is an attempt every second: the same is told once.
+  if (open() && note_failure(why)) tell(event::kind::unreachable, {}, why);
+}
 
 void client_core::on_refused(std::string_view words) {
+  note_failure(words);
   note_refusal(words);
   refused_ = true;
   decltype(until_up_) waiting;

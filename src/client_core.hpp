@@ -125,6 +125,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   const client_options& options() const { return options_; }
   const drift_allowance& drift() const { return drift_; }
   std::string last_refusal() const;
+  std::string last_failure() const;
   counters& count() { return counters_; }
   bool is_cluster() const { return is_cluster_; }
   bool is_quorum() const { return is_quorum_; }
@@ -138,6 +139,9 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   // store::run; counts. False: not up, see when_up.
   bool send(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what);
+  // store::run_acknowledged; counts.
+  bool send_acknowledged(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what,
+                         std::uint32_t replicas, std::chrono::milliseconds limit);
   // Calls caller::store_is_up once the store is up again, or store_refuses; unless the caller is unlinked or destroyed
   // before.
   void when_up(caller&);
@@ -169,6 +173,12 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   // The server said no: keeps its words.
   void note_refusal(std::string_view words);
+  // Why there is no connection; "" : there is one. Says whether that is news.
+  bool note_failure(std::string_view why);
+  // Somebody has waited in vain for a connection, and nothing else was heard of it.
+  void note_silence() {
+    if (last_failure().empty()) on_no_answer("no answer");
+  }
   void tell(event::kind, std::string_view name, std::string_view text);
 
   // The client's entry in the line of this name for all who ask the same.
@@ -200,7 +210,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   void on_up(const store::server&) override;
   void on_down(std::string_view why) override;
-  void on_no_answer() override { refused_ = false; }
+  void on_no_answer(std::string_view why) override;
   void on_message(std::string_view) override;
   void on_channel(std::string_view) override;
   void on_told(std::uint16_t slot) override;
@@ -214,6 +224,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void each_member(F f) {
     for (auto it = members_.begin(); it != members_.end();) f(*it++);
   }
+  // Everybody who waits for the store, or for a message that may be lost.
+  void ask_again();
   void arm();
   void on_timer();
   void stop_if_idle();
@@ -236,11 +248,12 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   const bool is_quorum_;
   counters counters_;
 
-  mutable std::mutex mutex_;  // For what other threads may ask for: alive_, the executors, last_refusal_.
+  mutable std::mutex mutex_;  // For what other threads may ask for: alive_, the executors, the words.
   bool alive_ = true;
   asio::any_io_executor base_;
   asio::any_io_executor strand_;
   std::string last_refusal_;
+  std::string last_failure_;
 
   std::shared_ptr<store> store_;
   std::optional<timer> timer_;

@@ -68,7 +68,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
       const auto now = clock::now();
       const acquire_op* next = entry ? entry->first(now) : nullptr;
       // Whoever waited may have gone meanwhile, and somebody with other wishes may have come.
-      if (next != nullptr && next->options().lease <= lease_ && grant_.deadline - next->options().margin > now) {
+      if (next != nullptr && next->options().replicas == 0 && next->options().lease <= lease_ && grant_.deadline - next->options().margin > now) {
         entry->grant_locally(std::move(grant_));
       } else {
         to_release()->start(nullptr);
@@ -179,7 +179,7 @@ bool pass_on(hold_state& h, release_op::listener& listener) {
   if (!entry) return false;
   const auto now = clock::now();
   const acquire_op* next = entry->first(now);
-  if (next == nullptr) return false;
+  if (next == nullptr || next->options().replicas != 0) return false;
   auto g = h.as_granted();
   take_next_fence(g);
   const bool fits = next->options().lease <= g.lease && g.deadline - next->options().margin > now + least_left;

@@ -29,6 +29,8 @@ constexpr milliseconds hint_spread{2};
 // How many of one local line ask at once, at the most.
 constexpr std::size_t most_at_once = 256;
 
+milliseconds whole_ms(clock::duration d) { return std::max(std::chrono::duration_cast<milliseconds>(d), milliseconds(1)); }
+
 }  // namespace
 
 line_entry::line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r)
@@ -120,11 +122,12 @@ void line_entry::ask() {
   core_->when_up(*this);
 }
 
-void line_entry::write(std::uint32_t, arguments& a) {
+void line_entry::write(std::uint32_t attempt, arguments& a) {
   lock_->write_keys(a);
-  a.arg("acquire");
+  a.arg(attempt == proof_ ? "confirm" : "acquire");
   a.arg(token_);
   a.arg(asked_lease_.count());
+  if (attempt == proof_) return;
   // Another server may have to be asked the same (store::run).
   attempt_may_run_until_ =
       std::max(attempt_may_run_until_, a.not_after(stamp_, core_->options().command_timeout));
@@ -142,6 +145,10 @@ void line_entry::write(std::uint32_t, arguments& a) {
 void line_entry::answered(std::uint32_t attempt, const answer& a) {
   core_->note_round_trip(a);
   const bool current = attempt == attempt_;
+  if (attempt == proof_) {
+    if (state_ == state::proving) on_proof(a);
+    return;
+  }
   if (a.from_store == nullptr && current) {
     unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
   }
@@ -167,6 +174,7 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
 
 void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
   answered_ = true;
+  lacks_replicas_ = false;
   may_ask_ = 1;
   on_outcome_beside(false);
   front().note_contention();
@@ -230,16 +238,64 @@ void line_entry::on_grant(const lease_reply& lease, const answer& a) {
   // The answer took longer than the lease, or the waiter in front has changed to one with a longer lease. A repeat
   // lengthens it.
   if ((a.received >= until || asked_lease_ < wanted) && !std::exchange(asked_again_, true)) return ask();
+  if (front().options().replicas != 0) return prove();
   grant(lease.fence, until, a.sent, lease.depth);
 }
 
+// The confirmation is acknowledged, and not the grant itself, which another client may have made: WAIT tells about the
+// writes of its own connection.
+void line_entry::prove() {
+  const auto& o = front().options();
+  // It must leave something of the lease.
+  const auto limit = std::min({core_->options().command_timeout, o.lease / 2, whole_ms(front().deadline() - clock::now())});
+  state_ = state::proving;
+  unset();
+  proof_ = ++attempt_;
+  if (core_->send_acknowledged(*lock_->kind, lock_->record, shared_from_this(), proof_, o.replicas, limit)) return;
+  state_ = state::asking;
+  ask();
+}
+
+void line_entry::on_proof(const answer& a) {
+  const auto self = shared_from_this();
+  state_ = state::asking;
+  if (!drop_late(a.received)) return;
+  const lease_reply lease(a.from_store != nullptr && !a.from_store->is_error() ? a.from_store->text(0) : "");
+  const auto& o = front().options();
+  const bool ours = lease.understood && lease.status == 1;
+  if (ours) core_->observe_time(lease.server_time, a);
+  if (ours && a.from_store->number<std::uint32_t>(1) >= o.replicas) {
+    const auto until = local_deadline(a.sent, asked_lease_, lease.left, core_->drift());
+    if (asked_lease_ < o.lease && !std::exchange(asked_again_, true)) return ask();
+    if (a.received < until) return grant(lease.fence, until, a.sent, lease.depth);
+  }
+  // A token that some replicas know is not used again.
+  lacks_replicas_ = ours;
+  const auto op = front().shared_from_this();
+  give_back(nullptr);
+  if (role_ == role::once) {
+    forget();
+    waiters_.pop_front();
+    return op->complete(ours ? make_error_code(error::no_quorum) : make_error_code(error::unreachable));
+  }
+  core_->forget_token(*this);
+  token_ = core_->next_token();
+  unanswered_ = {};
+  asked_again_ = false;
+  pause(a.received);
+}
+
 void line_entry::on_granted(std::uint64_t fence, clock::time_point stamp, milliseconds lease, std::uint32_t depth) {
-  if (state_ == state::over) return;
+  if (state_ == state::over || state_ == state::proving) return;
   const auto now = clock::now();
   if (!drop_late(now)) return;
   core_->count().handed_off.fetch_add(1, std::memory_order_relaxed);
   // Half a round trip: the request that carried the stamp ran before the grant did, so the lease began after it.
   const auto until = local_deadline(stamp, lease, lease, core_->drift());
+  if (front().options().replicas != 0) {
+    if (state_ != state::asking) prove();
+    return;
+  }
   if (until - front().options().margin - now < least_head_start) {
     if (state_ != state::asking) ask();  // Confirms, as a repeat.
     return;
@@ -337,7 +393,7 @@ void line_entry::leave(const std::shared_ptr<acquire_op>& op, error_code why) {
 
 // Nobody waits any more. True if the store will tell `op` that nothing is left of the entry.
 bool line_entry::withdraw(const std::shared_ptr<acquire_op>& op) {
-  const bool traces = state_ == state::asking || leaves_traces();
+  const bool traces = state_ == state::asking || state_ == state::proving || leaves_traces();
   if (state_ == state::asking) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
   forget();
   if (!traces) return false;

@@ -55,6 +55,8 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   // Messages may have been lost, or another program says that the lock is free.
   void look_now();
 
+  // The last grant was given back, since too few replicas had it, or is still to be acknowledged.
+  bool lacks_replicas() const { return lacks_replicas_ || state_ == state::proving; }
   // The last attempt was answered: the lock is busy.
   bool known_busy(clock::time_point now) const;
   // What it ends with if it was not.
@@ -71,6 +73,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
     waiting,  // In line; the alarm rings for the next look.
     pausing,  // The server could not answer now, or nobody stands in line on a quorum; the alarm ends the pause.
     offline,  // The store is not up.
+    proving,  // It was granted, and replicas have to acknowledge that.
     over,     // Nobody waits any more.
   };
 
@@ -91,6 +94,9 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   void pause(clock::time_point now);
   void on_error(std::string_view words, clock::time_point now);
   void on_grant(const lease_reply&, const answer&);
+  // The grant counts once replicas have acknowledged it.
+  void prove();
+  void on_proof(const answer&);
   void grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at, std::uint32_t depth);
   // Lets waiters of the local line ask beside its entry.
   void ask_beside();
@@ -111,6 +117,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   const role role_;
   const std::uint32_t first_limit_;
   std::uint32_t limit_;  // As the entry asks with it.
+  bool lacks_replicas_ = false;
   bool waited_ = false;  // It was let into the line.
 
   state state_ = state::idle;
@@ -118,6 +125,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   boost::intrusive::list<local_waiter, boost::intrusive::constant_time_size<false>> waiters_;
   pauses pauses_;
   std::uint32_t attempt_ = 0;
+  std::uint32_t proof_ = 0;  // The last attempt that was to prove a grant.
   clock::time_point stamp_{};  // When the latest attempt was sent.
   std::chrono::milliseconds asked_lease_{0};
   clock::time_point attempt_may_run_until_{};

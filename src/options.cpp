@@ -42,7 +42,6 @@ error_code check(const acquire_options& o) noexcept {
   const bool valid = is_lease(o.lease) && o.wait >= milliseconds(0) && is_backoff(o.retry) &&
                      o.margin >= milliseconds(0) && o.margin < o.lease;
   if (!valid) return error::invalid_option;
-  if (o.replicas != 0) return error::not_supported;
   return {};
 }
 

@@ -3,11 +3,14 @@
 
 #include <leasehold/error.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
 namespace leasehold::detail {
 namespace {
+
+constexpr std::string_view password_parameter = "sentinel_password=";
 
 class parser {
  public:
@@ -41,8 +44,9 @@ class parser {
       // sockaddr_un holds 107 bytes and a terminator on Linux.
       if (a.path.size() > 107) fail("has a path that is longer than a unix socket's 107 bytes");
       if (a.path.find('\0') != a.path.npos) fail("has a path with a NUL byte");
-    } else if (scheme == "redis+sentinel") {
+    } else if (scheme == "redis+sentinel" || scheme == "rediss+sentinel") {
       a.kind = address::scheme::sentinel;
+      a.tls = scheme == "rediss+sentinel";
       parse_authority(a, /*many=*/true, "26379");
       const std::string_view p = path();
       const auto slash = p.find('/');
@@ -55,7 +59,9 @@ class parser {
       parse_authority(a, /*many=*/true, "6379");
       if (!path().empty()) fail("names a database, and a cluster has only one");
     } else {
-      fail("has an unknown scheme; known are redis, rediss, unix, redis+sentinel, redis+cluster and rediss+cluster");
+      fail(
+          "has an unknown scheme; known are redis, rediss, unix, redis+sentinel, rediss+sentinel, redis+cluster and "
+          "rediss+cluster");
     }
     parse_query(a, query);
     return a;
@@ -144,7 +150,8 @@ class parser {
   }
 
   void parse_query(address& a, std::string_view query) const {
-    const bool tls = a.tls;
+    const bool sentinel = a.kind == address::scheme::sentinel;
+    const bool secret = query.find(password_parameter) != query.npos;
     while (!query.empty()) {
       const auto amp = query.find('&');
       const std::string_view item = query.substr(0, amp);
@@ -156,14 +163,26 @@ class parser {
       if (key == "db" && a.kind == address::scheme::unix_socket) {
         if (value.empty()) fail("has a database that is not a number");
         parse_database(a, value);
-      } else if (key == "insecure" && tls && (value == "1" || value == "0")) {
+      } else if (key == "insecure" && a.tls && (value == "1" || value == "0")) {
         a.verify = value == "0";
-      } else if (key == "ca" && tls && !value.empty()) {
+      } else if (key == "ca" && a.tls && !value.empty()) {
         a.ca = value;
+      } else if (key == "cert" && a.tls && !value.empty()) {
+        a.certificate = value;
+      } else if (key == "key" && a.tls && !value.empty()) {
+        a.key = value;
+      } else if (key == "sentinel_user" && sentinel) {
+        a.sentinel_user = value;
+      } else if (key == "sentinel_password" && sentinel) {
+        a.sentinel_password = value;
       } else {
-        fail("has a parameter that its scheme does not know, or a wrong value of one: " + std::string(item));
+        // What looks like another parameter may be a piece of a password.
+        fail("has a parameter that its scheme does not know, or a wrong value of one" +
+             (secret ? std::string() : ": " + std::string(item)));
       }
     }
+    if (a.certificate.empty() != a.key.empty()) fail("has only one of cert and key, which belong together");
+    if (a.sentinel_password.empty() && !a.sentinel_user.empty()) fail("has a sentinel_user without a sentinel_password");
   }
 
   static std::optional<std::uint32_t> number(std::string_view s) {
@@ -185,6 +204,14 @@ std::string without_password(std::string_view url) {
   // What stands before the last '@' may be a password even where the URL is broken.
   const auto scheme = url.find("://");
   const auto start = scheme == url.npos ? url.find(':') + 1 : scheme + 3;
+  if (const auto parameter = url.find(password_parameter, start); parameter != url.npos) {
+    const auto value = parameter + password_parameter.size();
+    if (url.find('@', value) == url.npos) {
+      return without_password(url.substr(0, parameter)) + std::string(password_parameter) + "***";
+    }
+    // Which of the two passwords has the '@' in it nobody knows.
+    return std::string(url.substr(0, std::min(url.find(':', start), parameter))) + ":***";
+  }
   const auto at = url.substr(start).rfind('@');
   if (at == url.npos) return std::string(url);
   const auto colon = url.find(':', start);

@@ -27,12 +27,16 @@ struct address {
   bool tls = false;    // With rediss and what is made of it.
   bool verify = true;  // TLS: the certificate and the host name.
   std::string ca;      // TLS: file of a certificate authority; "": the system's.
+  std::string certificate;  // TLS: file of the client's certificate, and of those between it and its authority; "": none.
+  std::string key;          // TLS: file of its key; "": none.
+  std::string sentinel_user;      // For the Sentinels themselves; "": the default user.
+  std::string sentinel_password;  // "" : none.
 };
 
-// Throws system_error(invalid_url) whose text names the URL, without its password, and what is wrong with it.
+// Throws system_error(invalid_url) whose text names the URL, without its passwords, and what is wrong with it.
 address parse_url(std::string_view url);
 
-// The URL as it may be shown: without its password.
+// The URL as it may be shown: without its passwords.
 std::string without_password(std::string_view url);
 
 }  // namespace leasehold::detail

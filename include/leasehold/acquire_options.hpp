@@ -65,10 +65,15 @@ struct acquire_options {
   /// Whether the client renews the lease while the hold lives.
   renewal renew = renewal::automatic;
 
-  /// Pauses between attempts while the server cannot answer for now (LOADING, BUSY). A busy lock is waited for in line.
+  /// Pauses between attempts while the server cannot answer for now (LOADING, BUSY), or too few replicas do. A busy lock
+  /// is waited for in line.
   backoff retry = {};
 
-  /// Replicas that must acknowledge the grant. Not supported yet: anything but 0 is error::not_supported.
+  /// Replicas of the server that must have acknowledged the grant (WAIT) before it counts: one round trip more. A grant
+  /// that too few acknowledge, within half the lease or client_options::command_timeout, is given back, and `acquire`
+  /// goes on after a pause (`retry`); at its deadline, or with `try_acquire`, it ends with error::no_quorum. A fail-over
+  /// to a replica that did not acknowledge can still lose the grant (docs/guarantees.md). Not for a quorum, whose servers
+  /// are independent: error::not_supported.
   std::uint32_t replicas = 0;
 
   /// `hold::lost` and `with_lock` stop the work this long before `hold::expires_at()`. 0 or more and less than `lease`,

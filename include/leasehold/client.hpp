@@ -26,6 +26,7 @@ struct event {
   enum class kind {
     connected,     ///< A connection is up. `text`: the server's version.
     disconnected,  ///< The connection is gone. `text`: why.
+    unreachable,   ///< An attempt to connect has failed, for another reason than the one before. `text`: why.
     refused,       ///< The server said no. `text`: its words.
     evicting,      ///< The server may evict locks: its maxmemory-policy, in `text`, is not noeviction.
     clock_jump,    ///< The server's clock stepped forward; every local deadline was shortened. `text`: by how much.
@@ -132,9 +133,12 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 /// A handle, cheap to copy: all copies share one connection, which starts to connect at once and reconnects by itself.
 ///
 /// URLs: `redis://[user:password@]host[:port][/db]`, `rediss://...` (TLS; certificate and host name are verified;
-/// `?insecure=1` switches that off, `?ca=FILE` names a certificate authority), `unix:///path[?db=N]` (user and password
-/// as in redis://). `redis+sentinel://`, `redis+cluster://` and several URLs (a quorum) are understood and refused with
-/// error::not_supported for now.
+/// `?insecure=1` switches that off, `?ca=FILE` names a certificate authority, `?cert=FILE&key=FILE` the certificate that the
+/// client shows and its key, unencrypted; all are PEM files, read by the constructor), `unix:///path[?db=N]` (user and password
+/// as in redis://). `redis+sentinel://[user:password@]h1:26379,h2:26379/master-name[/db]` and `rediss+sentinel://...` (TLS
+/// to Sentinels and servers, with the parameters of rediss://) follow the master of a Sentinel group; user and password
+/// are those of the servers, `?sentinel_password=P` and `&sentinel_user=U` those of the Sentinels.
+/// `redis+cluster://` and several URLs (a quorum) are understood and refused with error::not_supported for now.
 ///
 /// `io_context::run()` can return after `close()`, or when the last client, lock, hold and operation is gone; their
 /// releases go out first. All of them may outlive the execution context and then do nothing.
@@ -174,7 +178,8 @@ class client {
   ///
   /// @par Completion signature `void(error_code)`
   /// @par Errors
-  /// error::unreachable: no answer within client_options::connect_timeout. error::refused: the server said no (a wrong
+  /// error::unreachable: no answer within client_options::connect_timeout; what is known of the reason is in last_failure()
+  /// (an unknown host, a certificate that was refused). error::refused: the server said no (a wrong
   /// password, say); its words are in last_refusal(). error::closed.
   /// @par Cancellation
   /// All types; nothing changes.
@@ -203,6 +208,10 @@ class client {
 
   /// The server's words behind the latest error::refused, or "".
   std::string last_refusal() const;
+
+  /// Why there is no connection: what the latest attempt to connect, or the loss of the connection, has ended with. "" while
+  /// there is one, and before anything is known of the first attempt.
+  std::string last_failure() const;
 
  private:
   friend detail::access;

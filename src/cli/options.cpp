@@ -70,6 +70,7 @@ struct typed {
   bool shared = false;
   bool exclusive = false;
   std::string permits;
+  std::string replicas;
   bool json = false;
   bool force = false;
   std::string interval = "1s";
@@ -85,8 +86,11 @@ CLI::Option* add_text(CLI::App& app, const std::string& option, std::string& val
 void add_store(CLI::App& app, typed& t, const char* prefix_help) {
   app.add_option("--redis", t.urls,
                  fmt::format("The store: redis://[USER:PASSWORD@]HOST[:PORT][/DB],\n"
-                             "rediss://... (TLS) or unix:///PATH\n"
-                             "(default: $LEASEHOLD_REDIS, else {})",
+                             "rediss://... (TLS), unix:///PATH,\n"
+                             "redis+sentinel://HOST,.../MASTER or\n"
+                             "redis+cluster://HOST,...; given several times: a quorum of\n"
+                             "servers (default: $LEASEHOLD_REDIS, where a quorum's URLs\n"
+                             "have blanks between them, else {})",
                              default_url))
       ->option_text("URL")
       ->type_name("URL")
@@ -125,8 +129,10 @@ store_options store(typed& t) {
   s.urls = std::move(t.urls);
   s.prefix = std::move(t.prefix);
   if (s.urls.empty()) {
-    const char* url = std::getenv("LEASEHOLD_REDIS");
-    s.urls.emplace_back(url && *url ? url : default_url);
+    const char* urls = std::getenv("LEASEHOLD_REDIS");
+    std::istringstream words(urls ? urls : "");
+    for (std::string url; words >> url;) s.urls.push_back(std::move(url));
+    if (s.urls.empty()) s.urls.emplace_back(default_url);
   }
   return s;
 }
@@ -202,6 +208,9 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
   if (app.get_option("--permits")->count() > 0) {
     o.kind = lock_kind::permit;
     o.permits = count<std::uint32_t>("--permits", t.permits, "from 1 to 4294967295");
+  }
+  if (app.get_option("--replicas")->count() > 0) {
+    o.replicas = count<std::uint32_t>("--replicas", t.replicas, "from 1 to 4294967295");
   }
   o.lease = duration("--lease", t.lease);
   if (o.lease < std::chrono::milliseconds(1) || o.lease > std::chrono::hours(24 * 30)) {
@@ -327,6 +336,7 @@ request parse_options(std::vector<std::string> arguments) {
   exclusive->excludes(permits);
   add_text(run, "--lease", t.lease, "TIME", "How long Redis keeps the lock after the last renewal (default: 30s)");
   CLI::Option* wait = add_text(run, "--wait", t.wait, "TIME", "How long to wait for the lock (default: for ever)");
+  add_text(run, "--replicas", t.replicas, "N", "Only if N replicas have acknowledged it (default: none)");
   run.add_flag("--no-wait", t.no_wait, "Try once")->excludes(wait)->option_text(" ");
   add_text(run, "--grace", t.grace, "TIME",
            "If the lease is lost: how long the command may take to end\nafter SIGTERM, before SIGKILL (default: 5s)");

@@ -29,6 +29,7 @@ struct run_options {
   std::uint32_t permits = 0;  // how many there are, for lock_kind::permit
   std::chrono::milliseconds lease{30'000};
   std::chrono::milliseconds wait = forever;
+  std::uint32_t replicas = 0;
   std::chrono::milliseconds grace{5'000};
   int conflict_exit_code = static_cast<int>(exit_code::not_acquired);
   std::vector<std::string> command;  // never empty

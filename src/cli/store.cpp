@@ -30,8 +30,10 @@ failure describe(const error_code& ec, const client& store, const store_options&
   const exit_code code = code_of(ec);
   const std::string urls = name_of(where);
   switch (code) {
-    case exit_code::unreachable:
-      return {code, fmt::format("{}: {}", urls, ec.message())};
+    case exit_code::unreachable: {
+      const std::string why = store.last_failure();
+      return {code, fmt::format("{}: {}{}{}", urls, ec.message(), why.empty() ? "" : ": ", why)};
+    }
     case exit_code::refused:
       return {code, fmt::format("{}: refused: {}", urls, store.last_refusal())};
     case exit_code::wrong_type:

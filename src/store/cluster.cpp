@@ -73,6 +73,13 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     return n != nullptr && n->server->run(s, record, std::move(who), what);
   }
 
+  bool run_acknowledged(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what,
+                        std::uint32_t replicas, milliseconds limit) override {
+    if (!known_ || stopping_) return false;
+    node* const n = by_slot_[slot_of(record)];
+    return n != nullptr && n->server->run_acknowledged(s, record, std::move(who), what, replicas, limit);
+  }
+
   // Of Redisson's unlock channels: those of all nodes are one.
   void listen(const std::string& channel) override {
     channels_.insert(channel);
@@ -151,8 +158,8 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
       told_.clear();
       if (!leaving_) cluster_->on_node_down(*this, why);
     }
-    void on_no_answer() override {
-      if (!leaving_) cluster_->on_no_answer();
+    void on_no_answer(std::string_view why) override {
+      if (!leaving_) cluster_->on_no_answer(why);
     }
     void on_message(std::string_view m) override {
       if (cluster_->events_ != nullptr) cluster_->events_->on_message(m);
@@ -252,8 +259,8 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     refresh_soon();
   }
 
-  void on_no_answer() {
-    if (!up() && events_ != nullptr) events_->on_no_answer();
+  void on_no_answer(std::string_view why) {
+    if (!up() && events_ != nullptr) events_->on_no_answer(why);
   }
 
   void on_refused(std::string_view words) {
@@ -325,17 +332,24 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     node& n = *reachable[turn_++ % reachable.size()];
     asking_ = true;
     asked_at_ = now;
-    n.server->ask({"CLUSTER", "NODES"}, [weak = weak_from_this(), number = ++asked_, host = n.where.host](const reply* r) {
-      if (const auto self = weak.lock(); self && number == self->asked_ && !self->stopping_) {
-        self->asking_ = false;
-        if (r != nullptr) self->take(read_cluster_nodes(r->text(0), host, self->where_.tls));
-      }
-    });
+    n.server->exec({{"CLUSTER", "NODES"}}, milliseconds(0),
+                   [weak = weak_from_this(), number = ++asked_, host = n.where.host](const std::vector<reply>* replies) {
+                     const auto self = weak.lock();
+                     if (!self || number != self->asked_ || self->stopping_) return;
+                     self->asking_ = false;
+                     if (replies != nullptr) self->take_reply(replies->front(), host);
+                   });
   }
 
   // Every slot has a master that answers.
   bool complete() const {
     return known_ && std::all_of(by_slot_.begin(), by_slot_.end(), [](const node* n) { return n != nullptr && n->serves(); });
+  }
+
+  void take_reply(const reply& r, std::string_view host) {
+    if (!r.is_error()) return take(read_cluster_nodes(r.text(0), host, where_.tls));
+    // It is no node of a cluster, or the user may not ask.
+    if (!known_ && events_ != nullptr) events_->on_refused(r.text(0));
   }
 
   void take(const std::vector<cluster_node>& found) {

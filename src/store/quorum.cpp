@@ -132,6 +132,12 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
     return true;
   }
 
+  // Refused before it comes to that (acquire.cpp).
+  bool run_acknowledged(const script&, std::string_view, std::shared_ptr<caller>, std::uint32_t, std::uint32_t,
+                        milliseconds) override {
+    return false;
+  }
+
   void listen(const std::string& channel) override {
     for (const auto& v : voters_) v->server->listen(channel);
   }
@@ -180,9 +186,9 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
     void on_down(std::string_view why) override {
       if (quorum_->events_ != nullptr) quorum_->events_->on_down(name + ": " + std::string(why));
     }
-    void on_no_answer() override {
+    void on_no_answer(std::string_view why) override {
       refuses = false;
-      if (!quorum_->up() && quorum_->events_ != nullptr) quorum_->events_->on_no_answer();
+      if (!quorum_->up() && quorum_->events_ != nullptr) quorum_->events_->on_no_answer(name + ": " + std::string(why));
     }
     void on_refused(std::string_view words) override {
       refuses = true;

@@ -6,7 +6,9 @@
 #include "../pending.hpp"
 #include "../slots.hpp"
 #include "deprecated.hpp"
+#include "sentinels.hpp"
 #include "tls.hpp"
+#include "witness.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -15,6 +17,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -22,6 +25,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <memory>
@@ -107,8 +111,9 @@ struct push_sink {
 template <class Strand>
 class redis_store final : public redis_server, public std::enable_shared_from_this<redis_store<Strand>> {
  public:
+  // `another` makes a second store of the same server, with a connection of its own.
   redis_store(Strand strand, address where, const client_options& options, std::string channel, store::events& owner,
-              redis_server::router* r)
+              redis_server::router* r, witness::maker another)
       : strand_(strand),
         where_(std::move(where)),
         connect_timeout_(options.connect_timeout),
@@ -117,15 +122,22 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         events_(&owner),
         router_(r),
         clock_(options.drift),
-        connection_(strand, make_tls_context(where_), make_logger()),
+        connection_(strand, make_tls_context(where_, host_, why_no_certificate_), make_logger()),
+        resolver_(strand),
         pause_(strand),
         watch_(strand),
         channel_(std::move(channel)),
+        another_(std::move(another)),
         random_(std::random_device()()) {
     connection_.set_receive_response(push_sink_);
   }
 
   void start(std::shared_ptr<void> keep_alive) override {
+    if (where_.kind == address::scheme::sentinel) {
+      sentinels_ = std::make_shared<sentinels>(strand_, where_, connect_timeout_, backoff_, [weak = this->weak_from_this()] {
+        if (const auto self = weak.lock()) self->reset("the Sentinels have another master");
+      });
+    }
     asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), asio::detached);
     asio::co_spawn(strand_, keep_receiving(this->shared_from_this()), asio::detached);
   }
@@ -134,8 +146,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     stopping_ = true;
     up_ = false;
     connection_.cancel(redis::operation::all);
+    resolver_.cancel();
     pause_.cancel();
     watch_.cancel();
+    if (witness_) witness_->stop();
+    if (sentinels_) sentinels_->stop();
   }
 
   bool up() const override { return up_; }
@@ -150,17 +165,34 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   void take_over(call c) override { append(std::move(c), /*whole_text=*/false); }
 
-  void ask(std::vector<std::string> words, std::function<void(const reply*)> then) override {
+  bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> who, std::uint32_t what,
+                        std::uint32_t replicas, std::chrono::milliseconds limit) override {
+    if (!up_) return false;
+    witness::run(witness_, another_, s, std::move(who), what, replicas, limit);
+    return true;
+  }
+
+  void exec(const redis_server::commands& all, std::chrono::milliseconds longer,
+            std::function<void(const std::vector<reply>*)> then) override {
     const auto request = std::make_shared<redis::request>(make_request());
-    request->push_range(words.front(), std::next(words.begin()), words.end());
-    const auto found = std::make_shared<reply>();
-    redis::any_adapter adapter([this, found](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
-                                             error_code&) {
-      if (e == redis::any_adapter::parse_event::node && !out_of_step_) add_node(*found, node);
+    for (const auto& words : all) request->push_range(words.front(), std::next(words.begin()), words.end());
+    const auto replies = std::make_shared<std::vector<reply>>();
+    redis::any_adapter adapter([this, replies](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
+                                               error_code&) {
+      if (out_of_step_) return;
+      if (e == redis::any_adapter::parse_event::init) replies->emplace_back();
+      if (e == redis::any_adapter::parse_event::node) add_node(replies->back(), node);
     });
-    connection_.async_exec(*request, std::move(adapter), [request, found, then = std::move(then)](error_code ec, std::size_t) {
-      then(ec || found->is_error() || found->size() != 1 ? nullptr : found.get());
+    const auto limit = std::make_shared<timer>(strand_);
+    limit->expires_at(later(later(clock::now(), command_timeout_), longer));
+    limit->async_wait([self = this->shared_from_this(), epoch = epoch_](error_code ec) {
+      if (!ec && epoch == self->epoch_ && !self->stopping_) self->reset("no answer");
     });
+    connection_.async_exec(*request, std::move(adapter),
+                           [request, replies, limit, number = all.size(), then = std::move(then)](error_code ec, std::size_t) {
+                             limit->cancel();
+                             then(ec || replies->size() != number ? nullptr : replies.get());
+                           });
   }
 
   void publish(const std::string& channel, std::string_view message) override {
@@ -197,14 +229,40 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   static awaitable run_connections(std::shared_ptr<redis_store> self, std::shared_ptr<void> keep_alive) {
     const asio::use_awaitable_t<Strand> use;
     pauses pause(self->backoff_);
-    const redis::config config = self->make_config();
+    redis::config config = self->make_config();
+    const std::string name = config.addr.host;
     while (!self->stopping_) {
+      auto patience = clock::duration(self->connect_timeout_);
+      if (self->sentinels_) {
+        // Whom to connect to is asked before each connection.
+        sentinels* const group = self->sentinels_.get();
+        auto ask = [group](auto handler) { group->ask(std::move(handler)); };
+        co_await asio::async_initiate<const asio::use_awaitable_t<Strand>&, void()>(ask, use);
+        if (self->stopping_) break;
+        if (!self->take_master(config)) {
+          self->pause_.expires_after(pause.next(std::uniform_real_distribution<double>(0.0, 1.0)(self->random_)));
+          error_code ignored;
+          auto token = asio::redirect_error(use, ignored);
+          co_await self->pause_.async_wait(token);
+          continue;
+        }
+      } else {
+        if (self->addresses_.empty()) co_await look_up(self);
+        if (self->stopping_) break;
+        config.addr.host = name;
+        if (!self->addresses_.empty()) {
+          config.addr.host = self->addresses_.back();
+          self->addresses_.pop_back();
+          patience /= static_cast<clock::rep>(self->found_);
+        }
+      }
       ++self->epoch_;
       self->why_down_.clear();
+      self->why_no_certificate_->clear();
       self->refused_ = false;
       self->out_of_step_ = false;
       self->shake_hands();
-      self->watch(later(clock::now(), self->connect_timeout_));
+      self->watch(later(clock::now(), patience));
       error_code ec;
       auto token = asio::redirect_error(use, ec);
       co_await self->connection_.async_run(config, token);
@@ -213,11 +271,17 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       self->watch_.cancel();
       const bool was_up = std::exchange(self->up_, false);
       self->drop_batch();
+      const std::string why = self->why_ended(ec);
+      if (was_up || self->refused_) {
+        self->addresses_.clear();
+      } else if (!self->addresses_.empty()) {
+        continue;
+      }
       if (was_up) {
         pause.reset();
-        self->events_->on_down(self->why_down_.empty() ? ec.message() : self->why_down_);
+        self->events_->on_down(why);
       } else if (!self->refused_) {
-        self->events_->on_no_answer();
+        self->events_->on_no_answer(why);
       }
       if (self->stopping_) break;
       self->pause_.expires_after(pause.next(std::uniform_real_distribution<double>(0.0, 1.0)(self->random_)));
@@ -229,6 +293,33 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     self->drain();
     std::exchange(self->events_, nullptr)->on_stopped();
     keep_alive.reset();
+  }
+
+  // A host's name may stand for several addresses, and the first for one that does not answer. They are tried one by one:
+  // Boost.Redis has one time-out for all of them, and would never come to the second. What cannot be resolved is left to it.
+  static awaitable look_up(std::shared_ptr<redis_store> self) {
+    if (self->where_.kind != address::scheme::redis && self->where_.kind != address::scheme::rediss) co_return;
+    const host_and_port& where = self->where_.hosts.front();
+    error_code ec;
+    asio::ip::make_address(where.host, ec);
+    if (!ec) co_return;
+    const asio::use_awaitable_t<Strand> use;
+    auto token = asio::redirect_error(use, ec);
+    const auto found = co_await self->resolver_.async_resolve(where.host, where.port, token);
+    if (ec) co_return;
+    for (const auto& entry : found) {
+      const std::string text = entry.endpoint().address().to_string();
+      if (std::find(self->addresses_.begin(), self->addresses_.end(), text) == self->addresses_.end()) {
+        self->addresses_.push_back(text);
+      }
+    }
+    std::reverse(self->addresses_.begin(), self->addresses_.end());
+    self->found_ = self->addresses_.size();
+  }
+
+  std::string why_ended(error_code ec) const {
+    if (!why_down_.empty()) return why_down_;
+    return why_no_certificate_->empty() ? ec.message() : *why_no_certificate_;
   }
 
   // 256 pushes that nobody has fetched stall every command. What they say was taken in by push_sink.
@@ -250,7 +341,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     } else {
       config.addr.host = where_.hosts.front().host;
       config.addr.port = where_.hosts.front().port;
-      config.use_ssl = where_.kind == address::scheme::rediss;
+      config.use_ssl = where_.tls;
     }
     config.use_setup = true;
     config.setup.clear();  // shake_hands does it, in order to see the server's words.
@@ -260,6 +351,18 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     config.health_check_interval = std::chrono::seconds(10);
     config.reconnect_wait_interval = std::chrono::seconds(0);  // run_connections does it, with backoff and jitter.
     return config;
+  }
+
+  // What the Sentinels said; false: there is no master to connect to.
+  bool take_master(redis::config& config) {
+    const sentinels::result& found = sentinels_->found();
+    if (found.master.host.empty()) {
+      found.refused ? events_->on_refused(found.why) : events_->on_no_answer(found.why);
+      return false;
+    }
+    config.addr.host = *host_ = found.master.host;
+    config.addr.port = found.master.port;
+    return true;
   }
 
   // Boost.Redis's log goes nowhere: what matters is told by events.
@@ -290,9 +393,16 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       h->request.push("SELECT", where_.database);
     }
     h->request.push("INFO");
+    // Scripts publish, and what they are refused there is not seen.
+    if (channel_.empty()) {
+      h->request.push("PING");
+    } else {
+      h->request.push("PUBLISH", channel_, "");
+    }
     // A refusal takes the place of the reply to TIME, since the confirmation is a push and no reply.
     if (!channel_.empty()) h->request.push("SUBSCRIBE", channel_);
     h->request.push("TIME");
+    if (sentinels_) h->request.push("ROLE");
     h->sent = clock::now();
     redis::any_adapter adapter(
         [h](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
@@ -307,13 +417,18 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   void on_handshake(error_code ec, const handshake& h) {
-    if (ec || h.replies.size() != 4) return;  // The connection was lost; run_connections sees to it.
-    for (const std::size_t i : {0U, 1U, 3U}) {
+    if (ec || h.replies.size() != (sentinels_ ? 6U : 5U)) return;  // The connection was lost; run_connections sees to it.
+    for (const std::size_t i : {0U, 1U, 4U}) {
       if (!h.replies[i].is_error()) continue;
       // A busy server is one that does not answer yet.
       refused_ = classify(h.replies[i].text(0)) != refusal::try_again;
       if (refused_) events_->on_refused(h.replies[i].text(0));
       return reset(std::string(h.replies[i].text(0)));
+    }
+    // The Sentinels have not noticed yet, or the server not yet. A user may have the right to neither ROLE nor INFO: then
+    // the first script finds out.
+    if (sentinels_ && (h.replies[5].text(0) == "slave" || field_of(h.replies[2].text(0), "role") == "slave")) {
+      return reset("the master is a replica");
     }
     set_no_delay(connection_);
     store::server found;
@@ -325,11 +440,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       found.uptime = std::chrono::seconds(std::strtoll(field_of(info, "uptime_in_seconds").c_str(), nullptr, 10));
       run_id = field_of(info, "run_id");
     }
+    if (h.replies[3].is_error()) found.mute = h.replies[3].text(0);
     found.again = std::exchange(was_up_before_, true);
     found.another = found.again && (run_id.empty() || run_id != run_id_);
     run_id_ = std::move(run_id);
     if (found.another) clock_.reset();
-    const auto jump = clock_.observe(h.replies[3].number(0) * 1000000 + h.replies[3].number(1), h.sent, clock::now());
+    const auto jump = clock_.observe(h.replies[4].number(0) * 1000000 + h.replies[4].number(1), h.sent, clock::now());
     up_ = true;
     watch_.cancel();
     if (jump != clock::duration(0)) events_->on_clock_jump(jump);
@@ -497,8 +613,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       }
       const bool elsewhere = router_ != nullptr && (words.starts_with("MOVED ") || words.starts_with("ASK "));
       if (elsewhere && r.of.who->wants(r.of.what) && router_->redirect(r.of, words)) continue;
+      // A master that was made a replica: the answer is another server's to give.
+      const bool demoted = sentinels_ && is_read_only(words);
+      if (demoted) reset(std::string(words));
       const auto who = std::move(r.of.who);
-      who->answered(r.of.what, answer{r.arrived && !unknown ? &r.from_store : nullptr, r.of.sent, now, &clock_});
+      const bool known = r.arrived && !unknown && !demoted;
+      who->answered(r.of.what, answer{known ? &r.from_store : nullptr, r.of.sent, now, &clock_});
     }
     ready.clear();
     if (ready_.empty()) ready_.swap(ready);  // Keeps the memory.
@@ -545,16 +665,26 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   const std::chrono::milliseconds command_timeout_;
   const backoff backoff_;
   store::events* events_;
+  // Whose certificate is verified.
+  const std::shared_ptr<std::string> host_ =
+      std::make_shared<std::string>(where_.hosts.empty() ? std::string() : where_.hosts.front().host);
+  std::shared_ptr<sentinels> sentinels_;  // Null for a server that the URL names.
   redis_server::router* const router_;  // Null: there is one server.
   server_clock clock_;
   std::string run_id_;
   bool was_up_before_ = false;
 
+  const std::shared_ptr<std::string> why_no_certificate_ = std::make_shared<std::string>();  // Written by tls.cpp.
   redis::basic_connection<Strand> connection_;
+  asio::ip::basic_resolver<asio::ip::tcp, Strand> resolver_;
+  std::vector<std::string> addresses_;  // Of the host, still to be tried: the next one last.
+  std::size_t found_ = 1;               // How many there were.
   timer pause_;
   timer watch_;
 
   const std::string channel_;
+  const witness::maker another_;
+  std::shared_ptr<witness> witness_;
   std::minstd_rand random_;
   std::string why_down_;
   std::uint64_t epoch_ = 0;
@@ -585,9 +715,12 @@ server_maker::server_maker(const asio::any_io_executor& executor, const client_o
     : options_(&options), client_(std::move(client)) {
   const auto make_on = [this, &options](auto strand) {
     strand_ = strand;
+    using made = redis_store<decltype(strand)>;
     make_ = [strand, &options](address where, std::string channel, store::events& events, redis_server::router* router) {
-      return std::make_shared<redis_store<decltype(strand)>>(strand, std::move(where), options, std::move(channel),
-                                                             events, router);
+      const witness::maker another = [strand, &options, where](store::events& e) {
+        return std::make_shared<made>(strand, where, options, std::string(), e, nullptr, witness::maker());
+      };
+      return std::make_shared<made>(strand, std::move(where), options, std::move(channel), events, router, another);
     };
   };
   // Type erasure costs Boost.Redis a third of its speed.

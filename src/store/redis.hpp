@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A store that is one Redis server, over Boost.Redis; also as a part of a cluster.
+// A store that is one Redis server, over Boost.Redis: the one that the URL names, or the master of a Sentinel group; also
+// as a part of a cluster.
 #pragma once
 
 #include "store.hpp"
@@ -51,8 +52,10 @@ class redis_server : public store {
 
   // What another server was asked. Only while up.
   virtual void take_over(call) = 0;
-  // A command with one string for a reply; null: there was none. Only while up.
-  virtual void ask(std::vector<std::string> words, std::function<void(const reply*)> then) = 0;
+  // Commands of any kind, in one request; null: not all were answered, or not within command_timeout and `longer`.
+  using commands = std::vector<std::vector<std::string>>;
+  virtual void exec(const commands&, std::chrono::milliseconds longer,
+                    std::function<void(const std::vector<reply>*)> then) = 0;
   virtual void publish(const std::string& channel, std::string_view message) = 0;
   virtual void change_shard_channel(const std::string& channel, bool listen) = 0;
 };

@@ -123,6 +123,8 @@ class reply {
 // What an error reply of the server means for an operation.
 enum class refusal { try_again, wrong_type, no };
 refusal classify(std::string_view words) noexcept;
+// The server is a replica.
+bool is_read_only(std::string_view words) noexcept;
 
 // How a call ended.
 struct answer {
@@ -161,6 +163,7 @@ class store {
   struct server {
     std::string version;
     std::string maxmemory_policy;   // "" if the server does not tell.
+    std::string mute;               // The server's words if it does not let us publish, else "".
     std::chrono::seconds uptime{0};
     bool again = false;    // It is not the first connection of this store to it.
     bool another = false;  // It may not know what the one before has granted: another process, or another server.
@@ -172,7 +175,7 @@ class store {
     virtual void on_up(const server&) = 0;
     virtual void on_down(std::string_view why) = 0;
     // An attempt to connect has failed, and not because the server refused it.
-    virtual void on_no_answer() = 0;
+    virtual void on_no_answer(std::string_view why) = 0;
     // Somebody has published this on the client's channel.
     virtual void on_message(std::string_view) = 0;
     // Somebody has published on this channel, or it is listened to from now on.
@@ -203,6 +206,10 @@ class store {
   virtual std::uint64_t epoch() const = 0;
   // Sends the script to where the record is; false (and no answer) if that is not up.
   virtual bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what) = 0;
+  // The same, and waits for up to `limit` until so many replicas have what it has written. How many had it follows the
+  // reply's scalars. It is not ordered with other calls, and neither not-after nor the line is known to it.
+  virtual bool run_acknowledged(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what,
+                                std::uint32_t replicas, std::chrono::milliseconds limit) = 0;
   // The records by which a script of no record has to be run, in order to reach every server once.
   virtual std::vector<std::string> routes() const { return {std::string()}; }
   // Somebody waits, or nobody waits any more, in a line of this slot: he is to be told of his grant.

@@ -38,5 +38,6 @@ void processes(const settings&, report&);
 void cost(const settings&, report&);
 void holds(const settings&, report&);
 void kinds(const settings&, report&);
+void cluster(const settings&, report&);
 
 }  // namespace leasehold::bench

@@ -1,19 +1,12 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // What the kinds of locks cost beside the mutex: each coroutine on a name of its own, and all of them on one.
-#include "bench.hpp"
+#include "race.hpp"
 
 #include "support/redis_server.hpp"
 
-#include <leasehold/leasehold.hpp>
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-
 #include <fmt/format.h>
 
-#include <cstdint>
-#include <exception>
 #include <functional>
 #include <string>
 #include <utility>
@@ -21,51 +14,6 @@
 
 namespace leasehold::bench {
 namespace {
-
-using steady = std::chrono::steady_clock;
-
-struct race {
-  steady::time_point end;
-  std::uint64_t acquired = 0;
-  std::size_t running = 0;
-};
-
-template <class Lock>
-asio::awaitable<void> compete(race& r, Lock lock, client c) {
-  while (steady::now() < r.end) {
-    hold h = co_await lock.acquire();
-    ++r.acquired;
-    co_await h.release();
-  }
-  if (--r.running == 0) co_await c.close();
-}
-
-// make(client, i) -> the lock of coroutine i. Acquisitions per second.
-template <class Make>
-double run(const std::string& url, std::size_t coroutines, seconds time, report& out, Make make) {
-  asio::io_context context(1);
-  client c(context, url);
-  c.ready([&](error_code ec) {
-    if (ec) throw system_error(ec);
-    context.stop();
-  });
-  context.run();
-  context.restart();
-  race r;
-  r.running = coroutines;
-  const auto begin = steady::now();
-  r.end = begin + std::chrono::duration_cast<steady::duration>(time);
-  for (std::size_t i = 0; i < coroutines; ++i) {
-    asio::co_spawn(context, compete(r, make(c, i), c), [](std::exception_ptr e) {
-      if (e) std::rethrow_exception(e);
-    });
-  }
-  context.run();
-  const seconds took = steady::now() - begin;
-  out.expect(c.stats().lost == 0, "no hold is lost");
-  out.expect(r.acquired >= coroutines, "every coroutine is served");
-  return static_cast<double>(r.acquired) / took.count();
-}
 
 struct contestant {
   std::string name;
@@ -78,7 +26,7 @@ contestant of_kind(std::string name, Make make) {
   contestant c;
   c.name = std::move(name);
   c.measure = [make](const std::string& url, std::size_t coroutines, seconds time, report& out, bool one_name) {
-    return run(url, coroutines, time, out, [&](const client& on, std::size_t i) {
+    return race({url}, coroutines, time, out, [&](const client& on, std::size_t i) {
       return make(on, one_name ? std::string("one") : "name " + std::to_string(i), std::to_string(i));
     });
   };

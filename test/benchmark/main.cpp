@@ -40,7 +40,7 @@ int run(int argc, char** argv) {
   const std::vector<std::pair<std::string, void (*)(const settings&, report&)>> sections = {
       {"pairs", pairs},         {"handoff", handoff}, {"coroutines", coroutines},
       {"processes", processes}, {"cost", cost},       {"holds", holds},
-      {"kinds", kinds}};
+      {"kinds", kinds},         {"cluster", cluster}};
   std::vector<std::string> names;
   for (const auto& s : sections) names.push_back(s.first);
 
@@ -52,10 +52,10 @@ int run(int argc, char** argv) {
   bool tiny = false;
   app.add_option("section", wanted, "what to measure; everything if none is named")->check(CLI::IsMember(names));
   app.add_option("--seconds", time, "of each repeated measurement")->capture_default_str();
-  app.add_option("--rounds", s.rounds, "of pairs, handoff, coroutines and kinds")
+  app.add_option("--rounds", s.rounds, "of pairs, handoff, coroutines, kinds and cluster")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  app.add_option("--coroutines", s.coroutines, "pairs and kinds: how many run at once")->capture_default_str();
+  app.add_option("--coroutines", s.coroutines, "pairs, kinds and cluster: how many run at once")->capture_default_str();
   app.add_option("--processes", s.processes, "processes: how many")->capture_default_str()->check(CLI::Range(2, 1000));
   app.add_option("--contest", contest, "processes: seconds")->capture_default_str();
   app.add_option("--renewing", renewing, "holds: seconds")->capture_default_str();

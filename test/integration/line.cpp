@@ -504,6 +504,58 @@ BOOST_AUTO_TEST_CASE(a_hold_whose_token_has_another_fence_is_lost_and_given_back
   });
 }
 
+// The confirmation of a handed-over hold leaves after the new holder's first turn, if there is anything to confirm then.
+BOOST_AUTO_TEST_CASE(a_hold_that_is_released_at_once_is_not_confirmed) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.cohort = 0us;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    co_await c.ready();
+    constexpr int each = 200;
+    int running = 2;
+    const auto work = [&]() -> awaitable<void> {
+      mutex lock(c, "n");
+      for (int i = 0; i < each; ++i) {
+        hold h = co_await lock.acquire();
+        co_await h.release();
+      }
+      --running;
+    };
+    for (int i = 0; i < 2; ++i) asio::co_spawn(co_await asio::this_coro::executor, work(), asio::detached);
+    co_await eventually("both have ended", [&] { return running == 0; });
+    // An acquire, or a join, and a release of each; a confirmation would be a third.
+    BOOST_TEST(c.stats().commands < 2.5 * 2 * each);
+  });
+}
+
+// What the message to the next holder is not to wait behind (store::arguments::tells_first).
+BOOST_AUTO_TEST_CASE(only_who_was_waited_for_sends_something_ahead_of_his_release) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    const auto pings = [&] {
+      const auto stats = redis.command("INFO", "commandstats").text;
+      const auto at = stats.find("cmdstat_ping:calls=");
+      return at == stats.npos ? 0 : std::stoi(stats.substr(at + 19));
+    };
+    co_await c.ready();
+    const int before = pings();
+    for (int i = 0; i < 10; ++i) {
+      hold h = co_await lock.acquire();
+      co_await h.release();
+    }
+    BOOST_TEST(pings() == before);
+    auto all = co_await line_of(0);
+    hold h = co_await lock.acquire();
+    all = co_await line_of(1);
+    co_await h.release();
+    co_await eventually("the next has it", [&] { return all[0].ended(); });
+    const int told = pings();
+    co_await all[0].got.release();
+    BOOST_TEST(pings() == told + 1);
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

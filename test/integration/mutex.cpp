@@ -187,8 +187,6 @@ BOOST_AUTO_TEST_CASE(invalid_options_are_told_and_nothing_is_asked) {
       auto [ec2, h2] = co_await lock.try_acquire(options, as_tuple);
       BOOST_TEST(ec2 == error::invalid_option);
     }
-    auto [ec, h] = co_await lock.acquire({.replicas = 1}, as_tuple);
-    BOOST_TEST(ec == error::not_supported);
     BOOST_TEST(c.stats().commands == 0U);
     BOOST_TEST(c.stats().waiting == 0U);
   });

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <stdexcept>
@@ -17,6 +18,12 @@
 
 namespace leasehold::test {
 namespace {
+
+// What ./dev test --server has chosen.
+std::string server_program() {
+  const char* const chosen = std::getenv("LEASEHOLD_SERVER");
+  return chosen == nullptr || *chosen == '\0' ? "redis-server" : chosen;
+}
 
 std::int64_t number(std::string_view text) {
   std::int64_t n = 0;
@@ -140,7 +147,7 @@ void redis_server::start() {
   // Another program may take the port before the server does: then another one is tried, unless somebody knows it already.
   const bool again = port_ != 0;
   for (int attempt = 0; !process_; ++attempt) {
-    std::vector<std::string> command{"redis-server", again ? folder_ / "redis.conf" : write_configuration()};
+    std::vector<std::string> command{server_program(), again ? folder_ / "redis.conf" : write_configuration()};
     command.insert(command.end(), special_.arguments.begin(), special_.arguments.end());
     process_ = std::make_unique<child>(std::move(command), environment_);
     stopped_ = false;

@@ -26,18 +26,26 @@ void check(const reply& r, const std::string& what) {
 }  // namespace
 
 sentinel_group::sentinel_group(settings s) {
-  std::vector<std::string> lines{"repl-diskless-sync-delay 0", "repl-ping-replica-period 1"};
+  std::vector<std::string> lines{"repl-diskless-sync-delay 0", "repl-ping-replica-period 1",
+                                 "user replication on >replication +psync +replconf +ping", "masteruser replication",
+                                 "masterauth replication"};
   redis_server::special special;
   if (!s.server_password.empty()) {
     lines.push_back("requirepass " + s.server_password);
-    lines.push_back("masterauth " + s.server_password);
     special.password = s.server_password;
   }
   lines.insert(lines.end(), s.configuration.begin(), s.configuration.end());
+  tls_ = !s.tls.empty();
+  if (tls_) {
+    special.second_port = "tls-port";
+    s.tls.push_back("tls-replication yes");
+    lines.insert(lines.end(), s.tls.begin(), s.tls.end());
+    s.of_sentinels.insert(s.of_sentinels.end(), s.tls.begin(), s.tls.end());
+  }
   for (std::size_t i = 0; i <= s.replicas; ++i) {
     servers_.push_back(std::make_unique<redis_server>(lines, std::vector<std::string>(), special));
   }
-  const std::string first_port = std::to_string(server(0).port());
+  const std::string first_port = port(server(0));
   for (std::size_t i = 1; i <= s.replicas; ++i) {
     check(server(i).command("REPLICAOF", "127.0.0.1", first_port), "REPLICAOF");
   }
@@ -60,24 +68,25 @@ sentinel_group::sentinel_group(settings s) {
 
 std::string sentinel_group::hosts() const {
   std::string hosts;
-  for (const auto& s : sentinels_) hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(s->port());
+  for (const auto& s : sentinels_) hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + port(*s);
   return hosts;
 }
 
 std::string sentinel_group::url(const std::string& user_info) const {
-  return "redis+sentinel://" + (user_info.empty() ? "" : user_info + "@") + hosts() + "/" + name;
+  return std::string(tls_ ? "rediss" : "redis") + "+sentinel://" + (user_info.empty() ? "" : user_info + "@") +
+         hosts() + "/" + name;
 }
 
 std::size_t sentinel_group::master_index() {
-  std::string port;
+  std::string at;
   for (const auto& s : sentinels_) {
     if (!s->running()) continue;
     const reply r = s->command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name);
-    if (r.items.size() != 2 || (!port.empty() && port != r.items[1].text)) return size();
-    port = r.items[1].text;
+    if (r.items.size() != 2 || (!at.empty() && at != r.items[1].text)) return size();
+    at = r.items[1].text;
   }
   for (std::size_t i = 0; i < size(); ++i) {
-    if (std::to_string(server(i).port()) == port) return i;
+    if (port(server(i)) == at) return i;
   }
   return size();
 }
@@ -88,6 +97,24 @@ redis_server& sentinel_group::replica(std::size_t n) {
     if (i != master && server(i).running() && n-- == 0) return server(i);
   }
   throw std::runtime_error("no such replica runs");
+}
+
+void sentinel_group::replicate() {
+  redis_server& from = master();
+  const std::size_t at = master_index();
+  int replicas = 0;
+  for (std::size_t i = 0; i < size(); ++i) replicas += i != at && server(i).running() ? 1 : 0;
+  check(from.command("SET", "leasehold:test", "1"), "SET");
+  check(from.command("DEL", "leasehold:test"), "DEL");
+  wait_until("the replicas have what the master has",
+             [&] { return from.command("WAIT", std::to_string(replicas), "1000").integer >= replicas; });
+}
+
+void sentinel_group::cut_replication() {
+  redis_server& from = master();
+  check(from.command("ACL", "SETUSER", "replication", "off"), "ACL SETUSER");
+  from.command("CLIENT", "KILL", "TYPE", "replica");
+  wait_until("no replica is connected", [&] { return from.info("connected_slaves") == 0; });
 }
 
 void sentinel_group::fail_over() {
@@ -118,7 +145,7 @@ void sentinel_group::wait_until_ok() {
     const std::size_t master = master_index();
     if (master == size() || !server(master).running() || !is_master(server(master))) return false;
     std::size_t replicas = 0;
-    const std::string master_port = "master_port:" + std::to_string(server(master).port()) + "\r";
+    const std::string master_port = "master_port:" + port(server(master)) + "\r";
     for (std::size_t i = 0; i < size(); ++i) {
       if (i == master || !server(i).running()) continue;
       ++replicas;

@@ -20,6 +20,7 @@ class sentinel_group {
     std::string sentinel_password = {};
     std::vector<std::string> configuration = {};  // Further lines for each server,
     std::vector<std::string> of_sentinels = {};   // and for each Sentinel.
+    std::vector<std::string> tls = {};            // For all, and all that they say to each other is encrypted.
   };
   static constexpr const char* name = "mymaster";
 
@@ -27,7 +28,7 @@ class sentinel_group {
   sentinel_group() : sentinel_group(settings()) {}
   explicit sentinel_group(settings);
 
-  // redis+sentinel://[user_info@]127.0.0.1:p1,127.0.0.1:p2,127.0.0.1:p3/mymaster
+  // redis+sentinel:// or rediss+sentinel://[user_info@]127.0.0.1:p1,127.0.0.1:p2,127.0.0.1:p3/mymaster
   std::string url(const std::string& user_info = {}) const;
   std::string hosts() const;  // "127.0.0.1:p1,127.0.0.1:p2,..."
 
@@ -42,6 +43,11 @@ class sentinel_group {
   // A replica, that runs, of the master: the n-th.
   redis_server& replica(std::size_t n = 0);
 
+  // Until every replica that runs has what the master has.
+  void replicate();
+  // From now on no replica of the master gets anything from it.
+  void cut_replication();
+
   // SENTINEL FAILOVER. Returns when the Sentinels agree about the new master.
   void fail_over();
   // Until the Sentinels that run agree about a master other than this one, and it is one.
@@ -50,6 +56,9 @@ class sentinel_group {
   void wait_until_ok();
 
  private:
+  std::string port(const redis_server& s) const { return std::to_string(tls_ ? s.second_port() : s.port()); }
+
+  bool tls_ = false;
   std::vector<std::unique_ptr<redis_server>> servers_;
   std::vector<std::unique_ptr<redis_server>> sentinels_;
 };

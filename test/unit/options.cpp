@@ -120,10 +120,6 @@ BOOST_AUTO_TEST_CASE(a_backoff_is_in_its_bounds) {
   BOOST_TEST((after([](auto& o) { o.retry.jitter = not_a_number; }) == error::invalid_option));
 }
 
-BOOST_AUTO_TEST_CASE(replicas_are_not_supported_yet) {
-  BOOST_TEST((after([](auto& o) { o.replicas = 1; }) == error::not_supported));
-}
-
 BOOST_AUTO_TEST_CASE(the_default_label_is_host_and_process_and_always_a_label) {
   BOOST_TEST(default_label("web1", 4711) == "web1-4711");
   BOOST_TEST(default_label("web1.example.org", 4711) == "web1-example-org-4711");

@@ -81,6 +81,13 @@ BOOST_AUTO_TEST_CASE(tls_has_its_options) {
   BOOST_TEST(a.ca == "/etc/my ca.pem");
   BOOST_TEST(!a.verify);
   BOOST_TEST(a.database == 3U);
+  const address b = parse_url("rediss://h?cert=/a.pem&key=/b.pem");
+  BOOST_TEST(b.certificate == "/a.pem");
+  BOOST_TEST(b.key == "/b.pem");
+  for (const auto* url : {"rediss://h?cert=/a.pem", "rediss://h?key=/b.pem", "rediss://h?cert=&key=", "redis://h?cert=/a&key=/b",
+                          "rediss://h?cert=/a&key="}) {
+    BOOST_TEST(refusal(url) != "", url);
+  }
   BOOST_TEST(refusal("rediss://h?insecure=yes") != "");
   BOOST_TEST(refusal("rediss://h?ca=") != "");
   // Without TLS they would promise what nobody keeps.
@@ -121,6 +128,32 @@ BOOST_AUTO_TEST_CASE(sentinel_and_cluster_are_understood) {
   BOOST_TEST(refusal("redis+cluster://h1/1") != "");
 }
 
+BOOST_AUTO_TEST_CASE(sentinels_have_parameters) {
+  const address s = parse_url("redis+sentinel://h/m?sentinel_user=al%20ice&sentinel_password=p%26%40s");
+  BOOST_TEST(s.sentinel_user == "al ice");
+  BOOST_TEST(s.sentinel_password == "p&@s");
+  BOOST_TEST(s.user == "");
+  BOOST_TEST(!s.tls);
+  const address t = parse_url("rediss+sentinel://h/m/2?insecure=1&ca=/x&sentinel_password=p");
+  BOOST_TEST((t.kind == address::scheme::sentinel));
+  BOOST_TEST(t.tls);
+  BOOST_TEST(!t.verify);
+  BOOST_TEST(t.ca == "/x");
+  BOOST_TEST(t.database == 2U);
+  BOOST_TEST(refusal("redis+sentinel://h/m?sentinel_user=alice") != "");
+  BOOST_TEST(refusal("redis+sentinel://h/m?insecure=1") != "");
+  for (const char* url : {"redis://h?sentinel_password=hunter2", "redis+sentinel://h/m?sentinel_password=hun&ter2",
+                          "redis+sentinel://h/m?sentinel_password=hun%zter2", "redis+sentinel://h?sentinel_password=hunter2",
+                          "redis+sentinel://u:hun?sentinel_password=t@ter2@h/m", "redis+sentinel://h/m?sentinel_password=hun#ter2",
+                          "redis+sentinel://u:hun@ter2@h:x/m?sentinel_password=hunter2"}) {
+    BOOST_TEST_CONTEXT(url) {
+      const std::string text = refusal(url);
+      BOOST_TEST(text != "");
+      BOOST_TEST(text.find("ter2") == text.npos, text);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_url_is_refused) {
   for (const char* url :
        {"", "redis", "redis:", "redis:/", "redis://", "redis:///", "redis://:6379", "://h", "http://h", "REDIS//h",
@@ -154,6 +187,8 @@ BOOST_AUTO_TEST_CASE(a_url_may_be_shown_without_its_password) {
   BOOST_TEST(without_password("unix://u:p@/run/x@y") == "unix://u:***@y");
   BOOST_TEST(without_password("redis://u@h") == "redis://u@h");
   BOOST_TEST(without_password("no url") == "no url");
+  BOOST_TEST(without_password("redis+sentinel://u:p@h:1,i:2/m?sentinel_user=v&sentinel_password=q") ==
+             "redis+sentinel://u:***@h:1,i:2/m?sentinel_user=v&sentinel_password=***");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,441 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Locks in a Redis Cluster, through the public interface.
+#include "slots.hpp"
+#include "support/cluster_servers.hpp"
+#include "support/kinds.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace leasehold::test {
+
+namespace {
+
+// One cluster for all of these tests: it takes seconds to start.
+cluster_servers& the_cluster() {
+  static cluster_servers cluster(3);
+  return cluster;
+}
+
+struct with_cluster {
+  with_cluster() {
+    for (std::size_t i = 0; i < cluster.size(); ++i) cluster.node(i).command("FLUSHALL");
+  }
+
+  cluster_servers& cluster = the_cluster();
+
+  std::size_t keys() {
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < cluster.size(); ++i) n += cluster.node(i).size();
+    return n;
+  }
+
+  std::string line_of(const std::string& record) const {
+    return "leasehold:{" + std::string(detail::tag_of_slot(detail::slot_of(record))) + "}:line:" + record;
+  }
+  std::int64_t in_line(const std::string& record) {
+    return cluster.node(cluster.master_of(record)).command("ZCARD", line_of(record)).integer;
+  }
+
+  awaitable<void> nothing_left() {
+    co_await eventually("nothing is left", [this] { return keys() == 0; });
+  }
+};
+
+// Records of each of the three nodes.
+const std::vector<std::string> names{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(clusters, with_cluster)
+
+BOOST_AUTO_TEST_CASE(every_name_has_its_place) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, cluster.url());
+    co_await c.ready();
+    std::set<std::size_t> masters;
+    for (int i = 0; i < 100; ++i) {
+      const std::string name = "name " + std::to_string(i);
+      mutex lock(c, name);
+      hold h = co_await lock.acquire();
+      const std::size_t master = cluster.master_of(name);
+      masters.insert(master);
+      BOOST_REQUIRE(cluster.node(master).get(name).value().starts_with("leasehold:" + h.token()));
+      const lock_info info = co_await lock.inspect();
+      BOOST_TEST(info.held);
+      BOOST_TEST(info.fence == h.fence());
+      co_await h.extend(60s);
+      co_await h.release();
+    }
+    BOOST_TEST(masters.size() == 3U);
+    co_await nothing_left();
+    co_await c.close();
+  });
+}
+
+// Whatever braces a name has, the line is where the record is.
+BOOST_AUTO_TEST_CASE(braces_in_names_are_not_trusted) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    for (const std::string name : {"{a}b", "a}b", "a{}b", "{}", "{}{t}", "{", "}{", "a{b{c}d}", "{0}", "x{0}y"}) {
+      client one(executor, cluster.url());
+      client two(executor, cluster.url());
+      hold h = co_await mutex(one, name).acquire();
+      asker next{any_lock(mutex(two, name))};
+      next.acquire();
+      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+      co_await h.release();
+      co_await eventually("it is let in", [&] { return next.ended(); });
+      BOOST_TEST(next.in());
+      BOOST_TEST(two.stats().handed_off == 1U);
+      BOOST_TEST(next.got.fence() > h.fence());
+      co_await next.got.release();
+      co_await one.close();
+      co_await two.close();
+    }
+    co_await nothing_left();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(all_kinds_wait_and_are_told) {
+  for (const kind& k : all_kinds) {
+    BOOST_TEST_CONTEXT("kind: " << k.name) {
+      run([&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client first(executor, cluster.url());
+        client second(executor, cluster.url());
+        client third(executor, cluster.url());
+        asker holder{k.holder(first)};
+        co_await acquired(holder);
+        asker two{k.next(second, 2)};
+        asker three{k.next(third, 3)};
+        two.acquire();
+        co_await eventually("it stands in line", [&] { return in_line("n") == 1; });
+        three.acquire();
+        co_await eventually("both stand in line", [&] { return in_line("n") == 2; });
+        co_await holder.got.release();
+        co_await eventually("the first is let in", [&] { return two.in(); });
+        BOOST_TEST(second.stats().handed_off == 1U);
+        if (!k.together) BOOST_TEST(!three.ended());
+        co_await two.got.release();
+        co_await eventually("the second is let in", [&] { return three.in(); });
+        co_await three.got.release();
+        co_await nothing_left();
+        for (const client* c : {&first, &second, &third}) co_await c->close();
+      });
+    }
+  }
+}
+
+// A channel for each slot that is waited for, and not one for each name or each operation.
+BOOST_AUTO_TEST_CASE(channels_are_few) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client one(executor, cluster.url());
+    client two(executor, cluster.url());
+    std::vector<hold> held;
+    std::deque<asker> waiting;
+    for (int i = 0; i < 20; ++i) {
+      const std::string name = "{x}" + std::to_string(i);
+      mutex lock(one, name);
+      held.push_back(co_await lock.acquire());
+      waiting.emplace_back(any_lock(mutex(two, name))).acquire();
+      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+    }
+    const auto channels = [&] {
+      std::size_t n = 0;
+      for (std::size_t i = 0; i < cluster.size(); ++i) {
+        n += cluster.node(i).command("PUBSUB", "SHARDCHANNELS").items.size();
+      }
+      return n;
+    };
+    BOOST_TEST(channels() == 1U);
+    for (hold& h : held) co_await h.release();
+    for (asker& a : waiting) {
+      co_await eventually("it is let in", [&] { return a.in(); });
+      co_await a.got.release();
+    }
+    co_await one.close();
+    co_await two.close();
+    co_await eventually("nobody listens", [&] { return channels() == 0; });
+    co_await nothing_left();
+  });
+}
+
+// More slots than a client goes on listening to when nobody waits in them.
+BOOST_AUTO_TEST_CASE(channels_do_not_pile_up) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client one(executor, cluster.url());
+    client two(executor, cluster.url());
+    for (int i = 0; i < 150; ++i) {
+      const std::string name = "n" + std::to_string(i);
+      hold h = co_await mutex(one, name).acquire();
+      asker next{any_lock(mutex(two, name))};
+      next.acquire();
+      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+      co_await h.release();
+      co_await eventually("it is let in", [&] { return next.in(); });
+      co_await next.got.release();
+    }
+    const auto channels = [&] {
+      std::size_t n = 0;
+      for (std::size_t i = 0; i < cluster.size(); ++i) {
+        n += cluster.node(i).command("PUBSUB", "SHARDCHANNELS").items.size();
+      }
+      return n;
+    };
+    co_await eventually("most channels are given up", [&] { return channels() <= 64; });
+    co_await one.close();
+    co_await two.close();
+    co_await nothing_left();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(several_locks_in_several_slots) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client one(executor, cluster.url());
+    client two(executor, cluster.url());
+    co_await one.ready();
+    mutex a(one, "a");
+    mutex b(one, "b");
+    shared_mutex e(one, "e");
+    auto all = co_await acquire_all(a, b, e);
+    BOOST_TEST(all.valid());
+    // In the same slot it takes one script.
+    const auto before = one.stats().commands;
+    mutex s(one, "{s}1");
+    counting_semaphore t(one, "{s}2", 3);
+    auto both = co_await acquire_all(s, t);
+    BOOST_TEST(one.stats().commands == before + 1);
+    co_await both.release();
+
+    mutex x(two, "b");
+    mutex y(two, "a");
+    std::optional<error_code> ended;
+    holds<2> got;
+    auto op = acquire_all(x, y);
+    std::move(op)([&](error_code ec, holds<2> h) {
+      ended = ec;
+      got = std::move(h);
+    });
+    co_await eventually("it stands in line", [&] { return in_line("a") == 1; });
+    BOOST_TEST(!ended.has_value());
+    co_await all.release();
+    co_await eventually("it has them", [&] { return ended.has_value(); });
+    BOOST_TEST(!*ended);
+    BOOST_TEST(got.valid());
+    co_await got.release();
+    co_await nothing_left();
+    co_await one.close();
+    co_await two.close();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(operators_see_every_node) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client one(executor, cluster.url());
+    client two(executor, cluster.url());
+    std::vector<hold> held;
+    for (const auto& name : names) {
+      mutex lock(one, name);
+      held.push_back(co_await lock.acquire());
+    }
+    asker next{any_lock(mutex(two, "c"))};
+    next.acquire();
+    co_await eventually("it stands in line", [&] { return in_line("c") == 1; });
+    auto listed = co_await list(one);
+    BOOST_REQUIRE_EQUAL(listed.size(), names.size());
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      BOOST_TEST(listed[i].name == names[i]);
+      BOOST_TEST(listed[i].token == held[i].token());
+      BOOST_TEST(listed[i].waiters == (names[i] == "c" ? 1U : 0U));
+    }
+    const auto status = co_await show(one, "c");
+    BOOST_TEST(status.line.size() == 1U);
+    const auto broken = co_await break_lock(one, "c");
+    BOOST_TEST(broken.token == held[2].token());
+    co_await eventually("the next is let in", [&] { return next.in(); });
+    co_await next.got.release();
+    for (auto& h : held) {
+      auto [ec] = co_await h.release(as_tuple);
+      BOOST_TEST((!ec || ec == error::lost));
+    }
+    co_await nothing_left();
+    co_await one.close();
+    co_await two.close();
+  });
+}
+
+// One node is enough to find the others, a wrong one among them does no harm, and a server that is none says so.
+BOOST_AUTO_TEST_CASE(the_nodes_are_found) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    const std::string dead = "127.0.0.1:" + std::to_string(free_port());
+    client c(executor, "redis+cluster://" + dead + ",127.0.0.1:" + std::to_string(cluster.node(1).port()));
+    co_await c.ready();
+    for (const auto& name : names) {
+      mutex lock(c, name);
+      hold h = co_await lock.acquire();
+      co_await h.release();
+    }
+    co_await c.close();
+
+    redis_server alone;
+    client wrong(executor, "redis+cluster://127.0.0.1:" + std::to_string(alone.port()));
+    auto [ec] = co_await wrong.ready(as_tuple);
+    BOOST_TEST(ec == error::refused);
+    BOOST_TEST(wrong.last_refusal().find("cluster") != std::string::npos, wrong.last_refusal());
+    co_await wrong.close();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_moves_under_a_hold_and_its_line) {
+  const std::string name = "moving";
+  const int slot = cluster_servers::slot_of(name);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client one(executor, cluster.url());
+    client two(executor, cluster.url());
+    client three(executor, cluster.url());
+    for (int round = 0; round < 2; ++round) {
+      hold h = co_await mutex(one, name).acquire();
+      asker second{any_lock(mutex(two, name))};
+      asker third{any_lock(mutex(three, name))};
+      second.acquire();
+      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+      third.acquire();
+      co_await eventually("it stands in line, too", [&] { return in_line(name) == 2; });
+      const std::size_t from = cluster.master_of(slot);
+      cluster.move_slot(slot, from, (from + 1) % 3);
+      co_await h.extend(40s);
+      BOOST_TEST(h.valid());
+      co_await h.release();
+      co_await eventually("the first is let in", [&] { return second.in(); });
+      BOOST_TEST(!third.ended());
+      BOOST_TEST(second.got.fence() > h.fence());
+      co_await second.got.release();
+      co_await eventually("the second is let in", [&] { return third.in(); });
+      BOOST_TEST(third.got.fence() > second.got.fence());
+      co_await third.got.release();
+    }
+    co_await nothing_left();
+    for (const client* c : {&one, &two, &three}) co_await c->close();
+  });
+}
+
+// In the middle of the move scripts with an absent key are told to try again, on both sides.
+BOOST_AUTO_TEST_CASE(a_hold_in_a_slot_that_is_being_moved_goes_on) {
+  for (const kind& k : all_kinds) {
+    BOOST_TEST_CONTEXT("kind: " << k.name) {
+      const int slot = cluster_servers::slot_of("n");
+      const std::size_t from = cluster.master_of(slot);
+      const std::size_t to = (from + 1) % 3;
+      run([&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client one(executor, cluster.url());
+        client two(executor, cluster.url());
+        asker holder{k.holder(one)};
+        co_await acquired(holder);
+        asker next{k.next(two, 2)};
+        next.acquire();
+        co_await eventually("it stands in line", [&] { return in_line("n") == 1; });
+        cluster.begin_moving(slot, from, to);
+        co_await holder.got.extend(40s);
+        cluster.move_key("n", from, to);
+        co_await holder.got.extend(50s);
+        BOOST_TEST(holder.got.valid());
+        // Without the line, which is somewhere else.
+        co_await holder.got.release();
+        BOOST_TEST(!next.ended());
+        cluster.move_keys(slot, from, to);
+        cluster.end_moving(slot, from, to);
+        co_await eventually("it is let in", [&] { return next.in(); });
+        co_await next.got.release();
+        co_await nothing_left();
+        co_await one.close();
+        co_await two.close();
+      });
+    }
+  }
+}
+
+// Who acquires while the slot is being moved waits for the end of the move.
+BOOST_AUTO_TEST_CASE(a_free_lock_in_a_slot_that_is_being_moved) {
+  const int slot = cluster_servers::slot_of("n");
+  const std::size_t from = cluster.master_of(slot);
+  const std::size_t to = (from + 1) % 3;
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, cluster.url());
+    co_await c.ready();
+    cluster.begin_moving(slot, from, to);
+    mutex lock(c, "n");
+    acquire_options o;
+    o.wait = 200ms;
+    auto [ec, none] = co_await lock.acquire(o, as_tuple);
+    BOOST_TEST((ec == error::timed_out || ec == error::unreachable), ec.message());
+    asker a{any_lock(lock)};
+    a.acquire();
+    co_await turn(20);
+    BOOST_TEST(!a.ended());
+    cluster.move_keys(slot, from, to);
+    cluster.end_moving(slot, from, to);
+    co_await eventually("it is let in", [&] { return a.in(); });
+    co_await a.got.release();
+    co_await nothing_left();
+    co_await c.close();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_cluster_that_is_not_there) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client_options options;
+    options.connect_timeout = 200ms;
+    client c(executor, "redis+cluster://127.0.0.1:" + std::to_string(free_port()), options);
+    auto [ec] = co_await c.ready(as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    mutex lock(c, "n");
+    acquire_options o;
+    o.wait = 50ms;
+    auto [failed, none] = co_await lock.acquire(o, as_tuple);
+    BOOST_TEST(failed == error::unreachable);
+    co_await c.close();
+  });
+}
+
+// A client that is dropped, not closed, and a context that ends first.
+BOOST_AUTO_TEST_CASE(everything_ends) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, cluster.url());
+    mutex lock(c, "n");
+    hold h = co_await lock.acquire();
+  });
+  wait_until("nothing is left", [this] { return keys() == 0; });
+  std::optional<client> left;
+  std::optional<hold> kept;
+  {
+    asio::io_context context;
+    left.emplace(context, cluster.url());
+    mutex lock(*left, "n");
+    lock.acquire([&](error_code, hold h) { kept.emplace(std::move(h)); });
+    while (!kept) context.run_one();
+    mutex(*left, "n").acquire([](error_code, hold) {});
+    for (int i = 0; i < 10; ++i) context.poll();
+  }
+  kept.reset();
+  left.reset();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test

@@ -1,0 +1,351 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// TLS: whom the client believes, as whom it shows itself, and what it says if either is refused.
+#include "support/with_redis.hpp"
+
+#include <boost/asio/ssl.hpp>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace leasehold::test {
+
+namespace {
+
+// A certificate authority of the test's own, and what it has signed.
+struct with_certificates {
+  temporary_folder folder;
+
+  with_certificates() {
+    authority("ca");
+    issue("good", "DNS:localhost,IP:127.0.0.1");
+  }
+
+  std::string operator/(const std::string& file) const { return folder / file; }
+
+  void openssl(const std::string& arguments) {
+    child c({"sh", "-c", "cd " + folder.path() + " && exec openssl " + arguments});
+    c.read_rest();
+    BOOST_REQUIRE_MESSAGE(c.wait() == 0, c.errors());
+  }
+
+  // Its own authority; any other certificate that is signed by itself is one, too.
+  void authority(const std::string& name, const std::string& more = "") {
+    openssl("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout " + name + ".key -out " + name +
+            ".crt -days 30 -subj /CN=" + name + more);
+  }
+
+  // Valid from and until the given days from now.
+  void issue(const std::string& name, const std::string& subject_names, int from = -1, int until = 30) {
+    folder.write(name + ".ext", "subjectAltName=" + subject_names + "\n");
+    folder.write("index-" + name, "");
+    folder.write(name + ".cnf", "[ca]\ndefault_ca=a\n[a]\ndatabase=index-" + name +
+                                    "\nnew_certs_dir=.\nrand_serial=yes\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n");
+    openssl("req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout " + name + ".key -out " + name +
+            ".csr -subj /CN=" + name);
+    openssl("ca -batch -notext -config " + name + ".cnf -cert ca.crt -keyfile ca.key -in " + name + ".csr -out " + name +
+            ".crt -extfile " + name + ".ext -startdate " + day(from) + " -enddate " + day(until));
+  }
+
+  static std::string day(int from_now) {
+    const auto then = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now() + from_now * 24h);
+    std::array<char, 32> text{};
+    std::tm parts{};
+    std::strftime(text.data(), text.size(), "%Y%m%d%H%M%SZ", ::gmtime_r(&then, &parts));
+    return text.data();
+  }
+
+  struct tls_server {
+    unsigned short port;
+    redis_server redis;
+  };
+
+  std::unique_ptr<tls_server> serve(const std::string& name, const std::string& clients = "no",
+                                    const std::string& bind = "127.0.0.1") {
+    const auto port = free_port();
+    return std::unique_ptr<tls_server>(new tls_server{
+        port, redis_server({"tls-port " + std::to_string(port), "tls-cert-file " + *this / (name + ".crt"),
+                            "tls-key-file " + *this / (name + ".key"), "tls-ca-cert-file " + *this / "ca.crt",
+                            "tls-auth-clients " + clients, "bind " + bind})});
+  }
+
+  std::string url(const tls_server& s, const std::string& host, const std::string& query) {
+    return "rediss://" + host + ":" + std::to_string(s.port) + query;
+  }
+
+  std::string ca() const { return "?ca=" + *this / "ca.crt"; }
+
+  // What a client says in the end, and for what reason.
+  struct verdict {
+    error_code ec;
+    std::string event;
+    std::string failure;
+  };
+
+  awaitable<verdict> ready(std::string where) {
+    const auto told = std::make_shared<std::string>();
+    client_options o;
+    o.connect_timeout = 1500ms;
+    o.observer = [told](const event& e) {
+      if (e.what == event::kind::unreachable || e.what == event::kind::disconnected) *told = e.text;
+    };
+    client c(co_await asio::this_coro::executor, where, o);
+    auto [ec] = co_await c.ready(as_tuple);
+    verdict v{ec, *told, c.last_failure()};
+    if (!ec) {
+      hold h = co_await mutex(c, "n").acquire();
+      BOOST_TEST(h.valid());
+      co_await h.release();
+    }
+    co_await c.close();
+    co_return v;
+  }
+
+  awaitable<void> accepts(std::string where) {
+    const verdict v = co_await ready(where);
+    BOOST_TEST(!v.ec, where << ": " << v.failure);
+    BOOST_TEST(v.failure == "");
+  }
+
+  // The words stand in both places.
+  awaitable<void> refuses(std::string where, std::string words) {
+    const verdict v = co_await ready(where);
+    BOOST_TEST(v.ec == error::unreachable, where);
+    BOOST_TEST(v.failure.find(words) != std::string::npos, where << ": " << v.failure);
+    BOOST_TEST(v.event.find(words) != std::string::npos, where << ": " << v.event);
+  }
+};
+
+std::string refusal(const std::string& url) {
+  asio::io_context context;
+  try {
+    client c(context, url);
+  } catch (const system_error& e) {
+    BOOST_TEST(e.code() == error::invalid_url);
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(clients_with_tls, with_certificates)
+
+BOOST_AUTO_TEST_CASE(a_certificate_of_the_authority_for_the_host_is_accepted) {
+  const auto server = serve("good");
+  run([&]() -> awaitable<void> {
+    co_await accepts(url(*server, "localhost", ca()));
+    // A certificate may name addresses.
+    co_await accepts(url(*server, "127.0.0.1", ca()));
+    co_await accepts(url(*server, "localhost", ca() + "&insecure=0"));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_authority_is_refused) {
+  const auto server = serve("good");
+  authority("another");
+  run([&]() -> awaitable<void> {
+    co_await refuses(url(*server, "localhost", "?ca=" + *this / "another.crt"), "is refused: self-signed certificate in certificate chain");
+    // The system's authorities do not know ours.
+    co_await refuses(url(*server, "localhost", ""), "is refused: self-signed certificate in certificate chain");
+    co_await accepts(url(*server, "localhost", "?insecure=1"));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_certificate_for_another_host_is_refused) {
+  issue("other", "DNS:other.example,IP:192.0.2.1");
+  const auto server = serve("other");
+  run([&]() -> awaitable<void> {
+    const std::string words = "is refused: hostname mismatch";
+    co_await refuses(url(*server, "localhost", ca()), "the certificate of 'localhost' " + words);
+    co_await refuses(url(*server, "127.0.0.1", ca()), "the certificate of '127.0.0.1' " + words);
+    co_await accepts(url(*server, "localhost", "?insecure=1"));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(an_expired_certificate_is_refused) {
+  issue("expired", "DNS:localhost", -10, -1);
+  const auto server = serve("expired");
+  run([&]() -> awaitable<void> {
+    co_await refuses(url(*server, "localhost", ca()), "certificate has expired");
+    co_await accepts(url(*server, "localhost", "?insecure=1"));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_certificate_that_is_not_valid_yet_is_refused) {
+  issue("early", "DNS:localhost", 1, 10);
+  const auto server = serve("early");
+  run([&]() -> awaitable<void> { co_await refuses(url(*server, "localhost", ca()), "certificate is not yet valid"); });
+}
+
+BOOST_AUTO_TEST_CASE(a_certificate_that_is_signed_by_itself_is_refused_unless_it_is_the_authority) {
+  authority("self", " -addext subjectAltName=DNS:localhost");
+  const auto server = serve("self");
+  run([&]() -> awaitable<void> {
+    co_await refuses(url(*server, "localhost", ca()), "self-signed certificate");
+    co_await accepts(url(*server, "localhost", "?ca=" + *this / "self.crt"));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_server_without_tls_is_no_server_with_it) {
+  const auto server = serve("good");
+  run([&]() -> awaitable<void> {
+    const verdict v = co_await ready("rediss://127.0.0.1:" + std::to_string(server->redis.port()) + ca());
+    BOOST_TEST(v.ec == error::unreachable);
+    BOOST_TEST(v.failure != "");
+    const verdict w = co_await ready("redis://127.0.0.1:" + std::to_string(server->port));
+    BOOST_TEST(w.ec == error::unreachable);
+    BOOST_TEST(w.failure != "");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_that_is_made_again_is_verified_again) {
+  const auto port = free_port();
+  const auto configuration = [&](const std::string& name) {
+    return std::vector<std::string>{"tls-port " + std::to_string(port), "tls-cert-file " + *this / (name + ".crt"),
+                                    "tls-key-file " + *this / (name + ".key"), "tls-ca-cert-file " + *this / "ca.crt",
+                                    "tls-auth-clients no"};
+  };
+  issue("other", "DNS:other.example");
+  std::optional<redis_server> server(std::in_place, configuration("good"));
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.reconnect = {.first = 1ms, .max = 20ms};
+    client c(co_await asio::this_coro::executor, "rediss://localhost:" + std::to_string(port) + ca(), o);
+    co_await c.ready();
+    server.reset();
+    server.emplace(configuration("other"));
+    co_await eventually("the other one is refused", [&] { return c.last_failure().find("mismatch") != std::string::npos; });
+    BOOST_TEST(c.stats().connects == 1U);
+    server.reset();
+    server.emplace(configuration("good"));
+    co_await eventually("it is connected", [&] { return c.stats().connects == 2; });
+    BOOST_TEST(c.last_failure() == "");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_client_shows_its_certificate_where_the_server_asks_for_one) {
+  issue("client", "DNS:client.example");
+  authority("stranger");
+  const auto server = serve("good", "yes");
+  const auto pair = [&](const std::string& name) { return "&cert=" + *this / (name + ".crt") + "&key=" + *this / (name + ".key"); };
+  run([&]() -> awaitable<void> {
+    co_await accepts(url(*server, "localhost", ca() + pair("client")));
+    co_await accepts(url(*server, "localhost", "?insecure=1" + pair("client")));
+    co_await refuses(url(*server, "localhost", ca()), "certificate required");
+    co_await refuses(url(*server, "localhost", ca() + pair("stranger")), "unknown ca");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(files_that_cannot_be_used_are_named) {
+  issue("client", "DNS:client.example");
+  openssl("genrsa -out rsa.key 2048");
+  openssl("ec -in client.key -aes128 -passout pass:secret -out encrypted.key");
+  folder.write("nonsense", "nonsense");
+  const std::string good = *this / "client.crt";
+  const auto with = [&](const std::string& cert, const std::string& key) {
+    return refusal("rediss://h?cert=" + cert + "&key=" + key);
+  };
+  BOOST_TEST(with(good, *this / "client.key") == "");
+  for (const std::string file : {"absent", "nonsense", "client.key"}) {
+    BOOST_TEST(with(*this / file, *this / "client.key").find("the certificate '" + *this / file + "'") != std::string::npos);
+  }
+  // Without a password the encrypted one is of no use; nobody is asked for it.
+  for (const std::string file : {"absent", "nonsense", "ca.key", "rsa.key", "encrypted.key"}) {
+    BOOST_TEST(with(good, *this / file).find("the key '" + *this / file + "'") != std::string::npos);
+  }
+  BOOST_TEST(refusal("rediss://h?ca=" + *this / "absent").find(*this / "absent") != std::string::npos);
+  BOOST_TEST(refusal("rediss://h?ca=" + *this / "nonsense").find(*this / "nonsense") != std::string::npos);
+  BOOST_TEST(refusal("rediss://h?cert=" + good) != "");
+  BOOST_TEST(refusal("rediss://h?key=" + *this / "client.key") != "");
+  BOOST_TEST(refusal("redis://h?cert=" + good + "&key=" + *this / "client.key") != "");
+}
+
+BOOST_AUTO_TEST_CASE(an_address_of_ipv6_is_verified) {
+  const int s = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = in6addr_loopback;
+  const bool has_ipv6 = s >= 0 && ::bind(s, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  if (s >= 0) ::close(s);
+  if (!has_ipv6) {
+    BOOST_TEST_MESSAGE("skipped: this machine has no IPv6");
+    return;
+  }
+  issue("six", "IP:::1");
+  const auto right = serve("six", "no", "127.0.0.1 ::1");
+  const auto wrong = serve("good", "no", "127.0.0.1 ::1");
+  run([&]() -> awaitable<void> {
+    co_await accepts(url(*right, "[::1]", ca()));
+    co_await refuses(url(*wrong, "[::1]", ca()), "hostname mismatch");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(no_connection_waits_for_acknowledgements_with_tls_either) {
+  const auto server = serve("good");
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, url(*server, "localhost", ca()));
+    co_await c.ready();
+    for (std::uint64_t i = 0;; ++i) {
+      std::size_t connections = 0;
+      for (int fd = 3; fd < 256; ++fd) {
+        sockaddr_in peer{};
+        socklen_t size = sizeof peer;
+        if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) continue;
+        if (peer.sin_family != AF_INET || ntohs(peer.sin_port) != server->port) continue;
+        int value = 0;
+        size = sizeof value;
+        BOOST_TEST(::getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &size) == 0);
+        BOOST_TEST(value != 0);
+        ++connections;
+      }
+      BOOST_TEST(connections == 1U);
+      if (i == 2) break;
+      server->redis.command("CLIENT", "KILL", "TYPE", "pubsub");
+      co_await eventually("it is connected again", [&] { return c.stats().reconnects == i + 1; });
+    }
+  });
+}
+
+// Servers behind one address are told apart by the name that the client sends (SNI). An address is no name.
+BOOST_AUTO_TEST_CASE(the_server_is_told_the_name_that_the_client_asks_for) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    asio::ssl::context context(asio::ssl::context::tls_server);
+    context.use_certificate_chain_file(*this / "good.crt");
+    context.use_private_key_file(*this / "good.key", asio::ssl::context::pem);
+    asio::ip::tcp::acceptor acceptor(executor, {asio::ip::make_address("127.0.0.1"), 0});
+    const std::string port = std::to_string(acceptor.local_endpoint().port());
+    const auto name_in = [&](const std::string& url) -> awaitable<std::string> {
+      client c(executor, url);
+      std::string names;
+      for (int i = 0; i < 2; ++i) {  // It is sent again in each attempt.
+        asio::ip::tcp::socket socket = co_await acceptor.async_accept();
+        asio::ssl::stream<asio::ip::tcp::socket> stream(std::move(socket), context);
+        co_await stream.async_handshake(asio::ssl::stream_base::server);
+        const char* const name = SSL_get_servername(stream.native_handle(), TLSEXT_NAMETYPE_host_name);
+        names += std::string(name == nullptr ? "none" : name) + " ";
+      }
+      co_await c.close();
+      co_return names;
+    };
+    std::string names = co_await name_in("rediss://localhost:" + port + ca());
+    BOOST_TEST(names == "localhost localhost ");
+    names = co_await name_in("rediss://localhost:" + port + "?insecure=1");
+    BOOST_TEST(names == "localhost localhost ");
+    names = co_await name_in("rediss://127.0.0.1:" + port + ca());
+    BOOST_TEST(names == "none none ");
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
