@@ -73,6 +73,11 @@ struct client_options {
   /// Redis's last word on the hold. Meanwhile waiters of other clients are overtaken. 0 to 1 s; 0 switches it off.
   std::chrono::microseconds cohort{10000};
 
+  /// Of a quorum: a server that was started anew has forgotten what it had granted, so its grants do not count until it
+  /// has been up for this long, and for the longest lease that this client has asked for. Let it be the longest lease that
+  /// any client asks for. 0 (counts at once) to 30 days.
+  std::chrono::milliseconds restart_delay{30000};
+
   /// Pauses between attempts to connect.
   backoff reconnect{std::chrono::milliseconds(20), std::chrono::milliseconds(1000), 2.0, 0.5};
 

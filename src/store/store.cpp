@@ -19,7 +19,8 @@ bool is_read_only(std::string_view words) noexcept { return says(words, "READONL
 
 refusal classify(std::string_view words) noexcept {
   if (says(words, "WRONGTYPE ")) return refusal::wrong_type;
-  for (const auto* code : {"LOADING ", "BUSY ", "TRYAGAIN ", "CLUSTERDOWN ", "MASTERDOWN ", "MOVED ", "ASK "}) {
+  for (const auto* code :
+       {"LOADING ", "BUSY ", "TRYAGAIN ", "CLUSTERDOWN ", "MASTERDOWN ", "MOVED ", "ASK ", "NOQUORUM "}) {
     if (says(words, code)) return refusal::try_again;
   }
   return refusal::no;
