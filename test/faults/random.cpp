@@ -58,6 +58,7 @@ BOOST_AUTO_TEST_SUITE(random_faults)
 BOOST_AUTO_TEST_CASE(single) { survives("single"); }
 BOOST_AUTO_TEST_CASE(sentinel) { survives("sentinel"); }
 BOOST_AUTO_TEST_CASE(cluster) { survives("cluster"); }
+BOOST_AUTO_TEST_CASE(quorum) { survives("quorum"); }
 
 BOOST_AUTO_TEST_SUITE_END()
 

@@ -83,6 +83,7 @@ client_options settings(bool pass_on) {
   o.command_timeout = 500ms;
   o.connect_timeout = 1000ms;
   o.reconnect = {.first = 5ms, .max = 200ms, .factor = 2.0, .jitter = 0.5};
+  o.restart_delay = restart_delay;
   if (!pass_on) o.cohort = 0us;
   return o;
 }
