@@ -28,8 +28,8 @@ bool together(const tenure& a, const tenure& b) {
 
 class judge_of_one {
  public:
-  judge_of_one(judgement& j, const std::vector<span>& losing, std::vector<const tenure*> granted)
-      : j_(j), losing_(losing), granted_(std::move(granted)) {
+  judge_of_one(judgement& j, const std::vector<span>& losing, bool quorum, std::vector<const tenure*> granted)
+      : j_(j), losing_(losing), quorum_(quorum), granted_(std::move(granted)) {
     std::sort(granted_.begin(), granted_.end(), [](auto* a, auto* b) { return *a->granted < *b->granted; });
   }
 
@@ -109,12 +109,14 @@ class judge_of_one {
   void compare(const std::map<std::string, const tenure*>& most, const tenure& b, bool excused) {
     for (const auto& [who, a] : most) {
       if (a->fence < b.fence || (a->fence == b.fence && together(*a, b))) continue;
+      if (excused && quorum_ && together(*a, b)) continue;
       if (!excused || !lost_in(std::min(a->called, b.called), *b.granted)) violated("a fence that does not grow", *a, b);
     }
   }
 
   judgement& j_;
   const std::vector<span>& losing_;
+  const bool quorum_;
   std::vector<const tenure*> granted_;
 };
 
@@ -267,7 +269,7 @@ void process_history::read(const std::string& path) {
   }
 }
 
-judgement judge(const std::vector<process_history>& processes, const std::vector<span>& losing) {
+judgement judge(const std::vector<process_history>& processes, const std::vector<span>& losing, bool quorum) {
   judgement j;
   std::map<std::string, std::vector<const tenure*>> granted;
   for (const auto& p : processes) {
@@ -279,7 +281,7 @@ judgement judge(const std::vector<process_history>& processes, const std::vector
     }
   }
   for (auto& [name, all] : granted) {
-    judge_of_one one(j, losing, std::move(all));
+    judge_of_one one(j, losing, quorum, std::move(all));
     one.exclusion();
     one.fences();
   }

@@ -80,6 +80,7 @@ struct judgement {
 };
 
 // `losing`: when grants may have been lost. Two may be in together then, and the fence has to tell them apart.
-judgement judge(const std::vector<process_history>&, const std::vector<span>& losing);
+// `quorum`: entries of one owner, and readers, who came at the same time need not have the same fence.
+judgement judge(const std::vector<process_history>&, const std::vector<span>& losing, bool quorum = false);
 
 }  // namespace leasehold::test

@@ -90,6 +90,11 @@ BOOST_AUTO_TEST_CASE(finds_fences_that_do_not_grow) {
   BOOST_TEST(judged({held("counting_semaphore", "2", 10, 2), held("counting_semaphore", "2", 12, 1)}) ==
              "a fence that does not grow");
   BOOST_TEST(judged({held("shared_mutex", "r", 10, 2), held("shared_mutex", "w", 12, 2)}) == "a fence that does not grow");
+  tenure reader = held("shared_mutex", "r", 12, 2);
+  reader.called = 9 * second;
+  const process_history readers = process({held("shared_mutex", "r", 10, 3), reader});
+  BOOST_TEST(judged(readers) == "a fence that does not grow");
+  BOOST_TEST(judge({readers}, {}, true).violations.empty());
 }
 
 BOOST_AUTO_TEST_CASE(finds_what_comes_late_or_never) {

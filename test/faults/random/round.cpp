@@ -44,7 +44,7 @@ class one_round {
       c.seen.read(c.notes);
       all.push_back(std::move(c.seen));
     }
-    judgement j = judge(all, losing_);
+    judgement j = judge(all, losing_, deployment_->urls().size() > 1);
     for (const auto& [what, n] : faults_) j.counts["fault: " + what] += n;
     for (const auto& w : broken_) j.violations.push_back(w);
     nothing_left(j);
