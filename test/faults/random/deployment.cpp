@@ -119,7 +119,8 @@ class sentinel : public deployment {
       case 5:
         return settled(stopped("a replica", group_.replica(d.below(2)), d.between(50ms, 2000ms)), false);
       case 6:
-        return settled(stopped("a Sentinel", group_.sentinel(d.below(group_.sentinels())), d.between(50ms, 2000ms)), false);
+        return settled(stopped("a Sentinel", group_.sentinel(d.below(group_.sentinels())), d.between(50ms, 2000ms)),
+                       false);
       default:
         return harmless(d, group_.master());
     }
@@ -170,13 +171,15 @@ class cluster : public deployment {
         return settled(stopped("a master for long", s, d.between(800ms, 4000ms)), true);
       case 3: {
         redis_server& replica = nodes_.node(nodes_.replica_of(slot));
-        return settled({"kill a replica", [&replica] { replica.kill(); }, d.between(0ms, 2000ms), [&replica] { replica.start(); }},
-                       false);
+        return settled(
+            {"kill a replica", [&replica] { replica.kill(); }, d.between(0ms, 2000ms), [&replica] { replica.start(); }},
+            false);
       }
       case 4: {
         std::size_t to = master;
         while (to == master || !nodes_.is_master(to)) to = d.below(nodes_.size());
-        return {"move a slot", [this, slot, master, to] { nodes_.begin_moving(slot, master, to); }, d.between(0ms, 500ms),
+        return {"move a slot", [this, slot, master, to] { nodes_.begin_moving(slot, master, to); },
+                d.between(0ms, 500ms),
                 [this, slot, master, to] {
                   nodes_.move_keys(slot, master, to);
                   nodes_.end_moving(slot, master, to);
@@ -208,9 +211,8 @@ class quorum : public deployment {
   explicit quorum(dice& d) {
     const std::size_t n = d.one_in(2) ? 3 : 5;
     for (std::size_t i = 0; i < n; ++i) members_.push_back(std::make_unique<redis_server>());
-    wait_until("the members count", [&] {
-      return std::chrono::seconds(members_.back()->info("uptime_in_seconds")) > restart_delay;
-    });
+    wait_until("the members count",
+               [&] { return std::chrono::seconds(members_.back()->info("uptime_in_seconds")) > restart_delay; });
   }
 
   std::vector<std::string> urls() const override {

@@ -43,8 +43,10 @@ class judge_of_one {
         if (in.size() <= std::stoul(b->who)) continue;
         instant since = b->called;
         for (const tenure* a : in) since = std::min(since, a->called);
-        if (lost_in(since, *b->granted)) ++j_.counts["allowed: more than the limit"];
-        else violated("more than the limit", *in.front(), *b);
+        if (lost_in(since, *b->granted))
+          ++j_.counts["allowed: more than the limit"];
+        else
+          violated("more than the limit", *in.front(), *b);
         continue;
       }
       for (const tenure* a : in) {
@@ -96,9 +98,12 @@ class judge_of_one {
     const tenure& older = in_order ? a : b;
     const tenure& newer = in_order ? b : a;
     // A resource that has seen the newer one's fence refuses the older one's.
-    if (a.fence == b.fence) violated("together with the same fence", a, b);
-    else if (lost_in(older.called, *newer.granted)) ++j_.counts["allowed: two at a time, told apart by the fence"];
-    else violated("together", a, b);
+    if (a.fence == b.fence)
+      violated("together with the same fence", a, b);
+    else if (lost_in(older.called, *newer.granted))
+      ++j_.counts["allowed: two at a time, told apart by the fence"];
+    else
+      violated("together", a, b);
   }
 
   static void grow(std::map<std::string, const tenure*>& most, const tenure& a) {
@@ -110,7 +115,8 @@ class judge_of_one {
     for (const auto& [who, a] : most) {
       if (a->fence < b.fence || (a->fence == b.fence && together(*a, b))) continue;
       if (excused && quorum_ && together(*a, b)) continue;
-      if (!excused || !lost_in(std::min(a->called, b.called), *b.granted)) violated("a fence that does not grow", *a, b);
+      if (!excused || !lost_in(std::min(a->called, b.called), *b.granted))
+        violated("a fence that does not grow", *a, b);
     }
   }
 
@@ -143,8 +149,8 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
     }
   };
   // Other words would mean that somebody gets an error that is none of his.
-  static const std::set<std::string> usual{"granted", "Success", "busy", "timed out", "lost", "unreachable", "refused",
-                                           "no quorum"};
+  static const std::set<std::string> usual{"granted", "Success",     "busy",    "timed out",
+                                           "lost",    "unreachable", "refused", "no quorum"};
   for (const auto& [id, o] : p.operations) {
     ends(o.id + " " + o.what, o.limit, o.ended, o.what + ", " + o.reason);
     if (o.ended && !usual.contains(o.reason)) violated(o.what + " ended with " + o.reason, o.id);
@@ -176,8 +182,8 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
     if (*end > p.after(t.expires, bound)) violated("its loss was told late", times);
     if (end == t.told && *end < t.expires - t.margin - nearly) {
       ++j.counts["losses told early"];
-      const bool reason = std::any_of(losing.begin(), losing.end(),
-                                      [&](const span& s) { return s.from <= *end && s.to >= t.called; });
+      const bool reason =
+          std::any_of(losing.begin(), losing.end(), [&](const span& s) { return s.from <= *end && s.to >= t.called; });
       if (!reason) violated("lost without a reason", times);
     }
   }
@@ -186,7 +192,8 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
 }  // namespace
 
 instant now_noted() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 std::string shown(instant t) { return fmt::format("{}.{:03}", t / ms, t / 1000 % 1000); }

@@ -27,18 +27,18 @@ struct span {
 
 // One acquire operation, and the hold that came of it. Every time is that of the client.
 struct tenure {
-  std::string id;                // For people: the process and a number.
-  std::string kind;              // mutex, recursive_mutex, shared_mutex, counting_semaphore
+  std::string id;    // For people: the process and a number.
+  std::string kind;  // mutex, recursive_mutex, shared_mutex, counting_semaphore
   std::string name;
-  std::string who;               // The owner; "w" or "r"; the limit.
+  std::string who;  // The owner; "w" or "r"; the limit.
   instant called = 0;
   std::optional<instant> limit;  // It has to end by then; nothing: when the lock is free.
   bool cancelled = false;        // It may be.
   std::optional<instant> ended;  // Without a grant, for this reason,
   std::string reason;
-  std::optional<instant> granted;   // or with one,
+  std::optional<instant> granted;  // or with one,
   std::uint64_t fence = 0;
-  instant expires = 0;              // the latest that it said,
+  instant expires = 0;  // the latest that it said,
   instant margin = 0;
   std::optional<instant> given_up;  // when the program began to give it up,
   std::optional<instant> told;      // or was told of its loss.

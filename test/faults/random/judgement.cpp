@@ -74,7 +74,8 @@ BOOST_AUTO_TEST_CASE(allows_two_where_grants_were_lost_if_their_fences_differ) {
   BOOST_TEST(judged({first, held("mutex", "-", 10.5, 2)}, {{10 * second, 11 * second}}) == "");
   BOOST_TEST(judged({first, held("mutex", "-", 10.5, 2)}, {{9 * second, 9 * second + 1}}) == "together");
   BOOST_TEST(judged({first, held("mutex", "-", 10.5, 2)}, {{11 * second, 12 * second}}) == "together");
-  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 1)}, {{10 * second, 11 * second}}) == "together with the same fence");
+  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 1)}, {{10 * second, 11 * second}}) ==
+             "together with the same fence");
 }
 
 BOOST_AUTO_TEST_CASE(finds_fences_that_do_not_grow) {
@@ -89,7 +90,8 @@ BOOST_AUTO_TEST_CASE(finds_fences_that_do_not_grow) {
   BOOST_TEST(judged({held("mutex", "-", 10, 3), early}, {{10 * second, 12 * second}}) == "");
   BOOST_TEST(judged({held("counting_semaphore", "2", 10, 2), held("counting_semaphore", "2", 12, 1)}) ==
              "a fence that does not grow");
-  BOOST_TEST(judged({held("shared_mutex", "r", 10, 2), held("shared_mutex", "w", 12, 2)}) == "a fence that does not grow");
+  BOOST_TEST(judged({held("shared_mutex", "r", 10, 2), held("shared_mutex", "w", 12, 2)}) ==
+             "a fence that does not grow");
   tenure reader = held("shared_mutex", "r", 12, 2);
   reader.called = 9 * second;
   const process_history readers = process({held("shared_mutex", "r", 10, 3), reader});

@@ -29,7 +29,8 @@ instant noted(std::chrono::steady_clock::time_point t) {
 // A line each, which the kernel has when write() returns: what a process that is killed has noted stays.
 class notes {
  public:
-  explicit notes(const std::string& path) : file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) {
+  explicit notes(const std::string& path)
+      : file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600)) {
     if (file_ < 0) throw std::system_error(errno, std::generic_category(), path);
   }
   ~notes() { ::close(file_); }
@@ -138,7 +139,9 @@ class actor {
     return {"counting_semaphore", "permits", "2", counting_semaphore(client_, "permits", 2)};
   }
 
-  milliseconds any_lease() { return dice_.one_in(2) ? dice_.between(100ms, 500ms) : dice_.between(100ms, longest_lease); }
+  milliseconds any_lease() {
+    return dice_.one_in(2) ? dice_.between(100ms, 500ms) : dice_.between(100ms, longest_lease);
+  }
 
   void sample(const hold& h, const std::string& id, instant& expires) {
     const instant now = noted(h.expires_at());
@@ -179,16 +182,21 @@ class actor {
     o.lease = any_lease();
     const auto patience = dice_.below(10);
     o.wait = patience == 0 ? 0ms : patience == 1 ? forever : dice_.between(1ms, 3000ms);
-    if (dice_.one_in(5)) o.renew = renewal::none;
-    else if (dice_.one_in(5)) o.renew = renewal::at_most(2);
+    if (dice_.one_in(5))
+      o.renew = renewal::none;
+    else if (dice_.one_in(5))
+      o.renew = renewal::at_most(2);
     if (dice_.one_in(5)) o.margin = dice_.between(1ms, 50ms);
     const bool try_once = dice_.one_in(8);
     std::optional<milliseconds> cancel;
     if (dice_.one_in(5)) cancel = dice_.one_in(3) ? dice_.between(0ms, 5ms) : dice_.between(0ms, 1000ms);
     std::optional<milliseconds> limit;
-    if (try_once) limit = o.wait == 0ms ? command_timeout : std::min(o.wait, command_timeout);
-    else if (o.wait == 0ms) limit = command_timeout;
-    else if (o.wait != forever) limit = o.wait;
+    if (try_once)
+      limit = o.wait == 0ms ? command_timeout : std::min(o.wait, command_timeout);
+    else if (o.wait == 0ms)
+      limit = command_timeout;
+    else if (o.wait != forever)
+      limit = o.wait;
     if (cancel) limit = std::min(limit.value_or(*cancel), *cancel);
 
     const std::string id = all_.next();
@@ -208,11 +216,14 @@ class actor {
     co_await use(a.got, w, o, lock, expires);
   }
 
-  awaitable<void> use(hold& h, std::shared_ptr<watched> w, const acquire_options& o, const one_lock& lock, instant expires) {
+  awaitable<void> use(hold& h, std::shared_ptr<watched> w, const acquire_options& o, const one_lock& lock,
+                      instant expires) {
     // Short ones are passed on within a client.
     milliseconds length{0};
-    if (dice_.one_in(12)) length = dice_.between(0ms, o.lease * 3 / 2);
-    else if (dice_.one_in(2)) length = dice_.between(0ms, 60ms);
+    if (dice_.one_in(12))
+      length = dice_.between(0ms, o.lease * 3 / 2);
+    else if (dice_.one_in(2))
+      length = dice_.between(0ms, 60ms);
     const auto end = std::chrono::steady_clock::now() + length;
     bool writes = lock.who == "w";
     while (h.valid() && std::chrono::steady_clock::now() < end) {
@@ -225,7 +236,7 @@ class actor {
       }
       if (writes && dice_.one_in(10) && h.valid()) {
         writes = false;
-        w = co_await become_reader(h, std::move(w), lock, expires);
+        w = co_await become_reader(h, std::move(w), lock, o.margin, expires);
         if (!w) co_return;
       }
     }
@@ -249,11 +260,12 @@ class actor {
 
   // From the call on it claims no more than a reader does; the reader's tenure begins with the answer.
   awaitable<std::shared_ptr<watched>> become_reader(hold& h, std::shared_ptr<watched> w, const one_lock& lock,
-                                                    instant& expires) {
+                                                    milliseconds margin, instant& expires) {
     give_up(*w);
     w->ended = true;
     const std::string id = all_.next();
-    all_.out.write("call {} {} {} r {} {} 0 0", id, lock.kind, lock.name, now_noted(), noted(command_timeout));
+    all_.out.write("call {} {} {} r {} {} 0 {}", id, lock.kind, lock.name, now_noted(), noted(command_timeout),
+                   noted(margin));
     auto [ec] = co_await h.downgrade(as_tuple);
     if (ec) {
       all_.out.write("end {} {} {}", id, now_noted(), ec.message());
