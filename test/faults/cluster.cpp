@@ -89,8 +89,13 @@ BOOST_AUTO_TEST_CASE(a_fail_over_that_loses_nothing) {
         BOOST_TEST(!ec, ec.message());
         BOOST_TEST(h.valid());
         BOOST_TEST(!lost.ended());
+        // Who could not look for a while is passed over until he does: two looks, and the first was answered.
+        const auto looks = two.stats().commands;
+        co_await eventually("it looks", [&] { return two.stats().commands > looks + 1; });
         co_await h.release();
-        co_await eventually("the first is let in", [&] { return second.in(); });
+        co_await eventually("the first is let in", [&] { return second.ended(); });
+        BOOST_TEST(!*second.ec, second.ec->message() + " " + two.last_refusal());
+        BOOST_TEST(second.in());
         BOOST_TEST(!third.ended());
         BOOST_TEST(second.got.fence() > h.fence());
         co_await second.got.release();
