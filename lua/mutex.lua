@@ -34,7 +34,7 @@ end
 
 function lengthen(_, lease)
   local left = redis.call('PTTL', record)
-  if left < lease then
+  if left < lease and lease > 0 then
     redis.call('PEXPIRE', record, string.format('%d', lease))
     left = lease
   end
@@ -53,6 +53,13 @@ if not waited_for and not held and what == 'acquire' and now <= tonumber(ARGV[4]
 end
 if mine and what == 'renew' then
   return '1 ' .. mine .. ' ' .. string.format('%d', lengthen(token, tonumber(ARGV[3]))) .. clock
+end
+
+-- raise: lock.lua
+if mine and what == 'raise' then
+  mine = raise_fence(fences, mine, ARGV[3], ARGV[4])
+  redis.call('SET', record, 'leasehold:' .. token .. ':' .. mine, 'KEEPTTL')
+  return '1 ' .. mine .. ' ' .. string.format('%d', redis.call('PTTL', record)) .. clock
 end
 
 function admits()

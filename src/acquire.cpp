@@ -68,7 +68,7 @@ void acquire_op::ring(clock::time_point now) {
   if (leaving_) return complete(outcome_);
   if (entry_->lacks_replicas()) return leave(error::no_quorum);
   // try_acquire was not answered in time; a waiter was, or was not, told that the lock is busy.
-  leave(!once_ && entry_->known_busy(now) ? error::timed_out : error::unreachable);
+  leave(!once_ && entry_->known_busy(now) ? make_error_code(error::timed_out) : entry_->no_answer());
 }
 
 void acquire_op::cancel() {

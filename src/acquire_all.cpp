@@ -160,6 +160,7 @@ void acquire_all_op::begin() {
             [&](std::size_t a, std::size_t b) { return locks[a]->identity->record < locks[b]->identity->record; });
   if (const error_code ec = check()) return complete(ec);
   if (!core_->open()) return complete(error::closed);
+  one_server_ = !core_->is_quorum();
   for (const auto& l : locks) {
     one_server_ = one_server_ && l->handle->core == core_ && l->identity->slot == locks.front()->identity->slot;
   }

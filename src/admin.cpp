@@ -221,21 +221,26 @@ void break_op::take(const reply& r) {
   ask_again();
 }
 
+// Each server of a quorum has its own view, and a break there would have to win a majority like any other change.
+static error_code one_store(const std::shared_ptr<client_handle>& handle, error_code bad = {}) {
+  return !bad && handle->core->is_quorum() ? make_error_code(error::not_supported) : bad;
+}
+
 void start_list(const std::shared_ptr<client_handle>& handle,
                 asio::any_completion_handler<void(error_code, std::vector<listed_lock>)> h) {
-  make_recycled<list_op>(handle, std::move(h))->start();
+  make_recycled<list_op>(handle, std::move(h))->start(one_store(handle));
 }
 
 void start_show(const std::shared_ptr<client_handle>& handle,
                 asio::any_completion_handler<void(error_code, lock_status)> h, std::string name) {
   auto op = make_recycled<show_op>(handle, std::move(h), identity_of(handle, std::move(name)));
-  op->start(op->bad_name());
+  op->start(one_store(handle, op->bad_name()));
 }
 
 void start_break(const std::shared_ptr<client_handle>& handle,
                  asio::any_completion_handler<void(error_code, broken_lock)> h, std::string name, bool force) {
   auto op = make_recycled<break_op>(handle, std::move(h), identity_of(handle, std::move(name)), force);
-  op->start(op->bad_name());
+  op->start(one_store(handle, op->bad_name()));
 }
 
 }  // namespace leasehold::detail

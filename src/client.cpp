@@ -7,6 +7,8 @@
 
 #include <boost/asio/error.hpp>
 
+#include <algorithm>
+
 namespace leasehold {
 namespace detail {
 namespace {
@@ -74,8 +76,16 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
   std::vector<address> addresses;
   for (const auto& url : urls) {
     addresses.push_back(parse_url(url));
+    if (addresses.back().kind == address::scheme::cluster && urls.size() > 1) {
+      throw system_error(make_error_code(error::not_supported), "'" + without_password(url) + "' in a quorum");
+    }
   }
-  if (addresses.size() > 1) throw system_error(make_error_code(error::not_supported), "several URLs (a quorum)");
+  // A server that counted twice would be a majority of fewer servers.
+  for (auto url = urls.begin(); url != urls.end(); ++url) {
+    if (std::find(urls.begin(), url, *url) != url) {
+      throw system_error(make_error_code(error::invalid_url), "'" + without_password(*url) + "' is given twice");
+    }
+  }
   auto core = std::make_shared<client_core>(std::move(executor), std::move(addresses), std::move(options));
   core->start();
   return std::make_shared<client_handle>(std::move(core));

@@ -229,7 +229,8 @@ void client_core::on_up(const store::server& server) {
   if (server.another) {
     each_member([](member& m) { m.on_other_server(); });
   }
-  ask_again();
+  // Of a quorum a majority must be up.
+  if (up()) ask_again();
 }
 
 // A hold may now be where nobody knows of it.

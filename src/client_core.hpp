@@ -148,6 +148,10 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   std::vector<std::string> routes() const { return store_ ? store_->routes() : std::vector<std::string>(); }
   std::uint64_t epoch() const { return store_ ? store_->epoch() : 0; }
   bool up() const { return store_ && store_->up(); }
+  bool answers() const { return store_ && store_->answers(); }
+  clock::time_point lasts_until(const std::string& token) const {
+    return store_ ? store_->lasts_until(token) : clock::time_point::min();
+  }
   // What the server said when it last refused a connection, while it still does.
   bool refused() const { return refused_; }
 

@@ -145,14 +145,18 @@ void hold_state::raise(clock::time_point sent, milliseconds lease, milliseconds 
 
 void hold_state::on_clock_jump(clock::duration jump) {
   if (told_ || released()) return;
-  deadline_.store(deadline() - jump, std::memory_order_release);
+  // On a quorum it is one server's clock, and the others may be enough.
+  deadline_.store(core_->is_quorum() ? std::min(deadline(), core_->lasts_until(grant_.token)) : deadline() - jump,
+                  std::memory_order_release);
   if (renew_at_ != clock::time_point::max()) renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin);
-  clock::now() >= deadline() - grant_.margin ? tell_lost() : schedule();
+  if (clock::now() >= deadline() - grant_.margin) return tell_lost();
+  core_->is_quorum() ? store_is_up() : schedule();
 }
 
 void hold_state::lose(bool left_in_store) {
   if (gone_.exchange(true, std::memory_order_acq_rel)) return;
-  if (left_in_store) {
+  // On a quorum a minority may have it.
+  if (left_in_store || core_->is_quorum()) {
     const auto gone_by = later(clock::now(), grant_.lease);
     make_recycled<release_op>(core_, lock_, grant_.token, gone_by, grant_.unanswered)->start(nullptr);
   }
@@ -223,6 +227,7 @@ hold_state::grant hold_state::as_granted() const {
 }
 
 bool hold_state::is_recorded(std::uint64_t fence) {
+  if (core_->is_quorum()) return true;  // There no token is granted twice.
   if (downgraded_) return fence == this->fence();
   cohort_tenure* const t = grant_.tenure.get();
   const auto recorded = t != nullptr ? t->recorded_fence : grant_.fence;

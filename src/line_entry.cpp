@@ -22,6 +22,10 @@ constexpr milliseconds look_at_end{2000};
 // A pushed grant must leave this much of its short lease for the confirmation to arrive; else it is confirmed first.
 constexpr milliseconds least_head_start{200};
 
+// On a quorum those who wait are told at the same time that a lock is free; if they asked at the same time, each would get
+// some of the servers.
+constexpr milliseconds hint_spread{2};
+
 // How many of one local line ask at once, at the most.
 constexpr std::size_t most_at_once = 256;
 
@@ -86,14 +90,18 @@ void line_entry::on_outcome_beside(bool let_in) {
 // A new entry, for the waiter in front: a token is never used again.
 void line_entry::begin() {
   core_->forget_token(*this);
-  token_ = core_->next_token();
   if (role_ == role::local_line) follows_ = take_companion();
   pauses_ = pauses(front().options().retry);
-  unanswered_ = {};
   answered_ = false;
-  asked_again_ = false;
   state_ = state::idle;
+  take_token();
   ask();
+}
+
+void line_entry::take_token() {
+  token_ = core_->next_token();
+  unanswered_ = {};
+  asked_again_ = false;
 }
 
 void line_entry::ask() {
@@ -145,7 +153,8 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
     unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
   }
   if (state_ == state::over) {
-    if (const auto op = leaving_.lock(); op && a.from_store != nullptr) op->note_answer();
+    const bool said = a.from_store != nullptr && !core_->is_quorum();
+    if (const auto op = leaving_.lock(); op && said) op->note_answer();
     return;
   }
   if (state_ != state::asking || !current) return;
@@ -177,9 +186,16 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
     waiters_.pop_front();
     return op->complete_busy();
   }
+  follows_.clear();
+  if (core_->is_quorum()) {
+    // Nobody stands in line there. The store has given back what this attempt was granted.
+    core_->listen(*this);
+    state_ = state::pausing;
+    const clock::duration until_free = lease.left < milliseconds(0) ? clock::duration::max() : lease.left + milliseconds(1);
+    return core_->set(*this, later(now, std::min<clock::duration>(pauses_.next(core_->random()), until_free)));
+  }
   state_ = state::waiting;
   waited_ = true;
-  follows_.clear();
   core_->remember_token(*this);
   // In a cluster the first answer comes before it stands in line: it is asked again as soon as the slot tells of grants.
   const bool in_front = lease.status != 3;
@@ -294,6 +310,9 @@ void line_entry::on_watch() {
 
 void line_entry::look_now() {
   if (state_ == state::waiting) ask();
+  if (state_ != state::pausing || !core_->is_quorum()) return;
+  const auto soon = later(clock::now(), std::chrono::duration_cast<clock::duration>(hint_spread * core_->random()));
+  if (soon < due()) core_->set(*this, soon);
 }
 
 // confirmed_at: time_point::min() for a grant that is still to be confirmed.
@@ -375,7 +394,7 @@ void line_entry::leave(const std::shared_ptr<acquire_op>& op, error_code why) {
 
 // Nobody waits any more. True if the store will tell `op` that nothing is left of the entry.
 bool line_entry::withdraw(const std::shared_ptr<acquire_op>& op) {
-  const bool traces = state_ == state::asking || state_ == state::proving || answered_ || unanswered_.exists;
+  const bool traces = state_ == state::asking || state_ == state::proving || leaves_traces();
   if (state_ == state::asking) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
   forget();
   if (!traces) return false;
@@ -391,6 +410,9 @@ bool line_entry::withdraw(const std::shared_ptr<acquire_op>& op) {
   return true;
 }
 
+// Of attempts that were answered, or never will be. (On a quorum the store gives back what it does not grant.)
+bool line_entry::leaves_traces() const { return !core_->is_quorum() && (answered_ || unanswered_.exists); }
+
 // Takes the token out of the line, or hands its grant on; in the background.
 void line_entry::give_back(std::function<void()> when_done) {
   core_->count().given_back.fetch_add(1, std::memory_order_relaxed);
@@ -405,7 +427,7 @@ void line_entry::give_back(std::function<void()> when_done) {
 
 void line_entry::end_all(error_code ec) {
   const auto self = shared_from_this();
-  const bool traces = answered_ || unanswered_.exists;
+  const bool traces = leaves_traces();
   forget();
   if (traces) give_back(nullptr);
   while (!waiters_.empty()) {
@@ -433,7 +455,15 @@ void line_entry::store_refuses(error_code ec) {
   if (state_ == state::offline) end_all(ec);
 }
 
-void line_entry::ring(clock::time_point) { ask(); }
+void line_entry::ring(clock::time_point) {
+  // On a quorum each attempt has a token of its own: the one before is being given back.
+  if (core_->is_quorum()) take_token();
+  ask();
+}
+
+error_code line_entry::no_answer() const {
+  return core_->is_quorum() && core_->answers() ? error::no_quorum : error::unreachable;
+}
 
 bool line_entry::known_busy(clock::time_point now) const {
   // An attempt that has just been sent says nothing yet; one that waits for its answer says that there is none.

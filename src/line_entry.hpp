@@ -59,6 +59,8 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   bool lacks_replicas() const { return lacks_replicas_ || state_ == state::proving; }
   // The last attempt was answered: the lock is busy.
   bool known_busy(clock::time_point now) const;
+  // What it ends with if it was not.
+  error_code no_answer() const;
   const std::string& token() const { return token_; }
   const lock_identity& lock() const { return *lock_; }
   // Of a counting semaphore: what those here believe it to be; 0 elsewhere.
@@ -69,7 +71,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
     idle,
     asking,   // An attempt is on its way.
     waiting,  // In line; the alarm rings for the next look.
-    pausing,  // The server could not answer now; the alarm ends the pause.
+    pausing,  // The server could not answer now, or nobody stands in line on a quorum; the alarm ends the pause.
     offline,  // The store is not up.
     proving,  // It was granted, and replicas have to acknowledge that.
     over,     // Nobody waits any more.
@@ -84,6 +86,8 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
 
   acquire_op& front();
   void begin();
+  void take_token();
+  bool leaves_traces() const;
   void ask();
   void on_busy(const lease_reply&, clock::time_point now);
   void on_wrong_limit(std::uint32_t limit);

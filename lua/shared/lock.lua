@@ -118,6 +118,11 @@ local function keep()
   chunk, place, behind, silent = {}, 1, 0, 0
 end
 
+-- raise TOKEN FENCE G: on a quorum, where each server has given this grant a fence of its own. The hold's fence becomes
+-- FENCE, unless it is larger, and no later grant here has a smaller one than G * 2048 = FENCE. Neither the lease nor the
+-- line changes; a repeat changes nothing. The kinds answer it by themselves.
+-- status 1: it is this token's, with the fence that it has now | 0: it is not
+--
 -- renew TOKEN LEASE, confirm TOKEN LEASE, and acquire again after a lost reply or a lost message: lengthens the lease
 -- (0: only asks), never shortens it, never creates a record. Who has confirmed leaves the line.
 -- status 1: it is this token's | 0: it is not

@@ -221,6 +221,15 @@ function lengthen(t, lease)
   return left < 0 and rest or math.min(left, rest)
 end
 
+-- raise: lock.lua
+if own and what == 'raise' then
+  own[2] = raise_fence(fences, own[2], ARGV[3], ARGV[4])
+  latest = raise_fence(fences, latest, own[2], ARGV[4])
+  redis.call('HSET', record, 'leasehold', header(), 'leasehold:' .. token, text_of(own))
+  changed = false
+  return '1 ' .. own[2] .. ' ' .. string.format('%d', lengthen(token, 0)) .. clock .. (count and ' ' .. count or '')
+end
+
 function refresh(t)
   begin_writing()
   latest = next_fence(fences, now)

@@ -23,7 +23,8 @@ bool may_have_written(std::string_view error) noexcept {
 
 refusal classify(std::string_view words) noexcept {
   if (says(words, "WRONGTYPE ")) return refusal::wrong_type;
-  for (const auto* code : {"LOADING ", "BUSY ", "TRYAGAIN ", "CLUSTERDOWN ", "MASTERDOWN ", "MOVED ", "ASK "}) {
+  for (const auto* code :
+       {"LOADING ", "BUSY ", "TRYAGAIN ", "CLUSTERDOWN ", "MASTERDOWN ", "MOVED ", "ASK ", "NOQUORUM "}) {
     if (says(words, code)) return refusal::try_again;
   }
   // A slot that is being moved: the script has deleted a key, and looked at it again. What it did before stays done.

@@ -62,6 +62,7 @@ class arguments {
   // For a store that calls something else with the same keys.
   std::string_view key_at(std::size_t i) const { return views_[1 + i]; }
   std::size_t number_of_keys() const { return keys_; }
+  std::size_t number_of_args() const { return views_.size() - 1 - keys_; }
   std::string_view arg_at(std::size_t i) const { return views_[1 + keys_ + i]; }
 
   // What EVALSHA takes behind the digest: the number of keys, the keys, the arguments.
@@ -201,6 +202,8 @@ class store {
   // Ends every connection; on_stopped follows, and nothing after it.
   virtual void stop() = 0;
   virtual bool up() const = 0;
+  // Somebody answers, though it may not be enough of them.
+  virtual bool answers() const { return up(); }
   // Which connection is up; another number after each reconnect. Calls of one connection run in the order of `run`.
   virtual std::uint64_t epoch() const = 0;
   // Sends the script to where the record is; false (and no answer) if that is not up.
@@ -214,6 +217,11 @@ class store {
   // Somebody waits, or nobody waits any more, in a line of this slot: he is to be told of his grant.
   virtual void attend(std::uint16_t slot) { (void)slot; }
   virtual void leave(std::uint16_t slot) { (void)slot; }
+  // On a quorum: until when a majority has certainly kept what this token was granted.
+  virtual clock::time_point lasts_until(const std::string& token) const {
+    (void)token;
+    return clock::time_point::min();
+  }
   // Listens to another channel, in every connection until ignore.
   virtual void listen(const std::string& channel) = 0;
   virtual void ignore(const std::string& channel) = 0;
