@@ -217,6 +217,7 @@ void line_entry::on_wrong_limit(std::uint32_t limit) {
 }
 
 void line_entry::on_error(std::string_view words, clock::time_point now) {
+  if (may_have_written(words)) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
   switch (classify(words)) {
     case refusal::wrong_type: return end_all(error::wrong_type);
     case refusal::no: core_->note_refusal(words); return end_all(error::refused);

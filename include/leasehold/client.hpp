@@ -138,7 +138,11 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 /// as in redis://). `redis+sentinel://[user:password@]h1:26379,h2:26379/master-name[/db]` and `rediss+sentinel://...` (TLS
 /// to Sentinels and servers, with the parameters of rediss://) follow the master of a Sentinel group; user and password
 /// are those of the servers, `?sentinel_password=P` and `&sentinel_user=U` those of the Sentinels.
-/// `redis+cluster://` and several URLs (a quorum) are understood and refused with error::not_supported for now.
+/// `redis+cluster://h1:7000,h2:7001` reaches a Redis Cluster by some of its nodes.
+///
+/// Several URLs make a quorum of independent servers, best three or five: a lock is held while a majority of them holds it,
+/// and a minority may be down (docs/guarantees.md). Each is one of the above, a cluster excepted (error::not_supported);
+/// the same one twice is error::invalid_url. Nobody stands in line there, and there are no semaphores.
 ///
 /// `io_context::run()` can return after `close()`, or when the last client, lock, hold and operation is gone; their
 /// releases go out first. All of them may outlive the execution context and then do nothing.
@@ -174,7 +178,7 @@ class client {
 
   executor_type get_executor() const noexcept { return detail::executor_of(handle_); }
 
-  /// Waits until the store answers.
+  /// Waits until the store answers: of a quorum, a majority.
   ///
   /// @par Completion signature `void(error_code)`
   /// @par Errors

@@ -23,6 +23,10 @@ void start_resize(const std::shared_ptr<lock_state>&, asio::any_completion_handl
 /// Whoever uses a semaphore must know its limit: another one than that of those who are in is error::wrong_limit. A
 /// semaphore that nobody holds has none. Its fences order the grants; they are no barrier, since several holds are valid
 /// at once.
+///
+/// Not on a quorum: every operation is error::not_supported there. Each server would count its own permits, and limits that
+/// hold on every server do not bound the holders that have a majority: with three servers and a limit of 2, three holders
+/// can have two servers each.
 class counting_semaphore : public basic_lock {
  public:
   /// A bad name is reported by the operations as error::invalid_name, a limit of 0 as error::invalid_option.

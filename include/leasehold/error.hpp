@@ -18,7 +18,7 @@ enum class error {
   timed_out = 1,   ///< `acquire_options::wait` ended while the store said that the lock is busy.
   lost,            ///< The hold had gone before: its lease ended, or Redis no longer knows its token.
   not_held,        ///< The hold is empty or was released already.
-  no_quorum,       ///< Fewer than a majority of the servers answered, or too few replicas acknowledged the grant.
+  no_quorum,       ///< Fewer than a majority of a quorum's servers answered, or too few replicas acknowledged the grant.
   unreachable,     ///< The store did not answer in time.
   refused,         ///< The server said no (NOAUTH, NOPERM, READONLY, OOM, ...); its words: `client::last_refusal()`.
   wrong_type,      ///< The key holds something that is not a lock of this kind.

@@ -59,7 +59,8 @@ class basic_lock {
   /// @par Completion signature `void(error_code, hold)`
   /// @par Errors
   /// error::timed_out: acquire_options::wait ended and the lock was busy. error::unreachable: it ended and the store
-  /// had not answered the last attempt. error::no_quorum: it ended and too few replicas had acknowledged the last grant.
+  /// had not answered the last attempt. error::no_quorum: it ended and too few replicas had acknowledged the last grant,
+  /// or fewer than a majority of a quorum's servers had answered, though some did.
   /// error::refused, error::wrong_type, error::wrong_limit (counting_semaphore), error::invalid_name, error::invalid_option,
   /// error::not_supported, error::closed: at once.
   /// @par Cancellation

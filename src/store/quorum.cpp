@@ -171,13 +171,14 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
     const std::size_t number;
     const std::string name;
     std::shared_ptr<redis_server> server;
-    std::optional<clock::time_point> started;  // At the latest; none: it was never reached.
+    std::optional<clock::time_point> started;  // What it may have granted before it may not know; none: never reached.
     bool replaced = false;                     // It was started anew since this client knows it.
     bool refuses = false;
 
    private:
     void on_up(const store::server& s) override {
-      const auto at = clock::now() - s.uptime;
+      // Another one may be the replica that has taken over: what it knows may be as young as that.
+      const auto at = s.another ? clock::now() : clock::now() - s.uptime;
       started = started && !s.another ? std::min(*started, at) : at;
       replaced = replaced || s.another;
       refuses = false;
@@ -851,6 +852,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   // --- Time ---
 
   void set(alarm& a, clock::time_point due) {
+    due = std::max(due, clock::time_point());  // What is due already, whatever the sum was.
     alarms_.set(a, due);
     if (due < armed_for_) arm();
   }

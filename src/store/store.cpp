@@ -17,12 +17,18 @@ bool says(std::string_view words, std::string_view code) {
 
 bool is_read_only(std::string_view words) noexcept { return says(words, "READONLY "); }
 
+bool may_have_written(std::string_view error) noexcept {
+  return error.find(" script") != error.npos;
+}
+
 refusal classify(std::string_view words) noexcept {
   if (says(words, "WRONGTYPE ")) return refusal::wrong_type;
   for (const auto* code :
        {"LOADING ", "BUSY ", "TRYAGAIN ", "CLUSTERDOWN ", "MASTERDOWN ", "MOVED ", "ASK ", "NOQUORUM "}) {
     if (says(words, code)) return refusal::try_again;
   }
+  // A slot that is being moved: the script has deleted a key, and looked at it again. What it did before stays done.
+  if (words.find("attempted to access a non local key") != words.npos) return refusal::try_again;
   return refusal::no;
 }
 

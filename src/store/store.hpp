@@ -123,6 +123,8 @@ class reply {
 // What an error reply of the server means for an operation.
 enum class refusal { try_again, wrong_type, no };
 refusal classify(std::string_view words) noexcept;
+// A script has failed on its way. Redis says so behind the words of what failed, or in front of them before version 7.
+bool may_have_written(std::string_view error) noexcept;
 // The server is a replica.
 bool is_read_only(std::string_view words) noexcept;
 

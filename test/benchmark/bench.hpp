@@ -39,5 +39,6 @@ void cost(const settings&, report&);
 void holds(const settings&, report&);
 void kinds(const settings&, report&);
 void cluster(const settings&, report&);
+void quorum(const settings&, report&);
 
 }  // namespace leasehold::bench

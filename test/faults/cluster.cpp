@@ -45,6 +45,10 @@ awaitable<void> works(const client& c, const std::string& name) {
   co_await h.release();
 }
 
+void rethrow(std::exception_ptr e) {
+  if (e) std::rethrow_exception(e);
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(cluster_faults)
@@ -85,8 +89,13 @@ BOOST_AUTO_TEST_CASE(a_fail_over_that_loses_nothing) {
         BOOST_TEST(!ec, ec.message());
         BOOST_TEST(h.valid());
         BOOST_TEST(!lost.ended());
+        // Who could not look for a while is passed over until he does: two looks, and the first was answered.
+        const auto looks = two.stats().commands;
+        co_await eventually("it looks", [&] { return two.stats().commands > looks + 1; });
         co_await h.release();
-        co_await eventually("the first is let in", [&] { return second.in(); });
+        co_await eventually("the first is let in", [&] { return second.ended(); });
+        BOOST_TEST(!*second.ec, second.ec->message() + " " + two.last_refusal());
+        BOOST_TEST(second.in());
         BOOST_TEST(!third.ended());
         BOOST_TEST(second.got.fence() > h.fence());
         co_await second.got.release();
@@ -109,7 +118,9 @@ BOOST_AUTO_TEST_CASE(a_grant_that_the_new_master_does_not_know) {
     co_await works(one, "n");
     const auto old = cluster.master_of(slot);
     const auto replica = cluster.replica_of(slot);
+    // What comes now is not even sent to it.
     cluster.node(replica).stop();
+    cluster.node(old).command("CLIENT", "KILL", "TYPE", "replica");
     acquire_options o;
     o.lease = 10min;
     mutex lock(one, "n");
@@ -239,7 +250,7 @@ BOOST_AUTO_TEST_CASE(resharding_under_load) {
       }
       ++done;
     };
-    for (std::size_t w = 0; w < 9; ++w) asio::co_spawn(executor, work(w), asio::detached);
+    for (std::size_t w = 0; w < 9; ++w) asio::co_spawn(executor, work(w), rethrow);
     for (int round = 0; round < 8; ++round) {
       const auto from = cluster.master_of(slot);
       cluster.begin_moving(slot, from, (from + 1) % 3);

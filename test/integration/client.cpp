@@ -131,16 +131,6 @@ BOOST_AUTO_TEST_CASE(bad_urls_throw_and_name_the_url_without_its_password) {
   run_to_end(context);
 }
 
-BOOST_AUTO_TEST_CASE(deployments_to_come_are_not_supported) {
-  asio::io_context context;
-  BOOST_TEST(code_of([&] { client c(context, {"redis://a", "redis://b", "redis://c"}); }) == error::not_supported);
-  BOOST_TEST(code_of([&] { client c(context, std::vector<std::string>{"redis://a", "redis://b"}); }) ==
-             error::not_supported);
-  std::string text;
-  code_of([&] { client c(context, "redis+cluster://u:secret@a"); }, &text);
-  BOOST_TEST(text.find("secret") == text.npos);
-}
-
 BOOST_AUTO_TEST_CASE(invalid_options_throw) {
   asio::io_context context;
   client_options o;

@@ -3,6 +3,8 @@
 // A quorum that works: what its locks do as those of one server do, and what they cannot.
 #include "support/quorum_servers.hpp"
 
+#include "scripts.hpp"
+
 namespace leasehold::test {
 
 namespace {
@@ -359,6 +361,63 @@ BOOST_AUTO_TEST_CASE(a_cancelled_acquire_leaves_nothing) {
     BOOST_TEST(c.stats().waiting == 0U);
     BOOST_TEST(c.stats().cancelled > 0U);
   });
+}
+
+// What is written back: never smaller, only to the token's own record, and without touching its expiry.
+BOOST_AUTO_TEST_CASE(a_fence_is_raised) {
+  auto& redis = (*this)[0];
+  const auto call = [&](const detail::script& s, const std::vector<std::string>& words) {
+    std::vector<std::string> all{"EVAL", std::string(s.text), "4", "n", "leasehold:{0}:fence", "leasehold:{0}:line:n",
+                                 "leasehold:{0}:entries:n"};
+    all.insert(all.end(), words.begin(), words.end());
+    redis_connection c(redis.socket_path());
+    return c.command(all).text;
+  };
+  for (const auto* s : {&detail::scripts::mutex, &detail::scripts::recursive_mutex, &detail::scripts::shared_mutex}) {
+    redis.command("FLUSHALL");
+    const std::string granted = call(*s, {"acquire", "t.1", "60000", "9000000000000000", "", "w"});
+    const std::string fence = granted.substr(2, granted.find(' ', 2) - 2);
+    const std::string g = std::to_string(std::stoull(fence) / 2048 + 1000000000);
+    const std::string larger = std::to_string(std::stoull(g) * 2048);
+    redis.command("PEXPIRE", "n", "50000");
+    BOOST_TEST(call(*s, {"raise", "t.2", larger, g}).starts_with("0 0 0 "));
+    BOOST_TEST(call(*s, {"raise", "t.1", larger, g}).starts_with("1 " + larger + " "));
+    BOOST_TEST(call(*s, {"raise", "t.1", larger, g}).starts_with("1 " + larger + " "));
+    BOOST_TEST(call(*s, {"raise", "t.1", fence, "1"}).starts_with("1 " + larger + " "));
+    BOOST_TEST(call(*s, {"renew", "t.1", "0"}).starts_with("1 " + larger + " "));
+    BOOST_TEST(redis.ttl("n") > 40000);
+    BOOST_TEST(redis.ttl("n") <= 50000);
+    BOOST_TEST(redis.get("leasehold:{0}:fence").value() == g);
+    call(*s, {"release", "t.1"});
+    BOOST_TEST(redis.size() == 0U);
+    BOOST_TEST(call(*s, {"raise", "t.1", larger, g}).starts_with("0 0 0 "));
+    BOOST_TEST(redis.size() == 0U);
+    const std::string next = call(*s, {"acquire", "t.3", "60000", "9000000000000000", "", "w"});
+    BOOST_TEST(std::stoull(next.substr(2)) > std::stoull(larger));
+  }
+}
+
+// Whatever is left of a client when the context ends, and what outlives it, does nothing.
+BOOST_AUTO_TEST_CASE(the_context_may_end_first) {
+  for (int turns = 0; turns < 40; ++turns) {
+    hold h;
+    std::optional<client> c;
+    std::optional<mutex> lock;
+    {
+      asio::io_context context;
+      c.emplace(context, urls());
+      lock.emplace(*c, "n");
+      for (const char* name : {"n", "m"}) {
+        mutex(*c, name).acquire({.lease = 300ms}, [&h](error_code, hold got) { h = std::move(got); });
+      }
+      for (int i = 0; i < turns; ++i) context.run_one_for(20ms);
+      if (turns % 3 == 0) c->close([](error_code) {});
+      if (turns % 4 == 1) h = hold();
+      for (int i = 0; i < turns % 7; ++i) context.run_one_for(1ms);
+    }
+    lock->try_acquire([](error_code, std::optional<hold>) {});
+  }
+  wait_until("the leases have ended", [this] { return size() == 0; });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

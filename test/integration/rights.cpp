@@ -216,11 +216,11 @@ BOOST_AUTO_TEST_CASE(each_right_that_is_missing_is_told) {
   add("line", {"resetkeys", "~billing:*"});
   add("channel", {"resetchannels"});
   run([&]() -> awaitable<void> {
+    const auto work = [&](trial& one) -> awaitable<void> {
+      co_await use_everything(url(one.line[2]), "billing:" + one.missing + ":", one.seen, one.last_words);
+      one.ended = true;
+    };
     for (auto& t : trials) {
-      const auto work = [&](trial& one) -> awaitable<void> {
-        co_await use_everything(url(one.line[2]), "billing:" + one.missing + ":", one.seen, one.last_words);
-        one.ended = true;
-      };
       if (t->missing == "eval") {
         co_await work(*t);
       } else {

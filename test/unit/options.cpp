@@ -144,6 +144,9 @@ BOOST_AUTO_TEST_CASE(options_of_a_client_are_in_their_bounds) {
   BOOST_TEST(refused([](auto& o) { o.drift = 0.5; }) == "");
   BOOST_TEST(refused([](auto& o) { o.drift_floor = -1ms; }) == "client_options::drift_floor");
   BOOST_TEST(refused([](auto& o) { o.drift_floor = 61s; }) == "client_options::drift_floor");
+  BOOST_TEST(refused([](auto& o) { o.restart_delay = -1ms; }) == "client_options::restart_delay");
+  BOOST_TEST(refused([](auto& o) { o.restart_delay = std::chrono::hours(24 * 31); }) == "client_options::restart_delay");
+  BOOST_TEST(refused([](auto& o) { o.restart_delay = 0ms; }) == "");
   BOOST_TEST(refused([](auto& o) { o.reconnect.first = 0ms; }) == "client_options::reconnect");
   BOOST_TEST(refused([](auto& o) { o.reconnect.factor = not_a_number; }) == "client_options::reconnect");
   BOOST_TEST(refused([](auto& o) { o.prefix = std::string(70000, 'x'); }) == "client_options::prefix");
