@@ -140,11 +140,12 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
     }
     ++j.counts["ended: " + reason];
     if (!limit) return;
-    if (const instant late = *ended - p.after(*limit, 0); late > j.latest_end) {
-      j.latest_end = late;
+    const instant by = p.late(*limit, *ended);
+    if (by > j.latest_end) {
+      j.latest_end = by;
       j.latest = who + ", " + reason;
     }
-    if (*ended > p.after(*limit, bound)) {
+    if (by > bound) {
       violated("ended late, with " + reason, who + " limit " + shown(*limit) + " ended " + shown(*ended));
     }
   };
@@ -178,8 +179,9 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
       violated("its loss was not told", times);
       continue;
     }
-    if (*end > t.expires) j.latest_loss = std::max(j.latest_loss, *end - p.after(t.expires, 0));
-    if (*end > p.after(t.expires, bound)) violated("its loss was told late", times);
+    const instant by = p.late(t.expires, *end);
+    j.latest_loss = std::max(j.latest_loss, by);
+    if (by > bound) violated("its loss was told late", times);
     if (end == t.told && *end < t.expires - t.margin - nearly) {
       ++j.counts["losses told early"];
       const bool reason =
@@ -205,12 +207,10 @@ instant tenure::claimed_until() const {
   return end;
 }
 
-instant process_history::after(instant t, instant by) const {
-  instant limit = t + by;
-  for (const span& s : frozen) {
-    if (s.from <= limit && s.to > t) limit += s.to - std::max(s.from, t);
-  }
-  return limit;
+instant process_history::late(instant limit, instant t) const {
+  instant by = t - limit;
+  for (const span& s : frozen) by -= std::max<instant>(0, std::min(s.to, t) - std::max(s.from, limit));
+  return by;
 }
 
 void process_history::read(const std::string& path) {

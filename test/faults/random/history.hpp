@@ -67,8 +67,8 @@ struct process_history {
   std::map<std::string, std::uint64_t> counts;
 
   void read(const std::string& file);
-  // The latest instant for something that takes `bound` of the process's time after t.
-  instant after(instant t, instant bound) const;
+  // How much later than `limit` it was, in the process's time.
+  instant late(instant limit, instant t) const;
 };
 
 struct judgement {
