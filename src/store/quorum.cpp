@@ -352,7 +352,12 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
       if (waits(now)) return;
       if (released >= quorum_->majority_) return tell(1);
       if (refused >= quorum_->majority_) return tell(0, words_);
-      if (released + open < quorum_->majority_ || now >= gone_by_) tell(0);
+      if (released + open < quorum_->majority_ || now >= gone_by_) return tell(0);
+      // Some that had granted it are away, and no other one has lost it: it is free on a majority, and they are told later.
+      const bool lost_somewhere = std::any_of(places_.begin(), places_.end(), [](const place& p) {
+        return p.found == outcome::absent && p.until != clock::time_point::min();
+      });
+      if (!lost_somewhere && released != 0 && released + number_of(outcome::absent) >= quorum_->majority_) tell(1);
     }
 
     void tell(std::int64_t number, std::string_view error = {}) {

@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(the_default_label_is_host_and_process_and_always_a_label) {
   BOOST_TEST(default_label("web1.example.org", 4711) == "web1-example-org-4711");
   BOOST_TEST(default_label("l\xc3\xa4s", 1) == "l--s-1");
   BOOST_TEST(default_label("", 1) == "-1");
-  BOOST_TEST(default_label(std::string(300, 'h'), 4194304) == std::string(24, 'h') + "-4194304");
+  BOOST_TEST(default_label(std::string(300, 'h'), 4194304) == "hhhhhhhhhhhhhhhhhhhhhhhh-4194304");
   for (const std::string host : {"web1.example.org", "", "\xff: "}) {
     BOOST_TEST(refused([&](auto& o) { o.label = default_label(host, 4194304); }) == "");
   }
