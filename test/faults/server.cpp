@@ -363,6 +363,56 @@ BOOST_AUTO_TEST_CASE(a_busy_server_is_waited_for) {
   });
 }
 
+// A server that takes no more connections is away, and not one that has said no: it may have room soon.
+BOOST_AUTO_TEST_CASE(a_server_with_too_many_clients) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    redis.command("CONFIG", "SET", "maxclients", "1");  // That is the test.
+    client c(executor, redis.url(), quick());
+    auto [ec] = co_await c.ready(as_tuple);
+    BOOST_TEST(ec == error::unreachable, ec.message());
+    acquire_options o;
+    o.wait = 100ms;
+    mutex lock(c, "n");
+    auto [failed, none] = co_await lock.acquire(o, as_tuple);
+    BOOST_TEST(failed == error::unreachable, failed.message());
+    redis.command("CONFIG", "SET", "maxclients", "100");
+    hold h = co_await lock.acquire();
+    BOOST_TEST(h.valid());
+    co_await h.release();
+    co_await c.close();
+  });
+}
+
+// MISCONF: nothing is written while snapshots fail.
+BOOST_AUTO_TEST_CASE(a_server_that_cannot_save) {
+  redis_server saving({"enable-protected-configs yes"});
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, saving.url(), quick());
+    mutex lock(c, "n");
+    hold held = co_await mutex(c, "held").acquire();
+    const std::string folder = saving.folder() / "gone";
+    std::filesystem::create_directory(folder);
+    saving.command("CONFIG", "SET", "dir", folder);
+    saving.command("CONFIG", "SET", "save", "3600 1000000");
+    std::filesystem::remove(folder);
+    saving.command("BGSAVE");
+    co_await eventually("the snapshot fails", [&] {
+      return saving.command("INFO", "persistence").text.find("rdb_last_bgsave_status:err") != std::string::npos;
+    });
+    auto [ec, none] = co_await lock.acquire(as_tuple);
+    BOOST_TEST(ec == error::refused, ec.message());
+    BOOST_TEST(c.last_refusal().starts_with("MISCONF"), c.last_refusal());
+    saving.command("CONFIG", "SET", "stop-writes-on-bgsave-error", "no");
+    hold h = co_await lock.acquire();
+    co_await h.release();
+    co_await held.extend(40s);
+    co_await held.release();
+    co_await c.close();
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 namespace {
@@ -445,55 +495,6 @@ BOOST_AUTO_TEST_CASE(a_step_back_harms_nothing) {
     step(0s);
     auto again = co_await mutex(c, "m").try_acquire();
     BOOST_TEST(again.has_value());
-  });
-}
-
-// A server that takes no more connections is away, and not one that has said no: it may have room soon.
-BOOST_AUTO_TEST_CASE(a_server_with_too_many_clients) {
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    redis.command("CONFIG", "SET", "maxclients", "1");  // That is the test.
-    client c(executor, redis.url(), quick());
-    auto [ec] = co_await c.ready(as_tuple);
-    BOOST_TEST(ec == error::unreachable, ec.message());
-    acquire_options o;
-    o.wait = 100ms;
-    mutex lock(c, "n");
-    auto [failed, none] = co_await lock.acquire(o, as_tuple);
-    BOOST_TEST(failed == error::unreachable, failed.message());
-    redis.command("CONFIG", "SET", "maxclients", "100");
-    hold h = co_await lock.acquire();
-    BOOST_TEST(h.valid());
-    co_await h.release();
-    co_await c.close();
-  });
-}
-
-// MISCONF: nothing is written while snapshots fail.
-BOOST_AUTO_TEST_CASE(a_server_that_cannot_save) {
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    client c(executor, redis.url(), quick());
-    mutex lock(c, "n");
-    hold held = co_await mutex(c, "held").acquire();
-    const std::string folder = redis.folder() / "gone";
-    std::filesystem::create_directory(folder);
-    redis.command("CONFIG", "SET", "dir", folder);
-    redis.command("CONFIG", "SET", "save", "3600 1000000");
-    std::filesystem::remove(folder);
-    redis.command("BGSAVE");
-    co_await eventually("the snapshot fails", [&] {
-      return redis.command("INFO", "persistence").text.find("rdb_last_bgsave_status:err") != std::string::npos;
-    });
-    auto [ec, none] = co_await lock.acquire(as_tuple);
-    BOOST_TEST(ec == error::refused, ec.message());
-    BOOST_TEST(c.last_refusal().starts_with("MISCONF"), c.last_refusal());
-    redis.command("CONFIG", "SET", "stop-writes-on-bgsave-error", "no");
-    hold h = co_await lock.acquire();
-    co_await h.release();
-    co_await held.extend(40s);
-    co_await held.release();
-    co_await c.close();
   });
 }
 

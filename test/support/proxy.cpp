@@ -84,7 +84,8 @@ struct proxy::state : std::enable_shared_from_this<state> {
       if (ec) break;
       const std::string_view bytes(piece.data(), n);
       (is_request ? self->requests : self->replies).seen += bytes;
-      if (l->swallowed) continue;
+      // Nobody reads any more, and what was sent before stays where it is until pass().
+      if (l->swallowed || l->client_gone) continue;
       (is_request ? l->pending_requests : l->pending_replies) += bytes;
       self->flush(l);
     }
