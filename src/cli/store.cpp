@@ -42,6 +42,10 @@ failure describe(const error_code& ec, const client& store, const store_options&
     default:
       break;
   }
+  // What a quorum has not: semaphores, replicas, and what operators ask of one server.
+  if (ec == error::not_supported && where.urls.size() > 1) {
+    return {code, fmt::format("{}: not supported on a quorum of servers", urls)};
+  }
   return {code, fmt::format("{}: {}", in_quotes(name), ec.message())};
 }
 

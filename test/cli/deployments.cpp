@@ -1,0 +1,74 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Every deployment on the command line.
+#include "leasehold_command.hpp"
+
+#include "support/cluster_servers.hpp"
+#include "support/quorum_servers.hpp"
+#include "support/sentinel_group.hpp"
+
+#include <fmt/format.h>
+
+namespace leasehold::test {
+
+namespace {
+
+words operator+(words a, const words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+words environment(const std::string& urls) { return {fmt::format("LEASEHOLD_REDIS={}", urls)}; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(deployments)
+
+BOOST_AUTO_TEST_CASE(a_quorum) {
+  quorum_servers servers(3);
+  words options;
+  std::string urls;
+  for (const auto& url : servers.urls()) {
+    options = options + words{"--redis", url};
+    urls += ' ' + url;
+  }
+  BOOST_TEST(run_leasehold(words{"run"} + options + words{"n", "--", "echo", "in"}).output == "in\n");
+  BOOST_TEST(run_leasehold({"run", "n", "--", "echo", "in"}, environment(urls)).output == "in\n");
+  // What a quorum has not.
+  for (const words& rest : {words{"run", "--permits", "2", "n", "--", "true"}, words{"run", "--replicas", "1", "n", "--", "true"},
+                            words{"status", "n"}, words{"list"}, words{"break", "n"}}) {
+    const ended e = run_leasehold(words{rest.front()} + options + words(std::next(rest.begin()), rest.end()));
+    BOOST_TEST_CONTEXT(e.errors) {
+      BOOST_TEST(e.status == 64);
+      BOOST_TEST(is_error_line(e.errors, "not supported on a quorum"));
+    }
+  }
+  servers[2].kill();
+  BOOST_TEST(run_leasehold(words{"run"} + options + words{"n", "--", "echo", "in"}).output == "in\n");
+  servers[1].kill();
+  const ended e = run_leasehold(words{"run", "--no-wait"} + options + words{"n", "--", "echo", "in"});
+  BOOST_TEST(e.status == 69);
+  BOOST_TEST(is_error_line(e.errors, "no quorum"));
+  BOOST_TEST(e.output == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_cluster) {
+  cluster_servers cluster(3);
+  BOOST_TEST(run_leasehold({"run", "a", "b", "c", "--", "echo", "in"}, environment(cluster.url())).output == "in\n");
+  const ended inside = run_leasehold(
+      {"run", "n", "--", "sh", "-c", fmt::format("{0} status n && {0} list", LEASEHOLD_CLI_PATH)}, environment(cluster.url()));
+  BOOST_TEST(contains(inside.output, "n: held, "));
+  BOOST_TEST(contains(inside.output, "\nn "));
+}
+
+BOOST_AUTO_TEST_CASE(a_sentinel_group_with_replicas) {
+  sentinel_group group;
+  BOOST_TEST(run_leasehold({"run", "--replicas", "1", "n", "--", "echo", "in"}, environment(group.url())).output == "in\n");
+  const ended e = run_leasehold({"run", "--replicas", "9", "--no-wait", "n", "--", "echo", "in"}, environment(group.url()));
+  BOOST_TEST(e.status == 69);
+  BOOST_TEST(is_error_line(e.errors, "no quorum"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
