@@ -233,6 +233,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
     void answered_by(const voter& v) { places_[v.number].answered = true; }
     // The attempt may run until then, and what it leaves lasts for the lease.
     void may_run(clock::time_point until, milliseconds lease) {
+      if (until == clock::time_point::min()) return;  // It could not be sent to anybody.
       may_run_until_ = std::max(may_run_until_, until);
       lasts(until, lease);
     }

@@ -115,9 +115,20 @@ class judge_of_one {
     for (const auto& [who, a] : most) {
       if (a->fence < b.fence || (a->fence == b.fence && together(*a, b))) continue;
       if (excused && quorum_ && together(*a, b)) continue;
-      if (!excused || !lost_in(std::min(a->called, b.called), *b.granted))
+      if (excused && lost_in(std::min(a->called, b.called), *b.granted)) continue;
+      if (found_again(b))
+        ++j_.counts["allowed: an owner finds his former tenure, whose end was lost"];
+      else
         violated("a fence that does not grow", *a, b);
     }
+  }
+
+  // A fail-over that loses the end of a tenure brings it back: its owner enters it again, with its fence. A resource that
+  // has seen the fences in between refuses it.
+  bool found_again(const tenure& b) const {
+    return std::any_of(granted_.begin(), granted_.end(), [&](const tenure* c) {
+      return c->who == b.who && c->fence == b.fence && *c->granted < *b.granted && lost_in(c->called, *b.granted);
+    });
   }
 
   judgement& j_;
