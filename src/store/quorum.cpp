@@ -818,9 +818,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   }
 
   void give_back(const script& s, request r, std::shared_ptr<caller> who, std::uint32_t what) {
-    auto& found = claims_[r.token()];
-    if (!found) found = std::make_shared<claim>(*this, s, r);
-    const auto c = found;
+    const auto c = claim_of(s, r);
     c->give_back(std::move(r), std::move(who), what);
   }
 
