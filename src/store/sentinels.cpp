@@ -154,6 +154,7 @@ sentinels::sentinels(asio::any_io_executor strand, address where, std::chrono::m
       timeout_(timeout),
       changed_(std::move(changed)),
       known_(where_.hosts),
+      concluded_(strand_),
       head_start_(strand_),
       limit_(strand_),
       retry_(strand_),
@@ -167,7 +168,9 @@ sentinels::~sentinels() {
 }
 
 void sentinels::ask(asio::any_completion_handler<void()> handler) {
-  handler_ = std::move(handler);
+  awaited_ = true;
+  concluded_.expires_at(clock::time_point::max());
+  concluded_.async_wait([handler = std::move(handler)](error_code) mutable { std::move(handler)(); });
   if (stopped_) return call_back();
   begin();
 }
@@ -183,7 +186,8 @@ void sentinels::stop() {
 }
 
 void sentinels::call_back() {
-  if (handler_) asio::post(strand_, std::exchange(handler_, {}));
+  awaited_ = false;
+  concluded_.cancel();
 }
 
 void sentinels::drop(std::shared_ptr<link>& l) {
@@ -294,7 +298,7 @@ void sentinels::conclude(result r) {
   limit_.cancel();
   auto links = std::exchange(links_, {});
   for (auto& l : links) drop(l);
-  if (handler_) {
+  if (awaited_) {
     found_ = std::move(r);
     return call_back();
   }

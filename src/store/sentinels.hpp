@@ -72,8 +72,11 @@ class sentinels final : public std::enable_shared_from_this<sentinels> {
   std::shared_ptr<link> watched_;             // The one that answered: it tells when the master changes.
   bool asking_ = false;
   bool stopped_ = false;
-  boost::asio::any_completion_handler<void()> handler_;
+  bool awaited_ = false;  // Somebody has asked, and waits for concluded_.
   result found_;
+  // Who asks may own what owns this. His handler waits in the context, which destroys it when it ends; a member would
+  // keep all of them alive for ever.
+  timer concluded_;
   timer head_start_;
   timer limit_;
   timer retry_;
