@@ -1,0 +1,55 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "example.hpp"
+
+#include <csignal>
+#include <filesystem>
+
+namespace leasehold::test {
+
+BOOST_FIXTURE_TEST_SUITE(echo, with_examples)
+
+BOOST_AUTO_TEST_CASE(the_quickstart_writes_its_report) {
+  const ended e = run({"quickstart", redis.url()});
+  BOOST_TEST(e.status == 0);
+  BOOST_TEST(e.output.starts_with("written with fence "), e.output);
+  BOOST_TEST(e.errors == "");
+  BOOST_TEST(redis.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(servers_that_share_a_lock_answer_every_request) {
+  child first = start({"echo_server", "--name", "first", "--hold", "1ms"});
+  child second = start({"echo_server", "--name", "second", "--hold", "1ms"});
+  std::string servers;
+  for (child* c : {&first, &second}) {
+    const std::string line = c->read_line().value_or("");
+    BOOST_REQUIRE(line.starts_with("listening "));
+    if (!servers.empty()) servers += ',';
+    servers += "127.0.0.1:";
+    servers += line.substr(10);
+  }
+  const ended load = run({"echo_client", "--servers", servers, "--connections", "6", "--requests", "20", "--names", "2"});
+  BOOST_TEST(load.status == 0, load.output + load.errors);
+  BOOST_TEST(contains(load.output, "120"), load.output);
+  for (child* c : {&first, &second}) {
+    c->signal(SIGTERM);
+    BOOST_TEST(end_of(*c).status == 0);
+  }
+  BOOST_TEST(redis.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(the_demo_survives_the_death_of_a_holder) {
+  const ended e =
+      run({"demo", "--bin-dir", LEASEHOLD_EXAMPLES_DIR, "--out", folder.path(), "--seconds", "6"});
+  BOOST_TEST(e.status == 0, e.output + e.errors);
+  BOOST_TEST(std::filesystem::file_size(folder / "demo.svg") > 1000U);
+}
+
+BOOST_AUTO_TEST_CASE(a_mistyped_option_is_named) {
+  const ended e = run({"echo_server", "--lease", "soon"});
+  BOOST_TEST(e.status != 0);
+  BOOST_TEST(contains(e.errors, "\"soon\" is no duration"), e.errors);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test

@@ -1,0 +1,49 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The programs of examples/, as a user starts them, on a real Redis.
+#pragma once
+
+#include "support/child.hpp"
+#include "support/redis_server.hpp"
+#include "support/temporary_folder.hpp"
+#include "support/unit_test.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leasehold::test {
+
+using words = std::vector<std::string>;
+
+struct ended {
+  int status;
+  std::string output;
+  std::string errors;
+};
+
+inline ended end_of(child& c) {
+  std::string output = c.read_rest();
+  const int status = c.wait();
+  return {status, std::move(output), c.errors()};
+}
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+// A fixture: a server of its own for each test, which the programs find in their environment.
+struct with_examples {
+  redis_server redis;
+  temporary_folder folder;
+
+  // The first word is the program, by its place under examples/: "echo_server", "wrong_ways/get_then_del".
+  child start(words command) const {
+    command.front() = LEASEHOLD_EXAMPLES_DIR "/" + command.front();
+    return child(std::move(command), {"LEASEHOLD_REDIS=" + redis.url()});
+  }
+  ended run(words command) const {
+    child c = start(std::move(command));
+    return end_of(c);
+  }
+};
+
+}  // namespace leasehold::test
