@@ -239,7 +239,8 @@ class quorum : public deployment {
                 d.between(0ms, 3000ms), [=, this] {
                   each(first, minority, &redis_server::start);
                   all_count_at_ = std::chrono::steady_clock::now() + 2 * restart_delay;
-                }};
+                },
+                false, true};
       case 1:
         return {"stop a minority", [=, this] { each(first, minority, &redis_server::stop); }, d.between(50ms, 4000ms),
                 [=, this] { each(first, minority, &redis_server::go_on); }};

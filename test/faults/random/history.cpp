@@ -137,7 +137,8 @@ class judge_of_one {
   std::vector<const tenure*> granted_;
 };
 
-void judge_times(judgement& j, const process_history& p, const std::vector<span>& losing) {
+// `reasons`: when a hold may have been lost.
+void judge_times(judgement& j, const process_history& p, const std::vector<span>& reasons) {
   const auto violated = [&](const std::string& what, const std::string& who) {
     std::string text = what + ": " + who;
     for (const span& s : p.frozen) text += "\n  frozen from " + shown(s.from) + " to " + shown(s.to);
@@ -196,7 +197,7 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
     if (end == t.told && *end < t.expires - t.margin - nearly) {
       ++j.counts["losses told early"];
       const bool reason =
-          std::any_of(losing.begin(), losing.end(), [&](const span& s) { return s.from <= *end && s.to >= t.called; });
+          std::any_of(reasons.begin(), reasons.end(), [&](const span& s) { return s.from <= *end && s.to >= t.called; });
       if (!reason) violated("lost without a reason", times);
     }
   }
@@ -287,11 +288,14 @@ void process_history::read(const std::string& path) {
   }
 }
 
-judgement judge(const std::vector<process_history>& processes, const std::vector<span>& losing, bool quorum) {
+judgement judge(const std::vector<process_history>& processes, const std::vector<span>& losing, bool quorum,
+                const std::vector<span>& forgetting) {
   judgement j;
+  std::vector<span> reasons = losing;
+  reasons.insert(reasons.end(), forgetting.begin(), forgetting.end());
   std::map<std::string, std::vector<const tenure*>> granted;
   for (const auto& p : processes) {
-    judge_times(j, p, losing);
+    judge_times(j, p, reasons);
     j.counts["stalls"] += p.frozen.size();
     for (const auto& [what, n] : p.counts) j.counts[what] += n;
     for (const auto& [id, t] : p.tenures) {

@@ -81,6 +81,8 @@ struct judgement {
 
 // `losing`: when grants may have been lost. Two may be in together then, and the fence has to tell them apart.
 // `quorum`: entries of one owner, and readers, who came at the same time need not have the same fence.
-judgement judge(const std::vector<process_history>&, const std::vector<span>& losing, bool quorum = false);
+// `forgetting`: when a minority of a quorum may have lost what it had, so that a hold may end early, and nothing worse.
+judgement judge(const std::vector<process_history>&, const std::vector<span>& losing, bool quorum = false,
+                const std::vector<span>& forgetting = {});
 
 }  // namespace leasehold::test

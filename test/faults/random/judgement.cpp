@@ -111,6 +111,10 @@ BOOST_AUTO_TEST_CASE(finds_what_comes_late_or_never) {
   lost.told = *lost.granted + 1;
   BOOST_TEST(judged({lost}) == "lost without a reason");
   BOOST_TEST(judged({lost}, {{10 * second, 11 * second}}) == "");
+  const std::vector<span> forgetting{{10 * second, 11 * second}};
+  BOOST_TEST(judge({process({lost})}, {}, true, forgetting).violations.empty());
+  const process_history both = process({held("mutex", "-", 10, 1), held("mutex", "-", 10.9, 2)});
+  BOOST_TEST(!judge({both}, {}, true, forgetting).violations.empty());
   process_history killed = process({held("mutex", "-", 10, 1)});
   killed.tenures["0"].given_up.reset();
   killed.killed = 10 * second + 2;

@@ -44,7 +44,7 @@ class one_round {
       c.seen.read(c.notes);
       all.push_back(std::move(c.seen));
     }
-    judgement j = judge(all, losing_, deployment_->urls().size() > 1);
+    judgement j = judge(all, losing_, deployment_->urls().size() > 1, forgetting_);
     for (const auto& [what, n] : faults_) j.counts["fault: " + what] += n;
     for (const auto& w : broken_) j.violations.push_back(w);
     nothing_left(j);
@@ -115,6 +115,7 @@ class one_round {
     // By the command of an operator nothing is lost in a cluster: the old master waits for the new one.
     const bool by_itself = roles != roles_ && f.name != "fail over by command";
     if (f.loses || by_itself) losing_.push_back({checked_, now_noted()});
+    if (f.forgets) forgetting_.push_back({checked_, now_noted()});
     if (by_itself) ++faults_["(the roles changed)"];
     roles_ = roles;
     checked_ = now_noted();
@@ -180,6 +181,7 @@ class one_round {
   std::string roles_;
   instant checked_ = now_noted();
   std::vector<span> losing_;
+  std::vector<span> forgetting_;
   std::map<std::string, std::uint64_t> faults_;
   std::vector<std::pair<instant, std::string>> log_;
   std::vector<std::string> broken_;
