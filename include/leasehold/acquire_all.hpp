@@ -86,17 +86,17 @@ class holds {
   holds() noexcept = default;
   explicit holds(std::vector<hold> all) noexcept {
     std::move(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(N, all.size())), holds_.begin());
-  }
+  }  ///< Takes the first N.
 
-  executor_type get_executor() const noexcept { return holds_[0].get_executor(); }
+  executor_type get_executor() const noexcept { return holds_[0].get_executor(); }  ///< The first one's.
 
-  hold& operator[](std::size_t i) noexcept { return holds_[i]; }
-  const hold& operator[](std::size_t i) const noexcept { return holds_[i]; }
-  static constexpr std::size_t size() noexcept { return N; }
-  hold* begin() noexcept { return holds_.data(); }
-  hold* end() noexcept { return holds_.data() + N; }
-  const hold* begin() const noexcept { return holds_.data(); }
-  const hold* end() const noexcept { return holds_.data() + N; }
+  hold& operator[](std::size_t i) noexcept { return holds_[i]; }              ///< Of lock number i, from 0.
+  const hold& operator[](std::size_t i) const noexcept { return holds_[i]; }  ///< @overload
+  static constexpr std::size_t size() noexcept { return N; }                    ///< N.
+  hold* begin() noexcept { return holds_.data(); }                            ///< The first.
+  hold* end() noexcept { return holds_.data() + N; }                          ///< Behind the last.
+  const hold* begin() const noexcept { return holds_.data(); }                ///< @overload
+  const hold* end() const noexcept { return holds_.data() + N; }              ///< @overload
 
   /// All of them are.
   bool valid() const noexcept {
@@ -114,7 +114,7 @@ class holds {
   auto lost(Token&& token) const {
     return detail::initiate<&detail::start_lost_any, void(error_code)>(group(), std::forward<Token>(token));
   }
-  auto lost() const { return lost(asio::deferred); }
+  auto lost() const { return lost(asio::deferred); }  ///< @overload
 
   /// Gives all of them back, at the same time.
   ///
@@ -128,7 +128,7 @@ class holds {
   auto release(Token&& token) {
     return detail::initiate<&detail::start_release_all, void(error_code)>(group(), std::forward<Token>(token));
   }
-  auto release() { return release(asio::deferred); }
+  auto release() { return release(asio::deferred); }  ///< @overload
 
  private:
   std::shared_ptr<detail::hold_group> group() const {
@@ -143,15 +143,15 @@ class holds {
 template <std::size_t I, std::size_t N>
 hold& get(holds<N>& h) noexcept {
   return h[I];
-}
+}  ///< Number I, from 0: what a structured binding calls.
 template <std::size_t I, std::size_t N>
 const hold& get(const holds<N>& h) noexcept {
   return h[I];
-}
+}  ///< @overload
 template <std::size_t I, std::size_t N>
 hold&& get(holds<N>&& h) noexcept {
   return std::move(h[I]);
-}
+}  ///< @overload
 
 /// Acquires several locks of any kinds: all or none, before one deadline.
 ///
@@ -184,7 +184,7 @@ auto acquire_all(acquire_options options, const Locks&... locks) {
 template <std::derived_from<basic_lock>... Locks>
 auto acquire_all(const Locks&... locks) {
   return acquire_all(acquire_options(), locks...);
-}
+}  ///< @overload
 
 /// The same for as many locks of one kind as the program finds out. `void(error_code, std::vector<hold>)`, the holds in the
 /// order of the locks.

@@ -22,7 +22,7 @@ namespace leasehold {
 /// One of those who have a lock.
 struct listed_hold {
   std::string token;  ///< Of another program: its value, or its owner.
-  std::uint64_t fence = 0;
+  std::uint64_t fence = 0;  ///< 0 if it is another program's.
   std::optional<std::chrono::milliseconds> ttl;  ///< What is left of its lease; none without expiry.
   std::string role;                              ///< Of a shared mutex: "reader" or "writer"; "" elsewhere.
   std::string owner;                             ///< Of a recursive or shared mutex; "" if there is none.
@@ -89,7 +89,7 @@ auto list(const client& c, Token&& token) {
   return detail::initiate<&detail::start_list, void(error_code, std::vector<listed_lock>)>(detail::access::handle(c),
                                                                                          std::forward<Token>(token));
 }
-inline auto list(const client& c) { return list(c, asio::deferred); }
+inline auto list(const client& c) { return list(c, asio::deferred); }  ///< @overload
 
 /// Who has the lock of this name, and who waits for it. Of any kind; `name` as in mutex::mutex.
 ///
@@ -109,7 +109,7 @@ auto show(const client& c, std::string name, Token&& token) {
   return detail::initiate<&detail::start_show, void(error_code, lock_status)>(
       detail::access::handle(c), std::forward<Token>(token), std::move(name));
 }
-inline auto show(const client& c, std::string name) { return show(c, std::move(name), asio::deferred); }
+inline auto show(const client& c, std::string name) { return show(c, std::move(name), asio::deferred); }  ///< @overload
 
 /// Takes the lock of this name from whoever has it, all holds at once, and gives it to the next in line, as a release
 /// would.
@@ -120,7 +120,7 @@ inline auto show(const client& c, std::string name) { return show(c, std::move(n
 /// It asks twice: who has the lock, and to break it while the oldest of these holds is there. So a request that has to be
 /// repeated never breaks the hold of the next one.
 ///
-/// @param force Break another program's string or reentrant lock, too.
+/// With `force` it breaks another program's string or reentrant lock, too.
 ///
 /// @par Completion signature `void(error_code, broken_lock)`
 /// @par Errors
@@ -140,9 +140,9 @@ auto break_lock(const client& c, std::string name, bool force, Token&& token) {
 template <asio::completion_token_for<void(error_code, broken_lock)> Token>
 auto break_lock(const client& c, std::string name, Token&& token) {
   return break_lock(c, std::move(name), false, std::forward<Token>(token));
-}
+}  ///< @overload
 inline auto break_lock(const client& c, std::string name, bool force = false) {
   return break_lock(c, std::move(name), force, asio::deferred);
-}
+}  ///< @overload
 
 }  // namespace leasehold

@@ -36,7 +36,7 @@ struct event {
     timed_out,     ///< An acquire operation ended with error::timed_out.
     cancelled,     ///< An acquire or try_acquire operation was cancelled.
   };
-  kind what;
+  kind what;              ///< What has happened.
   std::string_view name;  ///< The lock's name where the event has one. Valid during the call only.
   std::string_view text;  ///< For people. Valid during the call only.
 };
@@ -44,11 +44,11 @@ struct event {
 /// Settings of a client. Not an aggregate, on purpose: `client c(co_await this_coro::executor, url)` with an aggregate
 /// default argument corrupts memory under g++ 12. Set members one by one: `client_options o; o.prefix = "app:";`
 struct client_options {
-  client_options();
-  client_options(const client_options&);
-  client_options(client_options&&) noexcept;
-  client_options& operator=(const client_options&);
-  client_options& operator=(client_options&&) noexcept;
+  client_options();  ///< The defaults below.
+  client_options(const client_options&);                 ///< Copies.
+  client_options(client_options&&) noexcept;             ///< Moves.
+  client_options& operator=(const client_options&);      ///< Copies.
+  client_options& operator=(client_options&&) noexcept;  ///< Moves.
   ~client_options();
 
   /// Put in front of every name. Any bytes.
@@ -67,7 +67,7 @@ struct client_options {
   /// Allowance for clocks that run at different rates, subtracted from every lease: drift * lease + drift_floor.
   /// 0 to 0.5, and 0 ms to 1 min. The defaults are those of "Distributed Locks with Redis" (redis.io).
   double drift = 0.01;
-  std::chrono::milliseconds drift_floor{2};
+  std::chrono::milliseconds drift_floor{2};  ///< The part of the allowance that does not grow with the lease.
 
   /// For how long coroutines of this client may pass a lock on among themselves without asking Redis, counted from
   /// Redis's last word on the hold. Meanwhile waiters of other clients are overtaken. 0 to 1 s; 0 switches it off.
@@ -162,21 +162,21 @@ class client {
       : client(std::move(executor), std::vector<std::string>(urls.begin(), urls.end()), std::move(options)) {}
 
   client(executor_type executor, std::vector<std::string> urls, client_options options = {})
-      : handle_(detail::make_client(std::move(executor), std::move(urls), std::move(options))) {}
+      : handle_(detail::make_client(std::move(executor), std::move(urls), std::move(options))) {}  ///< @overload
 
   template <std::derived_from<asio::execution_context> Context>
   client(Context& context, std::string_view url, client_options options = {})
-      : client(executor_type(context.get_executor()), url, std::move(options)) {}
+      : client(executor_type(context.get_executor()), url, std::move(options)) {}  ///< @overload
 
   template <std::derived_from<asio::execution_context> Context>
   client(Context& context, std::initializer_list<std::string_view> urls, client_options options = {})
-      : client(executor_type(context.get_executor()), urls, std::move(options)) {}
+      : client(executor_type(context.get_executor()), urls, std::move(options)) {}  ///< @overload
 
   template <std::derived_from<asio::execution_context> Context>
   client(Context& context, std::vector<std::string> urls, client_options options = {})
-      : client(executor_type(context.get_executor()), std::move(urls), std::move(options)) {}
+      : client(executor_type(context.get_executor()), std::move(urls), std::move(options)) {}  ///< @overload
 
-  executor_type get_executor() const noexcept { return detail::executor_of(handle_); }
+  executor_type get_executor() const noexcept { return detail::executor_of(handle_); }  ///< What it was made with.
 
   /// Waits until the store answers: of a quorum, a majority.
   ///
@@ -191,7 +191,7 @@ class client {
   auto ready(Token&& token) const {
     return detail::initiate<&detail::start_ready, void(error_code)>(handle_, std::forward<Token>(token));
   }
-  auto ready() const { return ready(asio::deferred); }
+  auto ready() const { return ready(asio::deferred); }  ///< @overload
 
   /// Gives everything back and disconnects: waiters fail with error::closed, hold::lost completes, holds are released
   /// (a hold of with_lock once its body has ended). Idempotent; bounded by client_options::connect_timeout.
@@ -205,7 +205,7 @@ class client {
   auto close(Token&& token) const {
     return detail::initiate<&detail::start_close, void(error_code)>(handle_, std::forward<Token>(token));
   }
-  auto close() const { return close(asio::deferred); }
+  auto close() const { return close(asio::deferred); }  ///< @overload
 
   /// A snapshot.
   statistics stats() const;

@@ -46,7 +46,7 @@ class counting_semaphore : public basic_lock {
   auto resize(std::uint32_t limit, Token&& token) const {
     return detail::initiate<&detail::start_resize, void(error_code)>(lock_, std::forward<Token>(token), limit);
   }
-  auto resize(std::uint32_t limit) const { return resize(limit, asio::deferred); }
+  auto resize(std::uint32_t limit) const { return resize(limit, asio::deferred); }  ///< @overload
 };
 
 }  // namespace leasehold

@@ -33,7 +33,7 @@ enum class error {
 /// The one category of every `leasehold::error`; its name is "leasehold".
 const boost::system::error_category& error_category() noexcept;
 
-inline error_code make_error_code(error e) noexcept { return {static_cast<int>(e), error_category()}; }
+inline error_code make_error_code(error e) noexcept { return {static_cast<int>(e), error_category()}; }  ///< For Boost.
 
 }  // namespace leasehold
 

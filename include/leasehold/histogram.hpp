@@ -16,8 +16,8 @@ namespace leasehold {
 /// about 12 days on.
 class histogram {
  public:
-  using duration = std::chrono::microseconds;
-  static constexpr std::size_t buckets = 16 * 37;
+  using duration = std::chrono::microseconds;     ///< What is counted.
+  static constexpr std::size_t buckets = 16 * 37;  ///< How many there are; they are numbered from 0.
 
   /// The bucket of a duration; a negative one counts as 0.
   static constexpr std::size_t bucket_of(duration d) noexcept {
@@ -36,8 +36,8 @@ class histogram {
     return duration(static_cast<std::int64_t>((bucket % 16 + 16) << power));
   }
 
-  std::uint64_t count_in(std::size_t bucket) const noexcept { return counts_[bucket]; }
-  void set_count_in(std::size_t bucket, std::uint64_t count) noexcept { counts_[bucket] = count; }
+  std::uint64_t count_in(std::size_t bucket) const noexcept { return counts_[bucket]; }  ///< Durations in a bucket.
+  void set_count_in(std::size_t bucket, std::uint64_t count) noexcept { counts_[bucket] = count; }  ///< Sets it.
 
   /// How many durations there are.
   std::uint64_t count() const noexcept {

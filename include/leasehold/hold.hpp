@@ -46,7 +46,7 @@ class hold {
 
   /// An empty hold.
   hold() noexcept = default;
-  hold(hold&&) noexcept = default;
+  hold(hold&&) noexcept = default;  ///< The other one is empty afterwards.
   /// What was held before is released in the background, as by the destructor.
   hold& operator=(hold&&) noexcept;
 
@@ -92,7 +92,7 @@ class hold {
   auto extend(std::chrono::milliseconds lease, Token&& token) {
     return detail::initiate<&detail::start_extend, void(error_code)>(state_, std::forward<Token>(token), lease);
   }
-  auto extend(std::chrono::milliseconds lease) { return extend(lease, asio::deferred); }
+  auto extend(std::chrono::milliseconds lease) { return extend(lease, asio::deferred); }  ///< @overload
 
   /// From writer to reader without a gap: shared mutexes. Elsewhere error::not_supported.
   ///
@@ -101,7 +101,7 @@ class hold {
   auto downgrade(Token&& token) {
     return detail::initiate<&detail::start_downgrade, void(error_code)>(state_, std::forward<Token>(token));
   }
-  auto downgrade() { return downgrade(asio::deferred); }
+  auto downgrade() { return downgrade(asio::deferred); }  ///< @overload
 
   /// Gives the lock back. `valid()` is false from the start of the operation on.
   ///
@@ -115,7 +115,7 @@ class hold {
   auto release(Token&& token) {
     return detail::initiate<&detail::start_release, void(error_code)>(state_, std::forward<Token>(token));
   }
-  auto release() { return release(asio::deferred); }
+  auto release() { return release(asio::deferred); }  ///< @overload
 
   /// Waits until the hold is lost: acquire_options::margin before `expires_at()` at the latest (while the execution
   /// context runs), or as soon as Redis says that the token is gone, or when the client is closed.
@@ -132,7 +132,7 @@ class hold {
   auto lost(Token&& token) const {
     return detail::initiate<&detail::start_lost, void(error_code)>(state_, std::forward<Token>(token));
   }
-  auto lost() const { return lost(asio::deferred); }
+  auto lost() const { return lost(asio::deferred); }  ///< @overload
 
  private:
   friend detail::access;

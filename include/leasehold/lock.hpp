@@ -18,7 +18,7 @@ namespace leasehold {
 
 /// What Redis says about a lock at one instant.
 struct lock_info {
-  bool held = false;
+  bool held = false;        ///< Whether somebody has it.
   std::string token;        ///< The holder's token (one of them, if several); a foreign client's value verbatim; "" if
                             ///< free.
   std::uint64_t fence = 0;  ///< The latest holder's fence; 0 if free or held by a foreign client.
@@ -49,7 +49,7 @@ class basic_lock {
  public:
   using executor_type = asio::any_io_executor;
 
-  executor_type get_executor() const noexcept { return detail::executor_of(lock_); }
+  executor_type get_executor() const noexcept { return detail::executor_of(lock_); }  ///< The client's.
 
   /// Without the client's prefix.
   const std::string& name() const noexcept { return detail::name_of(lock_); }
@@ -75,9 +75,9 @@ class basic_lock {
   template <asio::completion_token_for<void(error_code, hold)> Token>
   auto acquire(Token&& token) const {
     return acquire(acquire_options(), std::forward<Token>(token));
-  }
-  auto acquire(acquire_options options) const { return acquire(options, asio::deferred); }
-  auto acquire() const { return acquire(acquire_options(), asio::deferred); }
+  }  ///< @overload
+  auto acquire(acquire_options options) const { return acquire(options, asio::deferred); }  ///< @overload
+  auto acquire() const { return acquire(acquire_options(), asio::deferred); }  ///< @overload
 
   /// Asks once. A busy lock is no error: the result is empty then.
   ///
@@ -95,9 +95,9 @@ class basic_lock {
   template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
   auto try_acquire(Token&& token) const {
     return try_acquire(acquire_options(), std::forward<Token>(token));
-  }
-  auto try_acquire(acquire_options options) const { return try_acquire(options, asio::deferred); }
-  auto try_acquire() const { return try_acquire(acquire_options(), asio::deferred); }
+  }  ///< @overload
+  auto try_acquire(acquire_options options) const { return try_acquire(options, asio::deferred); }  ///< @overload
+  auto try_acquire() const { return try_acquire(acquire_options(), asio::deferred); }  ///< @overload
 
   /// What Redis says about the lock.
   ///
@@ -111,7 +111,7 @@ class basic_lock {
   auto inspect(Token&& token) const {
     return detail::initiate<&detail::start_inspect, void(error_code, lock_info)>(lock_, std::forward<Token>(token));
   }
-  auto inspect() const { return inspect(asio::deferred); }
+  auto inspect() const { return inspect(asio::deferred); }  ///< @overload
 
  protected:
   explicit basic_lock(std::shared_ptr<detail::lock_state> lock) noexcept : lock_(std::move(lock)) {}

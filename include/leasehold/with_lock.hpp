@@ -186,6 +186,6 @@ auto with_lock(Lock lock, acquire_options options, Body&& body) {
 template <class Lock, class Body>
 auto with_lock(Lock lock, Body&& body) {
   return with_lock(std::move(lock), acquire_options(), std::forward<Body>(body));
-}
+}  ///< @overload
 
 }  // namespace leasehold
