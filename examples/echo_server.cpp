@@ -86,6 +86,7 @@ class server {
   }
 
   // Ends in good order: no new requests, those under way get their answers, and every lock goes back.
+  // [stop]
   asio::awaitable<void> stop() {
     acceptor_.close();
     boost::system::error_code ignored;
@@ -100,6 +101,7 @@ class server {
     // Whoever still waits for a lock is answered "! closed".
     co_await redis_.close(asio::as_tuple);
   }
+  // [/stop]
 
  private:
   // From the first to the last instant of a session.
@@ -126,6 +128,7 @@ class server {
   }
 
   // False if the connection is of no use any more.
+  // [answer]
   asio::awaitable<bool> answer(tcp::socket& socket, const std::string& line) {
     const auto space = line.find(' ');
     if (space == 0 || space == line.npos) co_return co_await write(socket, "! expected: NAME TEXT\n");
@@ -154,6 +157,7 @@ class server {
     if (begun) co_return false;
     co_return co_await write(socket, fmt::format("! {}\n", problem));
   }
+  // [/answer]
 
   static asio::awaitable<bool> write(tcp::socket& socket, std::string text) {
     const auto buffer = asio::buffer(text);
@@ -195,8 +199,9 @@ int run(int argc, char** argv) {
   asio::io_context context(1);
   leasehold::client_options options;
   options.observer = [name = s.name](const leasehold::event& e) {
-    if (e.what == leasehold::event::kind::connected) return;
-    fmt::print(stderr, "{}: {} {}\n", name, e.name, e.text);
+    // What goes as it should is nobody's business.
+    if (e.what == leasehold::event::kind::lost) fmt::print(stderr, "{}: {}: lost\n", name, e.name);
+    if (e.what != leasehold::event::kind::connected && !e.text.empty()) fmt::print(stderr, "{}: {}\n", name, e.text);
   };
   leasehold::client redis(context, arguments.text("--redis"), options);
   asio::signal_set signals(context, SIGINT, SIGTERM);
