@@ -1,0 +1,70 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// first_server PORT: a web server whose requests work under a lock. docs/guide.md begins with what stands between the marks.
+
+// [server]
+#include <leasehold/leasehold.hpp>
+
+#include <boost/asio.hpp>
+
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <string>
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+// The work that must not be done twice at a time, whichever server is asked.
+asio::awaitable<std::string> brew(leasehold::hold& held) {
+  asio::steady_timer work(co_await asio::this_coro::executor, 1s);
+  co_await work.async_wait();
+  std::string answer = held.name();
+  answer += " is ready, fence ";
+  answer += std::to_string(held.fence());
+  co_return answer;
+}
+
+// A request: "GET /coffee HTTP/1.1", and lines that do not matter here. "coffee" is the name of the lock.
+asio::awaitable<void> serve(tcp::socket socket, leasehold::client redis) {
+  std::string request;
+  auto buffer = asio::dynamic_buffer(request, 8192);
+  co_await asio::async_read_until(socket, buffer, "\r\n\r\n");
+  std::string answer = "HTTP/1.0 200 OK\r\n\r\n";
+  try {
+    const auto slash = request.find('/');
+    leasehold::mutex lock(redis, request.substr(slash + 1, request.find(' ', slash) - slash - 1));
+    answer += co_await leasehold::with_lock(lock, {.lease = 10s, .wait = 5s}, brew);
+  } catch (const leasehold::system_error& e) {
+    answer = "HTTP/1.0 503 Service Unavailable\r\n\r\n";
+    answer += e.code().message();  // "timed out": others were at it for five seconds.
+  }
+  answer += '\n';
+  co_await asio::async_write(socket, asio::buffer(answer));
+}
+
+asio::awaitable<void> listen(unsigned short port, leasehold::client redis) {
+  const auto executor = co_await asio::this_coro::executor;
+  tcp::acceptor acceptor(executor, tcp::endpoint(tcp::v4(), port));
+  std::cout << "http://127.0.0.1:" << acceptor.local_endpoint().port() << std::endl;
+  for (;;) {
+    tcp::socket socket = co_await acceptor.async_accept();
+    asio::co_spawn(executor, serve(std::move(socket), redis), asio::detached);
+  }
+}
+
+int main(int argc, char** argv) try {
+  const char* url = std::getenv("LEASEHOLD_REDIS");
+  asio::io_context context;
+  leasehold::client redis(context, url ? url : "redis://127.0.0.1:6379");
+  const int port = argc > 1 ? std::stoi(argv[1]) : 0;
+  asio::co_spawn(context, listen(static_cast<unsigned short>(port), redis), [](std::exception_ptr failure) {
+    if (failure) std::rethrow_exception(failure);
+  });
+  context.run();
+} catch (const std::exception& e) {
+  std::cerr << "first_server: " << e.what() << std::endl;
+  return 1;
+}
+// [/server]
