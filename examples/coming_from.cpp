@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// coming_from [URL]...: the code of docs/coming-from.md, run from top to bottom. With several URLs the servers are a quorum.
+// coming_from [URL]...: the code of docs/coming-from.md, run from top to bottom. Several URLs make a quorum.
 
 #include <leasehold/leasehold.hpp>
 
