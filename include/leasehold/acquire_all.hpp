@@ -92,7 +92,7 @@ class holds {
 
   hold& operator[](std::size_t i) noexcept { return holds_[i]; }              ///< Of lock number i, from 0.
   const hold& operator[](std::size_t i) const noexcept { return holds_[i]; }  ///< @overload
-  static constexpr std::size_t size() noexcept { return N; }                    ///< N.
+  static constexpr std::size_t size() noexcept { return N; }                  ///< N.
   hold* begin() noexcept { return holds_.data(); }                            ///< The first.
   hold* end() noexcept { return holds_.data() + N; }                          ///< Behind the last.
   const hold* begin() const noexcept { return holds_.data(); }                ///< @overload

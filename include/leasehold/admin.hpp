@@ -21,7 +21,7 @@ namespace leasehold {
 
 /// One of those who have a lock.
 struct listed_hold {
-  std::string token;  ///< Of another program: its value, or its owner.
+  std::string token;        ///< Of another program: its value, or its owner.
   std::uint64_t fence = 0;  ///< 0 if it is another program's.
   std::optional<std::chrono::milliseconds> ttl;  ///< What is left of its lease; none without expiry.
   std::string role;                              ///< Of a shared mutex: "reader" or "writer"; "" elsewhere.

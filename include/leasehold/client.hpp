@@ -23,6 +23,7 @@ namespace leasehold {
 
 /// Something that an operator may want to know; given to client_options::observer.
 struct event {
+  /// What there is to tell.
   enum class kind {
     connected,     ///< A connection is up. `text`: the server's version.
     disconnected,  ///< The connection is gone. `text`: why.
@@ -44,7 +45,7 @@ struct event {
 /// Settings of a client. Not an aggregate, on purpose: `client c(co_await this_coro::executor, url)` with an aggregate
 /// default argument corrupts memory under g++ 12. Set members one by one: `client_options o; o.prefix = "app:";`
 struct client_options {
-  client_options();  ///< The defaults below.
+  client_options();                                      ///< The defaults below.
   client_options(const client_options&);                 ///< Copies.
   client_options(client_options&&) noexcept;             ///< Moves.
   client_options& operator=(const client_options&);      ///< Copies.

@@ -16,7 +16,7 @@ namespace leasehold {
 /// about 12 days on.
 class histogram {
  public:
-  using duration = std::chrono::microseconds;     ///< What is counted.
+  using duration = std::chrono::microseconds;      ///< What is counted.
   static constexpr std::size_t buckets = 16 * 37;  ///< How many there are; they are numbered from 0.
 
   /// The bucket of a duration; a negative one counts as 0.

@@ -85,7 +85,7 @@ class hold {
   /// error::lost: the hold is gone, nothing was re-created. error::not_held: released already, or empty.
   /// error::invalid_option: the duration is out of range. error::unreachable: no answer within
   /// client_options::command_timeout (the request may still take effect, which only lengthens the lease).
-  /// error::refused.
+  /// error::refused, error::closed.
   /// @par Cancellation
   /// Terminal and partial stop the waiting; the request goes on.
   template <asio::completion_token_for<void(error_code)> Token>
@@ -97,6 +97,12 @@ class hold {
   /// From writer to reader without a gap: shared mutexes. Elsewhere error::not_supported.
   ///
   /// @par Completion signature `void(error_code)`
+  /// @par Errors
+  /// error::not_supported: not the writer of a shared mutex. error::lost: the hold is gone. error::not_held: released
+  /// already, or empty. error::unreachable: no answer within client_options::command_timeout; it may be a reader by
+  /// then. error::refused, error::closed.
+  /// @par Cancellation
+  /// Terminal and partial stop the waiting; the request goes on.
   template <asio::completion_token_for<void(error_code)> Token>
   auto downgrade(Token&& token) {
     return detail::initiate<&detail::start_downgrade, void(error_code)>(state_, std::forward<Token>(token));
