@@ -1,0 +1,166 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A service of several instances of which one leads: it alone does some work, here writing lines to a file. The others
+// follow, and one of them leads when the leader is gone. The leader's work is stopped before anybody else can begin it:
+// at SIGTERM, when Redis does not answer, and when the leader itself was paused for too long.
+
+#include "support/arguments.hpp"
+#include "support/event_line.hpp"
+
+#include <leasehold/leasehold.hpp>
+
+#include <fmt/format.h>
+
+#include <boost/asio.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr auto usage = R"(usage: leader --log FILE [OPTION VALUE]...
+
+  --log FILE        where the leader writes its lines: "FENCE INSTANCE"; made if it is not there
+  --redis URL       the Redis that all instances share (LEASEHOLD_REDIS, redis://127.0.0.1:6379)
+  --name NAME       what is led; all instances that share it have one leader (service)
+  --instance NAME   how this instance calls itself (its process id)
+  --lease TIME      how long an instance that dies stays the leader (10s)
+  --every TIME      how often the leader writes a line (100ms)
+)";
+
+struct settings {
+  std::string name;
+  std::string instance;
+  std::chrono::milliseconds lease;
+  std::chrono::milliseconds every;
+};
+
+// A line at a time, and each with the fence: the readers of the file refuse what comes too late.
+class log_file {
+ public:
+  explicit log_file(const std::string& path)
+      : path_(path), file_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)) {
+    if (file_ < 0) fail();
+  }
+  ~log_file() { ::close(file_); }
+  log_file(const log_file&) = delete;
+  log_file& operator=(const log_file&) = delete;
+
+  void append(const std::string& line) {
+    if (::write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() const { throw std::system_error(errno, std::generic_category(), path_); }
+
+  std::string path_;
+  int file_;
+};
+
+// Tells of the time as the leader: its end is told on every way out, before the lock goes back.
+class told_leadership {
+ public:
+  told_leadership(const leasehold::hold& h, const std::string& instance)
+      : name_(h.name()), more_(fmt::format("fence={} instance={}", h.fence(), instance)) {
+    support::write_event("leading", name_, more_);
+  }
+  ~told_leadership() { support::write_event("stopped", name_, more_); }
+  told_leadership(const told_leadership&) = delete;
+  told_leadership& operator=(const told_leadership&) = delete;
+
+ private:
+  std::string name_;
+  std::string more_;
+};
+
+// [lead]
+// What the leader does. It ends where it awaits something: when the lock is lost, and when the program is to end.
+asio::awaitable<void> work(leasehold::hold& hold, log_file& log, settings s) {
+  const told_leadership told(hold, s.instance);
+  asio::steady_timer next(co_await asio::this_coro::executor);
+  // After a pause of the whole process, a timer of the work may come before the one that tells of the loss.
+  while (hold.valid()) {
+    log.append(fmt::format("{} {}\n", hold.fence(), s.instance));
+    next.expires_after(s.every);
+    co_await next.async_wait();
+  }
+}
+
+asio::awaitable<void> lead(leasehold::client redis, log_file& log, settings s) {
+  const leasehold::mutex leadership(redis, s.name);
+  // It has a name because g++ 12 miscompiles a temporary one inside the co_await expression.
+  auto body = [&](leasehold::hold& hold) { return work(hold, log, s); };
+  for (;;) {
+    support::write_event("following", s.name, fmt::format("instance={}", s.instance));
+    try {
+      // The work has a tenth of the lease to end.
+      co_await leasehold::with_lock(leadership, {.lease = s.lease, .margin = s.lease / 10}, body);
+    } catch (const leasehold::system_error& e) {
+      if (e.code() != leasehold::error::lost) throw;
+    }
+  }
+}
+// [/lead]
+
+int run(int argc, char** argv) {
+  const support::arguments arguments(argc, argv,
+                                     {{"--log", ""},
+                                      {"--redis", support::default_redis()},
+                                      {"--name", "service"},
+                                      {"--instance", fmt::format("{}", ::getpid())},
+                                      {"--lease", "10s"},
+                                      {"--every", "100ms"}});
+  for (const char* needed : {"--log", "--name"}) {
+    if (arguments.text(needed).empty()) throw support::usage_error(fmt::format("{} is needed", needed));
+  }
+  settings s;
+  s.name = arguments.text("--name");
+  s.instance = arguments.text("--instance");
+  s.lease = arguments.duration("--lease");
+  if (s.lease < 1ms || s.lease > 24h * 30) throw support::usage_error("--lease: 1ms to 30 days");
+  s.every = arguments.duration("--every");
+  if (s.every < 1ms) throw support::usage_error("--every: 1ms or more");
+
+  log_file log(arguments.text("--log"));
+  asio::io_context context(1);
+  leasehold::client_options options;
+  options.observer = [name = s.instance](const leasehold::event& e) {
+    // What concerns the connection has no lock's name.
+    if (!e.name.empty() || e.what == leasehold::event::kind::connected) return;
+    fmt::print(stderr, "{}: {}\n", name, e.text);
+  };
+  asio::signal_set signals(context, SIGINT, SIGTERM);
+  asio::cancellation_signal stop;
+  bool stopping = false;
+  signals.async_wait([&](boost::system::error_code aborted, int) {
+    if (aborted) return;
+    stopping = true;
+    stop.emit(asio::cancellation_type::terminal);
+  });
+  std::exception_ptr problem;
+  auto ended = [&](std::exception_ptr e) {
+    problem = e;
+    signals.cancel();
+  };
+  // The client goes with the coroutine: run() returns when the release is out.
+  asio::co_spawn(context, lead(leasehold::client(context, arguments.text("--redis"), options), log, s),
+                 asio::bind_cancellation_slot(stop.slot(), ended));
+  context.run();
+  if (problem && !stopping) std::rethrow_exception(problem);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return support::main_program(usage, argc, argv, run); }
