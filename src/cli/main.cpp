@@ -2,6 +2,7 @@
 //
 // The leasehold command: locks in Redis for shell scripts.
 #include "break.hpp"
+#include "complete.hpp"
 #include "descriptors.hpp"
 #include "exit_code.hpp"
 #include "list.hpp"
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
     if (const auto* o = std::get_if<list_options>(&wanted)) return list(*o);
     if (const auto* o = std::get_if<watch_options>(&wanted)) return watch(*o);
     if (const auto* o = std::get_if<break_options>(&wanted)) return break_by_force(*o);
+    if (const auto* o = std::get_if<complete_options>(&wanted)) complete(*o);
     std::fputs(std::get<information>(wanted).text.c_str(), stdout);
     return 0;
   } catch (const failure& f) {

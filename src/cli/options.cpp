@@ -27,6 +27,8 @@ constexpr const char* list_usage = "leasehold list [OPTION]...";
 constexpr const char* watch_usage = "leasehold watch [OPTION]...";
 constexpr const char* break_usage = "leasehold break [OPTION]... NAME";
 constexpr std::array<std::string_view, 5> subcommands{"run", "status", "list", "watch", "break"};
+// Not for people: how the shells' completion asks. CLI11 does not know it, and --help does not show it.
+constexpr const char* complete_word = "__complete";
 constexpr const char* all_subcommands = "run, status, list, watch or break";
 
 constexpr const char* exit_codes = R"(Exit status of run: the command's own; 128 + n when signal n ended it; and
@@ -124,18 +126,7 @@ Number count(const char* option, const std::string& text, const char* range) {
   throw wrong_usage(fmt::format("{} {}: not a number {}", option, in_quotes(text), range));
 }
 
-store_options store(typed& t) {
-  store_options s;
-  s.urls = std::move(t.urls);
-  s.prefix = std::move(t.prefix);
-  if (s.urls.empty()) {
-    const char* urls = std::getenv("LEASEHOLD_REDIS");
-    std::istringstream words(urls ? urls : "");
-    for (std::string url; words >> url;) s.urls.push_back(std::move(url));
-    if (s.urls.empty()) s.urls.emplace_back(default_url);
-  }
-  return s;
-}
+store_options store(typed& t) { return store_of(std::move(t.urls), std::move(t.prefix)); }
 
 // The library says the same, but not before the store answers.
 void check_name(const std::string& name, const store_options& where) {
@@ -292,37 +283,35 @@ watch_options to_watch(const CLI::App& app, typed& t, const std::optional<std::v
   return o;
 }
 
-}  // namespace
+// What its subcommands inherit is set before they are added.
+struct program : CLI::App {
+  program() : App("Runs a command while holding a lock in Redis: flock(1) for a fleet.", "leasehold") {
+    const auto format = std::make_shared<cli::formatter>();
+    format->column_width(30);
+    formatter(format);
+    set_version_flag("--version", "leasehold " LEASEHOLD_VERSION, "Print the version");
+    // At most: what is missing, and what cannot be understood, is reported below.
+    require_subcommand(0, 1);
+    allow_extras();
+    footer("leasehold SUBCOMMAND --help tells more.");
+    get_help_ptr()->description("Print this and exit");
+  }
+};
 
-request parse_options(std::vector<std::string> arguments) {
-  // Nobody but the command itself may look at its words: they are cut off before CLI11 sees them.
-  std::optional<std::vector<std::string>> rest;
-  if (const auto separator = std::find(arguments.begin(), arguments.end(), "--"); separator != arguments.end()) {
-    rest.emplace(std::make_move_iterator(separator + 1), std::make_move_iterator(arguments.end()));
-    arguments.erase(separator, arguments.end());
-  }
-  // CLI11 would take the word after "--prefix=" for the value.
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (!arguments[i].starts_with("--") || !arguments[i].ends_with('=') ||
-        arguments[i].find('=') + 1 != arguments[i].size())
-      continue;
-    arguments[i].pop_back();
-    arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, "");
-  }
+// All subcommands and options, as CLI11 knows them.
+struct grammar {
+  grammar();
 
   typed t;
-  CLI::App app("Runs a command while holding a lock in Redis: flock(1) for a fleet.", "leasehold");
-  const auto format = std::make_shared<formatter>();
-  format->column_width(30);
-  app.formatter(format);
-  app.set_version_flag("--version", "leasehold " LEASEHOLD_VERSION, "Print the version");
-  // At most: what is missing, and what cannot be understood, is reported below.
-  app.require_subcommand(0, 1);
-  app.allow_extras();
-  app.footer("leasehold SUBCOMMAND --help tells more.");
-  app.get_help_ptr()->description("Print this and exit");
-
+  program app;
   CLI::App& run = *app.add_subcommand("run", "Acquire the lock NAME, run COMMAND while it is held, and give it back.");
+  CLI::App& status = *app.add_subcommand("status", "Say who holds the lock NAME and who waits for it.");
+  CLI::App& list = *app.add_subcommand("list", "List the locks that are held.");
+  CLI::App& watch = *app.add_subcommand("watch", "Show the locks that are held, live, as top does.");
+  CLI::App& by_force = *app.add_subcommand("break", "Free the lock NAME by force, and say whose it was.");
+};
+
+grammar::grammar() {
   add_common(run, t, "The lock's name: 1 to 65536 bytes. Several names: all or none\nof these locks");
   CLI::Option* shared = run.add_flag("--shared", t.shared,
                                      "NAME is a shared mutex: run beside other readers, and\nnever beside a writer")
@@ -351,7 +340,6 @@ request parse_options(std::vector<std::string> arguments) {
                   "Of several locks there is a name in each line, and a token and a fence in each word.\n{}\n\n{}",
                   duration_help, exit_codes));
 
-  CLI::App& status = *app.add_subcommand("status", "Say who holds the lock NAME and who waits for it.");
   add_common(status, t);
   status.add_flag("--json", t.json,
                   "Print one JSON object: name, held, token, fence, ttl_ms, waiters,\n"
@@ -364,14 +352,12 @@ request parse_options(std::vector<std::string> arguments) {
   constexpr const char* which_locks = "Only locks whose key in Redis begins with it; names are\nshown without it";
   constexpr const char* goes_through_all = "This goes through all keys of the database.";
 
-  CLI::App& list = *app.add_subcommand("list", "List the locks that are held.");
   add_store(list, t, which_locks);
   list.add_flag("--json", t.json,
                 "Print one JSON array with an object for each lock, as status\n"
                 "does, without the line");
   list.footer(fmt::format("{}\n\nExit status: 0, else as for run.", goes_through_all));
 
-  CLI::App& watch = *app.add_subcommand("watch", "Show the locks that are held, live, as top does.");
   add_store(watch, t, which_locks);
   add_text(watch, "--interval", t.interval, "TIME", "From one look to the next: 100ms to 1d (default: 1s)");
   add_text(watch, "--count", t.count, "N", "How many times to look (default: until q or Ctrl-C)");
@@ -382,14 +368,82 @@ request parse_options(std::vector<std::string> arguments) {
                   "else as for run.",
                   goes_through_all, duration_help));
 
-  CLI::App& by_force = *app.add_subcommand("break", "Free the lock NAME by force, and say whose it was.");
   add_common(by_force, t);
   by_force.add_flag("--force", t.force, "Also if the key holds another program's string or\nreentrant lock");
   by_force.footer(
       "All holds end, and the next in line gets the lock. The former holders learn of it at their\n"
       "next renewal, and may go on until then.\n\n"
       "Exit status: 0; 1 if nobody holds the lock; 75 if it changes hands too fast; else as for run.");
+}
 
+std::vector<std::string> names_of(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const auto& name : option.get_snames()) names.push_back("-" + name);
+  for (const auto& name : option.get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+}  // namespace
+
+store_options store_of(std::vector<std::string> urls, std::string prefix) {
+  store_options s;
+  s.urls = std::move(urls);
+  s.prefix = std::move(prefix);
+  if (s.urls.empty()) {
+    const char* variable = std::getenv("LEASEHOLD_REDIS");
+    std::istringstream words(variable ? variable : "");
+    for (std::string url; words >> url;) s.urls.push_back(std::move(url));
+    if (s.urls.empty()) s.urls.emplace_back(default_url);
+  }
+  return s;
+}
+
+std::vector<known_subcommand> known_subcommands() {
+  const grammar g;
+  const std::vector<const CLI::App*> apps{&g.app, &g.run, &g.status, &g.list, &g.watch, &g.by_force};
+  std::vector<known_subcommand> all;
+  for (const CLI::App* app : apps) {
+    known_subcommand known{app->get_parent() ? app->get_name() : "",
+                           app->get_description(),
+                           app->get_option_no_throw("NAME") != nullptr,
+                           {}};
+    for (const CLI::Option* option : app->get_options()) {
+      if (!option->nonpositional()) continue;
+      const bool takes_value = option->get_items_expected_max() > 0;
+      known_option o{names_of(*option), takes_value ? option->get_type_name() : "", option->get_description(), {}};
+      // One more URL is one more server of a quorum; of other options the last one counts.
+      if (o.value != "URL") o.excludes = o.names;
+      for (const CLI::Option* other : option->get_excludes()) {
+        const auto names = names_of(*other);
+        o.excludes.insert(o.excludes.end(), names.begin(), names.end());
+      }
+      known.options.push_back(std::move(o));
+    }
+    all.push_back(std::move(known));
+  }
+  return all;
+}
+
+request parse_options(std::vector<std::string> arguments) {
+  if (!arguments.empty() && arguments[0] == complete_word) {
+    return complete_options{{std::make_move_iterator(arguments.begin() + 1), std::make_move_iterator(arguments.end())}};
+  }
+  // Nobody but the command itself may look at its words: they are cut off before CLI11 sees them.
+  std::optional<std::vector<std::string>> rest;
+  if (const auto separator = std::find(arguments.begin(), arguments.end(), "--"); separator != arguments.end()) {
+    rest.emplace(std::make_move_iterator(separator + 1), std::make_move_iterator(arguments.end()));
+    arguments.erase(separator, arguments.end());
+  }
+  // CLI11 would take the word after "--prefix=" for the value.
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!arguments[i].starts_with("--") || !arguments[i].ends_with('=') ||
+        arguments[i].find('=') + 1 != arguments[i].size())
+      continue;
+    arguments[i].pop_back();
+    arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, "");
+  }
+
+  grammar g;
   try {
     if (!arguments.empty() && !arguments[0].starts_with('-') &&
         std::find(subcommands.begin(), subcommands.end(), arguments[0]) == subcommands.end()) {
@@ -397,23 +451,23 @@ request parse_options(std::vector<std::string> arguments) {
     }
     // CLI11 wants them in reverse.
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app.parse(std::move(reversed));
+    g.app.parse(std::move(reversed));
   } catch (const CLI::Success& success) {
     // --help or --version; CLI11 knows what to print for which.
     std::ostringstream out, none;
-    app.exit(success, out, none);
+    g.app.exit(success, out, none);
     information i;
     i.text = out.str();
     return i;
   } catch (const CLI::ParseError& e) {
     throw wrong_usage(e.what());
   }
-  check_left_over(app);
-  if (app.got_subcommand(&run)) return to_run(run, t, std::move(rest));
-  if (app.got_subcommand(&status)) return to_status(status, t, std::move(rest));
-  if (app.got_subcommand(&list)) return to_list(list, t, rest);
-  if (app.got_subcommand(&watch)) return to_watch(watch, t, rest);
-  if (app.got_subcommand(&by_force)) return to_break(by_force, t, std::move(rest));
+  check_left_over(g.app);
+  if (g.app.got_subcommand(&g.run)) return to_run(g.run, g.t, std::move(rest));
+  if (g.app.got_subcommand(&g.status)) return to_status(g.status, g.t, std::move(rest));
+  if (g.app.got_subcommand(&g.list)) return to_list(g.list, g.t, rest);
+  if (g.app.got_subcommand(&g.watch)) return to_watch(g.watch, g.t, rest);
+  if (g.app.got_subcommand(&g.by_force)) return to_break(g.by_force, g.t, std::move(rest));
   throw wrong_usage(fmt::format("a subcommand is missing: {}", all_subcommands));
 }
 

@@ -58,15 +58,41 @@ struct break_options {
   bool force = false;
 };
 
+// For the shells' completion: the words behind "leasehold", up to the one at the cursor.
+struct complete_options {
+  std::vector<std::string> words;
+};
+
 // The answer to --help and --version.
 struct information {
   std::string text;
 };
 
 // What the user wants.
-using request = std::variant<information, run_options, status_options, list_options, watch_options, break_options>;
+using request = std::variant<information, run_options, status_options, list_options, watch_options, break_options,
+                             complete_options>;
 
 // Throws failure for what it does not understand.
 request parse_options(std::vector<std::string> arguments);
+
+// The store that these values of --redis and --prefix mean; LEASEHOLD_REDIS or the default, if there are none.
+store_options store_of(std::vector<std::string> urls, std::string prefix);
+
+struct known_option {
+  std::vector<std::string> names;  // "--lease"
+  std::string value;               // What it takes: URL, TIME, N or TEXT; empty if it is a flag.
+  std::string help;
+  std::vector<std::string> excludes;  // Options with which it does not go together; itself, if once is enough.
+};
+
+struct known_subcommand {
+  std::string name;  // Empty: the program itself.
+  std::string help;
+  bool takes_name;
+  std::vector<known_option> options;
+};
+
+// Everything that parse_options understands; the program itself comes first.
+std::vector<known_subcommand> known_subcommands();
 
 }  // namespace leasehold::cli
