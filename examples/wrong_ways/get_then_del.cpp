@@ -58,8 +58,8 @@ awaitable<int> right(std::string url) {
   process alice([&]() -> awaitable<void> {
     leasehold::client redis(co_await asio::this_coro::executor, url);
     leasehold::mutex lock(redis, report);
-    leasehold::hold hold = co_await lock.acquire({.lease = 1s});
-    say("Alice has the lock with a lease of 1 s. When she is about to release it she stands still.");
+    leasehold::hold hold = co_await lock.acquire({.lease = 300ms});
+    say("Alice has the lock with a lease of 300 ms. When she is about to release it she stands still.");
     co_await right_release(hold);
   });
   alice.wait_until_frozen();
