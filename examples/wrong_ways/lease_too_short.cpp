@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// The lock ends after a second. The work under it takes longer, now and then, and goes on without the lock.
+// The lock ends after half a second. The work under it takes longer, now and then, and goes on without the lock.
 
 #include "story.hpp"
 
@@ -17,7 +17,7 @@ const std::string account = "wrong_ways:account";
 awaitable<void> wrong_deposit(plain_redis& redis, std::string token, int amount, const work& check) {
   constexpr auto delete_if_ours =
       "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
-  while (co_await redis.command("SET", lock_name, token, "NX", "PX", "1000") != "OK") co_await a_moment();
+  while (co_await redis.command("SET", lock_name, token, "NX", "PX", "500") != "OK") co_await a_moment();
   const int balance = std::stoi(co_await redis.command("GET", account));
   co_await check();  // Usually a matter of milliseconds.
   co_await redis.command("SET", account, std::to_string(balance + amount));
@@ -33,7 +33,7 @@ awaitable<void> right_deposit(leasehold::client redis, plain_redis& bank, int am
     co_await check();  // The lease is renewed meanwhile. If that fails the work is stopped here.
     co_await bank.command("SET", account, std::to_string(balance + amount));
   };
-  co_await leasehold::with_lock(lock, {.lease = 1s}, deposit);
+  co_await leasehold::with_lock(lock, {.lease = 500ms}, deposit);
 }
 // [/right]
 
@@ -49,7 +49,7 @@ awaitable<int> wrong(std::string url) {
   plain_redis alice(executor, url), bob(executor, url);
   co_await alice.command("SET", account, "100");
   const work long_check = [&]() -> awaitable<void> {
-    say("Alice has the lock for 1 s and has read the account. Her check takes longer.");
+    say("Alice has the lock for 500 ms and has read the account. Her check takes longer.");
     co_await wrong_deposit(bob, "bob", 10, nothing);
     say("Alice's lease has ended. Bob had the lock, paid 10 in, and has released it.");
   };
@@ -64,10 +64,10 @@ awaitable<int> right(std::string url) {
   plain_redis bank(executor, url);
   co_await bank.command("SET", account, "100");
   const work long_check = [&]() -> awaitable<void> {
-    say("Alice has the lock with a lease of 1 s and has read the account. Her check takes longer.");
+    say("Alice has the lock with a lease of 500 ms and has read the account. Her check takes longer.");
     while (alice.stats().renewed < 4) co_await a_moment();
     const std::optional<leasehold::hold> bobs = co_await leasehold::mutex(bob, lock_name).try_acquire();
-    say("Her lease was renewed 4 times, each time for 1 s. Bob tries: {}.", bobs ? "he has the lock" : "it is locked");
+    say("Her lease was renewed 4 times, each time for 500 ms. Bob tries: {}.", bobs ? "he has the lock" : "it is locked");
   };
   for (bool done = false; !done;) {
     try {
