@@ -67,7 +67,8 @@ awaitable<int> right(std::string url) {
     say("Alice has the lock with a lease of 500 ms and has read the account. Her check takes longer.");
     while (alice.stats().renewed < 4) co_await a_moment();
     const std::optional<leasehold::hold> bobs = co_await leasehold::mutex(bob, lock_name).try_acquire();
-    say("Her lease was renewed 4 times, each time for 500 ms. Bob tries: {}.", bobs ? "he has the lock" : "it is locked");
+    say("Her lease was renewed 4 times, each time for 500 ms. Bob tries: {}.",
+        bobs ? "he has the lock" : "it is locked");
   };
   for (bool done = false; !done;) {
     try {
