@@ -285,6 +285,8 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     std::uint16_t slot = 0;
     host_and_port where;
     if (stopping_ || !read_redirection(words, from.where.host, slot, where)) return false;
+    // The certificate is for the name by which the node is known.
+    if (const auto known = by_address_.find(name_of(where)); known != by_address_.end()) where = known->second;
     const bool moved = words.starts_with("MOVED ");
     if (moved) refresh_soon();
     if (c.redirections++ == most_redirections) return false;
@@ -358,8 +360,10 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     if (!has_slots) return;  // A node that has been forgotten, or knows nobody yet.
     const auto before = by_slot_;
     others_.clear();
+    by_address_.clear();
     for (const auto& f : found) {
       others_.push_back(f.where);
+      by_address_.emplace(name_of(f.address), f.where);
       if (!f.master || f.slots.empty()) continue;
       node& n = add(f.where);
       for (const auto& [first, last] : f.slots) {
@@ -408,7 +412,8 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
   std::map<std::string, std::shared_ptr<node>> nodes_;  // By host and port.
   std::vector<node*> by_slot_;                          // Null: nobody knows whose.
   std::vector<std::uint64_t> epochs_;                   // Of by_slot_.
-  std::vector<host_and_port> others_;                   // All that are known, with or without slots.
+  std::vector<host_and_port> others_;                   // All that are known, with or without slots,
+  std::map<std::string, host_and_port> by_address_;     // and by what a redirection calls them.
   bool known_ = false;                                  // by_slot_ was told by a node.
   bool stopping_ = false;
   std::uint64_t epoch_ = 0;

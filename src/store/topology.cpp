@@ -60,9 +60,10 @@ std::optional<cluster_node> read_node(std::string_view line, std::string_view as
   const std::string_view host_name = cut(names, ',');
   auto where = read_endpoint(endpoint.substr(0, endpoint.find('@')), asked);
   if (!where) return std::nullopt;
+  cluster_node node;
+  node.address = *where;
   // Behind the host's name, auxiliary fields may follow: "shard-id=...".
   if (by_name && !host_name.empty() && host_name.find('=') == host_name.npos) where->host = host_name;
-  cluster_node node;
   node.where = std::move(*where);
   node.master = has_flag(flags, "master") && !has_flag(flags, "fail");
   for (int i = 0; i < 3; ++i) cut(line, ' ');

@@ -15,6 +15,7 @@ namespace leasehold::detail {
 
 struct cluster_node {
   host_and_port where;
+  host_and_port address;    // The same without a name. Redirections go there, unless the nodes prefer names.
   std::uint64_t epoch = 0;  // Of its slots: whoever has the greater one has the slot.
   bool master = false;      // And not held to be dead by a majority of the masters.
   std::vector<std::pair<std::uint16_t, std::uint16_t>> slots;  // From, to.
