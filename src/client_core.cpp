@@ -243,6 +243,7 @@ void client_core::ask_again() {
   std::vector<std::shared_ptr<line_entry>> in_line;
   for (const auto& [token, entry] : entries_in_line_) in_line.push_back(entry->shared_from_this());
   for (const auto& entry : in_line) entry->look_now();
+  if (!up()) return;  // Another way to servers none of which has answered yet.
   decltype(until_up_) waiting;
   waiting.swap(until_up_);
   while (!waiting.empty()) {

@@ -62,7 +62,8 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
   }
 
   bool up() const override {
-    return known_ && std::any_of(nodes_.begin(), nodes_.end(), [](const auto& n) { return n.second->serves(); });
+    return known_ && std::any_of(nodes_.begin(), nodes_.end(),
+                                 [](const auto& n) { return n.second->wanted && n.second->serves(); });
   }
 
   std::uint64_t epoch() const override { return epoch_; }
@@ -142,7 +143,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
 
     const host_and_port where;
     std::shared_ptr<redis_server> server;
-    bool wanted = true;      // It is a seed, or a master with slots.
+    bool wanted = true;      // It is a master with slots, as far as anybody knows. Others are only asked for the slots.
     bool announced = false;  // The client knows of this connection.
     store::server found;
 
@@ -201,10 +202,11 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     std::unordered_set<std::uint16_t> told_;   // and has confirmed.
   };
 
-  node& add(const host_and_port& where) {
+  node& add(const host_and_port& where, bool wanted = true) {
     auto& n = nodes_[name_of(where)];
     if (n) return *n;
     n = std::make_shared<node>(*this, where);
+    n->wanted = wanted;
     address one = where_;
     one.kind = where_.tls ? address::scheme::rediss : address::scheme::redis;
     one.hosts = {where};
@@ -295,6 +297,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     node& to = add(where);
     if (moved && by_slot_[slot] != &to) {
       by_slot_[slot] = &to;
+      to.wanted = true;
       if (attended_.contains(slot)) to.listen_in(slot);
     }
     if (!to.serves()) return false;
@@ -327,8 +330,8 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     refresh_at(later(now, complete() ? refresh_rarely : refresh_often));
     if (reachable.empty()) {
       // Whoever has ever been heard of may know more.
-      for (const auto& where : where_.hosts) add(where);
-      for (const auto& where : others_) add(where);
+      for (const auto& where : where_.hosts) add(where, /*wanted=*/!known_);
+      for (const auto& where : others_) add(where, /*wanted=*/!known_);
       return;
     }
     node& n = *reachable[turn_++ % reachable.size()];
@@ -382,12 +385,14 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     }
     std::vector<std::shared_ptr<node>> all;
     for (const auto& [name, n] : nodes_) all.push_back(n);
+    const bool served = up();
     for (const auto& n : all) {
       if (!n->wanted) {
         if (std::exchange(n->announced, false) && events_ != nullptr) {
           events_->on_down(n->where.host + ':' + n->where.port + ": no master any more");
         }
-        remove(*n);
+        // Unless there is nobody else to ask: no master may be within reach, or have the certificate that it should.
+        if (served || !n->serves()) remove(*n);
       } else if (n->serves()) {
         announce(*n);
       }
