@@ -145,11 +145,13 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     std::shared_ptr<redis_server> server;
     bool wanted = true;      // It is a master with slots, as far as anybody knows. Others are only asked for the slots.
     bool announced = false;  // The client knows of this connection.
+    std::string failure;     // Why there is none, as far as it was told.
     store::server found;
 
    private:
     void on_up(const store::server& s) override {
       found = s;
+      failure.clear();
       asked_.clear();
       told_.clear();
       if (!leaving_) cluster_->on_node_up(*this);
@@ -160,7 +162,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
       if (!leaving_) cluster_->on_node_down(*this, why);
     }
     void on_no_answer(std::string_view why) override {
-      if (!leaving_) cluster_->on_no_answer(why);
+      if (!leaving_) cluster_->on_no_answer(*this, why);
     }
     void on_message(std::string_view m) override {
       if (cluster_->events_ != nullptr) cluster_->events_->on_message(m);
@@ -173,7 +175,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
       if (cluster_->events_ != nullptr) cluster_->events_->on_clock_jump(jump);
     }
     void on_refused(std::string_view words) override {
-      if (!leaving_) cluster_->on_refused(words);
+      if (!leaving_) cluster_->on_refused(*this, words);
     }
     void on_rerouted() override {}
     void on_stopped() override {
@@ -261,12 +263,18 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     refresh_soon();
   }
 
-  void on_no_answer(std::string_view why) {
-    if (!up() && events_ != nullptr) events_->on_no_answer(why);
+  void on_no_answer(node& n, std::string_view why) {
+    if (events_ == nullptr) return;
+    if (!up()) return events_->on_no_answer(why);
+    // The slots of the others are served. There is an attempt every second: the same is told once.
+    if (!n.wanted || n.failure == why) return;
+    n.failure = why;
+    events_->on_no_answer(n.where.host + ':' + n.where.port + ": " + n.failure);
   }
 
-  void on_refused(std::string_view words) {
-    if (!up() && events_ != nullptr) events_->on_refused(words);
+  void on_refused(node& n, std::string_view words) {
+    if (!up() && events_ != nullptr) return events_->on_refused(words);
+    on_no_answer(n, words);
   }
 
   void on_node_stopped(node& n) {
