@@ -4,6 +4,7 @@
 #include "support/temporary_folder.hpp"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace leasehold::test {
@@ -18,6 +19,10 @@ class certificates {
   std::string authority() const { return folder_ / "ca.crt"; }
   // For subject names such as "DNS:localhost,IP:127.0.0.1".
   void issue(const std::string& name, const std::string& subject_names, int days);
+  // A certificate and its key.
+  std::pair<std::string, std::string> files(const std::string& name) const {
+    return {folder_ / (name + ".crt"), folder_ / (name + ".key")};
+  }
   // Lines of the configuration of a server that has this certificate; its tls-port is not among them.
   std::vector<std::string> configuration(const std::string& name) const;
 

@@ -52,14 +52,19 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 }  // namespace
 
 cluster_servers::cluster_servers(std::size_t masters, std::size_t replicas_per_master,
-                                 std::vector<std::string> configuration) {
+                                 std::vector<std::string> configuration, std::vector<std::string> tls)
+    : tls_(!tls.empty()) {
   std::vector<std::string> lines{"cluster-enabled yes", "cluster-node-timeout 1000",
                                  "cluster-replica-validity-factor 0", "repl-diskless-sync-delay 0",
                                  "repl-ping-replica-period 1"};
   lines.insert(lines.end(), configuration.begin(), configuration.end());
   const std::size_t all = masters * (1 + replicas_per_master);
   redis_server::special special;
-  special.second_port = "cluster-port";
+  special.second_port = tls_ ? "tls-port" : "cluster-port";
+  if (tls_) {
+    lines.insert(lines.end(), {"tls-cluster yes", "tls-replication yes"});
+    lines.insert(lines.end(), tls.begin(), tls.end());
+  }
   for (std::size_t i = 0; i < all; ++i) {
     nodes_.push_back(std::make_unique<redis_server>(lines, std::vector<std::string>(), special));
     ids_.push_back(node(i).command("CLUSTER", "MYID").text);
@@ -72,9 +77,7 @@ cluster_servers::cluster_servers(std::size_t masters, std::size_t replicas_per_m
   }
   for (std::size_t i = 0; i < all; ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      check(node(i).command("CLUSTER", "MEET", "127.0.0.1", std::to_string(node(j).port()),
-                            std::to_string(node(j).second_port())),
-            "CLUSTER MEET");
+      check(node(i).command("CLUSTER", "MEET", "127.0.0.1", port(j), bus_port(j)), "CLUSTER MEET");
     }
   }
   for (std::size_t i = masters; i < all; ++i) {
@@ -88,11 +91,20 @@ cluster_servers::cluster_servers(std::size_t masters, std::size_t replicas_per_m
   wait_until_ok();
 }
 
-std::string cluster_servers::url() const {
-  std::string url = "redis+cluster://";
-  for (const auto& n : nodes_) url += "127.0.0.1:" + std::to_string(n->port()) + ",";
+std::string cluster_servers::url(const std::string& host) const {
+  std::string url = tls_ ? "rediss+cluster://" : "redis+cluster://";
+  for (std::size_t i = 0; i < size(); ++i) url += host + ":" + port(i) + ",";
   url.pop_back();
   return url;
+}
+
+std::string cluster_servers::port(std::size_t i) const {
+  return std::to_string(tls_ ? nodes_.at(i)->second_port() : nodes_.at(i)->port());
+}
+
+// Redis's own choice, where a second port was needed for TLS.
+std::string cluster_servers::bus_port(std::size_t i) const {
+  return std::to_string(nodes_.at(i)->second_port() + (tls_ ? 10000 : 0));
 }
 
 void cluster_servers::check(const reply& r, const std::string& what) const {
@@ -158,7 +170,7 @@ void cluster_servers::move_keys(int slot, std::size_t from, std::size_t to) {
 }
 
 void cluster_servers::move_key(const std::string& key, std::size_t from, std::size_t to) {
-  check(node(from).command("MIGRATE", "127.0.0.1", std::to_string(node(to).port()), key, "0", "10000"), "MIGRATE");
+  check(node(from).command("MIGRATE", "127.0.0.1", port(to), key, "0", "10000"), "MIGRATE");
 }
 
 void cluster_servers::end_moving(int slot, std::size_t from, std::size_t to) {

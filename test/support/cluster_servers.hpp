@@ -17,11 +17,13 @@ class cluster_servers {
  public:
   static constexpr int slots = 16384;
 
-  // Returns when the cluster is whole. `configuration`: further lines for each node.
+  // Returns when the cluster is whole. `configuration`: further lines for each node. `tls`: of each node's certificate;
+  // then all that the nodes say to each other is encrypted, and they tell clients with TLS of their ports with TLS.
   explicit cluster_servers(std::size_t masters = 3, std::size_t replicas_per_master = 0,
-                           std::vector<std::string> configuration = {});
+                           std::vector<std::string> configuration = {}, std::vector<std::string> tls = {});
 
-  std::string url() const;  // With every node.
+  std::string url() const { return url("127.0.0.1"); }  // With every node: redis+cluster://, or rediss+cluster://.
+  std::string url(const std::string& host) const;
   std::size_t size() const { return nodes_.size(); }
   redis_server& node(std::size_t i) { return *nodes_.at(i); }
   const std::string& id(std::size_t i) const { return ids_.at(i); }
@@ -51,7 +53,10 @@ class cluster_servers {
  private:
   std::string view(std::size_t i);
   void check(const reply&, const std::string& what) const;
+  std::string port(std::size_t i) const;      // By which the nodes know it,
+  std::string bus_port(std::size_t i) const;  // and where they talk to it.
 
+  bool tls_ = false;
   std::vector<std::unique_ptr<redis_server>> nodes_;
   std::vector<std::string> ids_;
 };

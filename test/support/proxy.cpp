@@ -10,7 +10,7 @@
 namespace leasehold::test {
 
 namespace asio = boost::asio;
-using asio::local::stream_protocol;
+using asio::generic::stream_protocol;  // Unix sockets and TCP alike.
 using boost::system::error_code;
 
 namespace {
@@ -37,12 +37,15 @@ struct direction {
 }  // namespace
 
 struct proxy::state : std::enable_shared_from_this<state> {
-  state(const asio::any_io_executor& e, std::string target) : executor(e), acceptor(e), server_path(std::move(target)) {}
+  state(const asio::any_io_executor& e, std::string target, unsigned short p)
+      : executor(e), acceptor(e), server_path(std::move(target)), port(p) {}
 
   asio::any_io_executor executor;
   temporary_folder folder;
-  stream_protocol::acceptor acceptor;
+  asio::basic_socket_acceptor<stream_protocol> acceptor;
   std::string server_path;
+  unsigned short port;  // 0: a unix socket.
+  std::chrono::milliseconds delay{0};
   std::list<std::shared_ptr<link>> links;
   direction requests;
   direction replies;
@@ -50,8 +53,13 @@ struct proxy::state : std::enable_shared_from_this<state> {
   bool refuse = false;
 
   void listen() {
-    acceptor.open();
-    acceptor.bind(folder / "proxy.sock");
+    const asio::local::stream_protocol::endpoint path(folder / "proxy.sock");
+    const asio::ip::tcp::endpoint address(asio::ip::address_v4::loopback(), port);
+    const bool local = port == 0;
+    acceptor.open(local ? stream_protocol(path.protocol()) : stream_protocol(address.protocol()));
+    // Connections of an earlier proxy may not be over for the kernel.
+    if (!local) acceptor.set_option(asio::socket_base::reuse_address(true));
+    acceptor.bind(local ? stream_protocol::endpoint(path) : stream_protocol::endpoint(address));
     acceptor.listen();
     accept();
   }
@@ -69,7 +77,8 @@ struct proxy::state : std::enable_shared_from_this<state> {
     auto l = std::make_shared<link>(executor);
     l->client = std::move(client);
     error_code ec;
-    l->server.connect(server_path, ec);
+    if (port != 0) l->client.set_option(asio::ip::tcp::no_delay(true), ec);
+    l->server.connect(asio::local::stream_protocol::endpoint(server_path), ec);
     if (ec) return;
     links.push_back(l);
     asio::co_spawn(executor, pump(shared_from_this(), l, true), asio::detached);
@@ -84,6 +93,10 @@ struct proxy::state : std::enable_shared_from_this<state> {
       if (ec) break;
       const std::string_view bytes(piece.data(), n);
       (is_request ? self->requests : self->replies).seen += bytes;
+      if (self->delay.count() != 0) {
+        asio::steady_timer timer(self->executor, self->delay);
+        co_await timer.async_wait(asio::as_tuple(asio::deferred));
+      }
       // Nobody reads any more, and what was sent before stays where it is until pass().
       if (l->swallowed || l->client_gone) continue;
       (is_request ? l->pending_requests : l->pending_replies) += bytes;
@@ -141,8 +154,10 @@ struct proxy::state : std::enable_shared_from_this<state> {
   }
 };
 
-proxy::proxy(const asio::any_io_executor& executor, const redis_server& server)
-    : state_(std::make_shared<state>(executor, server.socket_path())) {
+proxy::proxy(const asio::any_io_executor& executor, const redis_server& server) : proxy(executor, server, 0) {}
+
+proxy::proxy(const asio::any_io_executor& executor, const redis_server& server, unsigned short port)
+    : state_(std::make_shared<state>(executor, server.socket_path(), port)) {
   state_->listen();
 }
 
@@ -152,7 +167,10 @@ proxy::~proxy() {
   pass();
 }
 
-std::string proxy::url() const { return "unix://" + (state_->folder / "proxy.sock"); }
+std::string proxy::url() const {
+  if (state_->port != 0) return "redis://127.0.0.1:" + std::to_string(state_->port);
+  return "unix://" + (state_->folder / "proxy.sock");
+}
 
 void proxy::hold_requests(std::size_t after) { state_->requests.budget = after; }
 
@@ -194,6 +212,8 @@ void proxy::cut_clients() {
 void proxy::swallow() {
   for (const auto& l : state_->links) l->swallowed = true;
 }
+
+void proxy::slow(std::chrono::milliseconds each) { state_->delay = each; }
 
 void proxy::refuse(bool on) { state_->refuse = on; }
 

@@ -6,6 +6,7 @@
 
 #include <boost/asio.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -13,11 +14,13 @@
 
 namespace leasehold::test {
 
-// Stands between clients and a server and does what networks do, step by step as the test says. It listens on a unix
-// socket and runs on the test's own io_context, whose thread alone may call it.
+// Stands between clients and a server and does what networks do, step by step as the test says. It runs on the test's
+// own io_context, whose thread alone may call it.
 class proxy {
  public:
+  // Listens on a unix socket, or on this port of 127.0.0.1.
   proxy(const boost::asio::any_io_executor& executor, const redis_server& server);
+  proxy(const boost::asio::any_io_executor& executor, const redis_server& server, unsigned short port);
   ~proxy();  // takes no new connections; those there are end by themselves
   proxy(const proxy&) = delete;
   proxy& operator=(const proxy&) = delete;
@@ -47,6 +50,9 @@ class proxy {
 
   // Every connection there is goes dead without being closed: bytes are taken and thrown away.
   void swallow();
+
+  // From now on each piece that arrives waits for so long before it is passed on, and what follows it waits behind it.
+  void slow(std::chrono::milliseconds each);
 
   // New connections are closed at once.
   void refuse(bool on = true);
