@@ -297,6 +297,48 @@ BOOST_AUTO_TEST_CASE(the_nodes_are_found) {
   });
 }
 
+// The others go on, and it is told why this one does not.
+BOOST_AUTO_TEST_CASE(one_node_that_does_not_know_the_user) {
+  const auto allow = [&](std::size_t node) {
+    cluster.node(node).command("ACL", "SETUSER", "app", "on", ">secret", "~*", "&*", "+@all");
+  };
+  allow(1);
+  allow(2);
+  std::string url = cluster.url();
+  url.insert(url.find("//") + 2, "app:secret@");
+  run([&]() -> awaitable<void> {
+    std::vector<std::string> told;
+    client_options o;
+    o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
+    o.observer = [&](const event& e) {
+      if (e.what == event::kind::unreachable) told.emplace_back(e.text);
+    };
+    client c(co_await asio::this_coro::executor, url, o);
+    co_await eventually("the others are up", [&] { return c.stats().connects == 2; });
+    const std::string words = "127.0.0.1:" + std::to_string(cluster.node(0).port()) + ": WRONGPASS ";
+    const auto is_told = [&](const std::string& text) { return text.starts_with(words); };
+    co_await eventually("the reason is told", [&] { return std::any_of(told.begin(), told.end(), is_told); });
+    for (const auto& name : names) {
+      mutex lock(c, name);
+      acquire_options once;
+      if (cluster.master_of(name) == 0) once.wait = 20ms;
+      auto [ec, h] = co_await lock.acquire(once, as_tuple);
+      BOOST_TEST(h.valid() == (cluster.master_of(name) != 0), ec.message());
+      BOOST_TEST((!ec || ec == error::unreachable), ec.message());
+    }
+    BOOST_TEST(std::count_if(told.begin(), told.end(), is_told) == 1);
+    allow(0);
+    for (const auto& name : names) {
+      mutex lock(c, name);
+      hold h = co_await lock.acquire();
+      BOOST_TEST(h.valid());
+    }
+    co_await c.close();
+    co_await nothing_left();
+  });
+  for (std::size_t i = 0; i < cluster.size(); ++i) cluster.node(i).command("ACL", "DELUSER", "app");
+}
+
 BOOST_AUTO_TEST_CASE(a_slot_moves_under_a_hold_and_its_line) {
   const std::string name = "moving";
   const int slot = cluster_servers::slot_of(name);

@@ -51,7 +51,10 @@ BOOST_AUTO_TEST_CASE(names_are_taken_where_certificates_are_for_names) {
   const auto nodes = read_cluster_nodes(text, "", /*by_name=*/true);
   BOOST_REQUIRE_EQUAL(nodes.size(), 2U);
   BOOST_TEST(nodes[0].where.host == "host-2");
+  BOOST_TEST(nodes[0].address.host == "10.0.0.2");
+  BOOST_TEST(nodes[0].address.port == "30002");
   BOOST_TEST(nodes[1].where.host == "10.0.0.3");
+  BOOST_TEST(nodes[1].address.host == "10.0.0.3");
 }
 
 BOOST_AUTO_TEST_CASE(bad_slots_are_passed_over) {
