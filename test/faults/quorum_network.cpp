@@ -1,0 +1,429 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Networks between a client and the servers of a quorum: connections that break one by one, fall silent and deliver
+// late.
+#include "support/kinds.hpp"
+#include "support/proxy.hpp"
+#include "support/quorum_servers.hpp"
+#include "support/sentinel_group.hpp"
+
+#include <deque>
+#include <future>
+#include <string>
+#include <vector>
+
+namespace leasehold::test {
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+// A network of its own to each server.
+struct networks {
+  networks(const asio::any_io_executor& executor, quorum_servers& all) {
+    for (auto& s : all.servers) to.emplace_back(executor, *s);
+  }
+  proxy& operator[](std::size_t i) { return to.at(i); }
+  std::vector<std::string> urls() const {
+    std::vector<std::string> found;
+    for (const auto& p : to) found.push_back(p.url());
+    return found;
+  }
+  // From now on nothing arrives on either side, and nobody is told; nor on connections to come.
+  void silence(std::size_t i) {
+    to.at(i).hold_requests();
+    to.at(i).hold_replies();
+  }
+  std::deque<proxy> to;
+};
+
+awaitable<void> all_up(const client& c) {
+  co_await eventually("all are up", [&] { return c.stats().connects - c.stats().reconnects == 3; });
+}
+
+awaitable<void> renewed_again(const client& c) {
+  const auto before = c.stats().renewed;
+  co_await eventually("it is renewed", [&] { return c.stats().renewed > before || c.stats().lost != 0; });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(quorum_network)
+
+BOOST_AUTO_TEST_CASE(each_connection_is_cut_while_one_holds_and_one_waits) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks network(executor, all);
+    client one(executor, network.urls(), forgiving());
+    client two(executor, network.urls(), forgiving());
+    co_await all_up(one);
+    co_await all_up(two);
+    hold h = co_await mutex(one, "n").acquire({.lease = 6s});
+    asker next{any_lock(mutex(two, "n"))};
+    next.acquire();
+    for (std::uint64_t i = 0; i < 6; ++i) {
+      network[i % 3].cut();
+      co_await eventually("both are connected again", [&] {
+        return one.stats().reconnects > i && two.stats().reconnects > i;
+      });
+      co_await h.extend(6s + std::chrono::seconds(i));
+      BOOST_TEST(h.valid());
+      BOOST_TEST(!next.ended());
+    }
+    // And all at a time.
+    for (auto& p : network.to) p.cut();
+    co_await eventually("all are connected again", [&] { return one.stats().reconnects >= 9; });
+    co_await h.extend(20s);
+    BOOST_TEST(!next.ended());
+    BOOST_TEST(one.stats().lost == 0U);
+    network[1].cut();
+    co_await h.release();
+    co_await eventually("it is let in", [&] { return next.in(); });
+    BOOST_TEST(next.got.fence() > h.fence());
+    co_await next.got.release();
+    co_await all.nothing_left();
+    co_await one.close();
+    co_await two.close();
+  });
+}
+
+// In the middle of a reply, of the attempt or of the fence that is written back or of the release.
+BOOST_AUTO_TEST_CASE(one_connection_is_cut_after_any_byte) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks network(executor, all);
+    client c(executor, network.urls(), forgiving());
+    co_await all_up(c);
+    mutex lock(c, "n");
+    std::uint64_t last = 0;
+    for (std::size_t i = 0; i < 45; ++i) {
+      BOOST_TEST_CONTEXT("server " << i % 3 << ", after " << 1 + i * 2 << " bytes") {
+        if (i % 2 == 0) {
+          network[i % 3].cut_after_replies(1 + i * 2);
+        } else {
+          network[i % 3].cut_after_requests(1 + i * 11);
+        }
+        hold h = co_await lock.acquire();
+        BOOST_TEST(h.valid());
+        BOOST_TEST(h.fence() > last);
+        last = h.fence();
+        auto [released] = co_await h.release(as_tuple);
+        BOOST_TEST(!released, released.message());
+        network[i % 3].pass();
+        co_await all.nothing_left();
+      }
+    }
+    BOOST_TEST(c.stats().reconnects >= 20U);
+    BOOST_TEST(c.stats().lost == 0U);
+    co_await c.close();
+  });
+}
+
+// The connection is there, and nothing comes: whoever waited for it would wait for a minute.
+BOOST_AUTO_TEST_CASE(a_silent_server_slows_nobody_and_loses_nothing) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks network(executor, all);
+    client_options o = forgiving();
+    o.command_timeout = 60s;
+    o.connect_timeout = 60s;
+    client c(executor, network.urls(), o);
+    co_await all_up(c);
+    mutex lock(c, "n");
+    hold kept = co_await mutex(c, "kept").acquire({.lease = 1500ms});
+    for (std::size_t silent = 0; silent < 3; ++silent) {
+      network.silence(silent);
+      const auto start = steady::now();
+      std::uint64_t last = 0;
+      for (int i = 0; i < 5; ++i) {
+        hold h = co_await lock.acquire();
+        BOOST_TEST(h.fence() > last);
+        last = h.fence();
+        auto none = co_await lock.try_acquire();
+        BOOST_TEST(!none.has_value());
+        co_await h.release();
+      }
+      BOOST_TEST(steady::now() - start < 20s);
+      co_await renewed_again(c);
+      BOOST_TEST(kept.valid());
+      network[silent].pass();
+    }
+    BOOST_TEST(c.stats().lost == 0U);
+    BOOST_TEST(c.stats().reconnects == 0U);
+    co_await kept.release();
+    co_await all.nothing_left();
+    co_await c.close();
+  });
+}
+
+// The same with time-outs: the silent connection is given up, and so are those that follow it.
+BOOST_AUTO_TEST_CASE(a_connection_that_has_fallen_silent_is_given_up) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks network(executor, all);
+    client_options o = forgiving();
+    o.command_timeout = 200ms;
+    o.connect_timeout = 200ms;
+    client c(executor, network.urls(), o);
+    co_await all_up(c);
+    hold h = co_await mutex(c, "n").acquire({.lease = 2s});
+    network[0].swallow();
+    network.silence(0);
+    co_await eventually("it tries again and again", [&] { return network[0].accepted() >= 3; });
+    co_await renewed_again(c);
+    BOOST_TEST(h.valid());
+    network[0].pass();
+    co_await eventually("it is connected again", [&] { return c.stats().reconnects >= 1; });
+    // Now the majority needs it.
+    network[1].swallow();
+    network.silence(1);
+    co_await eventually("it is given up", [&] { return network[1].accepted() >= 2; });
+    hold other = co_await mutex(c, "m").acquire();
+    BOOST_TEST(other.valid());
+    co_await other.release();
+    network[1].pass();
+    co_await h.release();
+    co_await all.nothing_left();
+    co_await c.close();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(when_all_are_silent_the_hold_is_lost_at_its_deadline) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks network(executor, all);
+    client_options o = forgiving();
+    o.command_timeout = 60s;
+    client c(executor, network.urls(), o);
+    co_await all_up(c);
+    hold h = co_await mutex(c, "n").acquire({.lease = 800ms});
+    outcome lost;
+    std::optional<steady::time_point> told;
+    h.lost([&](error_code ec) {
+      lost.ec = ec;
+      told = steady::now();
+    });
+    for (std::size_t i = 0; i < 3; ++i) network.silence(i);
+    asker waiting{any_lock(mutex(c, "m"))};
+    waiting.acquire({.wait = 100ms});
+    const auto deadline = h.expires_at();
+    co_await eventually("the loss is told", [&] { return lost.ended(); });
+    BOOST_TEST(!*lost.ec);
+    BOOST_TEST(!h.valid());
+    // What was under way when they fell silent may have made it later.
+    BOOST_TEST(*told >= deadline);
+    BOOST_TEST(*told < deadline + 20s);
+    BOOST_TEST(c.stats().lost == 1U);
+    co_await eventually("it is told", [&] { return waiting.ended(); });
+    BOOST_TEST(*waiting.ec == error::unreachable, waiting.ec->message());
+    auto [extended] = co_await h.extend(5s, as_tuple);
+    BOOST_TEST(extended == error::lost, extended.message());
+    for (auto& p : network.to) p.pass();
+    hold next = co_await mutex(c, "n").acquire();
+    BOOST_TEST(next.fence() > h.fence());
+    co_await next.release();
+    co_await all.nothing_left();
+    co_await c.close();
+  });
+}
+
+// Each server at its own pace, and another pace for each client.
+BOOST_AUTO_TEST_CASE(nobody_is_beside_another_on_slow_networks) {
+  quorum_servers all(3);
+  int inside = 0;
+  int entries = 0;
+  std::uint64_t last = 0;
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks first(executor, all);
+    networks second(executor, all);
+    first[0].slow(8ms);
+    first[1].slow(1ms);
+    second[1].slow(6ms);
+    second[2].slow(3ms);
+    client_options o = forgiving();
+    o.command_timeout = 5s;
+    client one(executor, first.urls(), o);
+    client two(executor, second.urls(), o);
+    int running = 2;
+    const auto work = [&](client c) -> awaitable<void> {
+      mutex lock(c, "n");
+      for (int i = 0; i < 10; ++i) {
+        hold h = co_await lock.acquire();
+        BOOST_TEST(++inside == 1);
+        BOOST_TEST(h.fence() > last);
+        last = h.fence();
+        ++entries;
+        co_await pause(1ms);
+        --inside;
+        co_await h.release();
+      }
+      --running;
+    };
+    const auto rethrow = [](std::exception_ptr e) {
+      if (e) std::rethrow_exception(e);
+    };
+    asio::co_spawn(executor, work(one), rethrow);
+    asio::co_spawn(executor, work(two), rethrow);
+    co_await eventually("both have had their turns", [&] { return running == 0; });
+    BOOST_TEST(entries == 20);
+    co_await one.close();
+    co_await two.close();
+    co_await all.nothing_left();
+  });
+}
+
+// What one server is sent arrives when others have long had it, and somebody else is in.
+BOOST_AUTO_TEST_CASE(an_attempt_that_arrives_late_at_one_server_is_in_nobodys_way) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks network(executor, all);
+    client_options o = forgiving();
+    o.command_timeout = 60s;
+    client one(executor, network.urls(), o);
+    client two(executor, all.urls(), forgiving());
+    co_await all_up(one);
+    co_await all_up(two);
+    std::uint64_t last = 0;
+    for (std::size_t late = 0; late < 3; ++late) {
+      for (const bool released : {true, false}) {
+        BOOST_TEST_CONTEXT("server " << late << (released ? ", behind the release" : ", while it is held")) {
+          network[late].hold_requests();
+          hold h = co_await mutex(one, "n").acquire();
+          BOOST_TEST(h.fence() > last);
+          BOOST_TEST(!all[late].get("n"));
+          if (released) {
+            co_await h.release();
+            hold next = co_await mutex(two, "n").acquire();
+            BOOST_TEST(next.fence() > h.fence());
+            network[late].pass();
+            co_await one.ready();
+            co_await pause(10ms);
+            BOOST_TEST(next.valid());
+            BOOST_TEST(all.with("n") >= 2U);
+            co_await next.extend(60s);
+            last = next.fence();
+            co_await next.release();
+          } else {
+            network[late].pass();
+            co_await eventually("it arrives", [&] { return all.with("n") == 3; });
+            mutex lock(two, "n");
+            auto none = co_await lock.try_acquire();
+            BOOST_TEST(!none.has_value());
+            last = h.fence();
+            co_await h.release();
+          }
+          co_await all.nothing_left();
+        }
+      }
+    }
+    co_await one.close();
+    co_await two.close();
+  });
+}
+
+// The same on a connection that was lost meanwhile: the release has overtaken the attempt. What the attempt leaves must
+// not last for its lease of an hour, whether it runs before its not-after or behind it.
+BOOST_AUTO_TEST_CASE(late_bytes_of_a_broken_connection_leave_nothing) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks network(executor, all);
+    client one(executor, network.urls(), forgiving());
+    client two(executor, all.urls(), forgiving());
+    co_await all_up(one);
+    co_await all_up(two);
+    std::uint64_t reconnects = 0;
+    for (const auto late : {0ms, 400ms}) {
+      for (std::size_t i = 0; i < 3; ++i) {
+        BOOST_TEST_CONTEXT("server " << i << ", late by " << late.count() << " ms") {
+          network[i].forget();
+          network[i].hold_requests();
+          hold h = co_await mutex(one, "n").acquire({.lease = std::chrono::minutes(60)});
+          co_await eventually("the attempt was sent", [&] { return !network[i].requests().empty(); });
+          network[i].cut_clients();
+          BOOST_REQUIRE(network[i].late() == 1U);
+          network[i].pass_connected();
+          ++reconnects;
+          co_await eventually("it is connected again", [&] { return one.stats().reconnects == reconnects; });
+          co_await h.release();
+          hold next = co_await mutex(two, "n").acquire({.lease = std::chrono::minutes(60)});
+          BOOST_TEST(next.fence() > h.fence());
+          co_await next.release();
+          co_await pause(late);
+          BOOST_REQUIRE(network[i].late() == 1U);
+          network[i].pass();
+          co_await eventually("it has arrived", [&] { return network[i].late() == 0; });
+          co_await all.nothing_left();
+          hold again = co_await mutex(two, "n").acquire();
+          BOOST_TEST(again.fence() > next.fence());
+          co_await again.release();
+          co_await all.nothing_left();
+        }
+      }
+    }
+    co_await one.close();
+    co_await two.close();
+  });
+}
+
+// A member that is a Sentinel group, and its master changes.
+BOOST_AUTO_TEST_CASE(a_sentinel_group_among_the_servers_fails_over) {
+  sentinel_group::settings s;
+  s.replicas = 1;
+  s.sentinels = 1;
+  sentinel_group group(s);
+  quorum_servers others(2);
+  const std::vector<std::string> urls{others[0].url(), group.url(), others[1].url()};
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client one(executor, urls, forgiving());
+    client two(executor, urls, forgiving());
+    co_await all_up(one);
+    co_await all_up(two);
+    hold h = co_await mutex(one, "n").acquire({.lease = 30s});
+    redis_server& old = group.master();
+    co_await eventually("every server has it", [&] { return others.with("n") == 2 && old.get("n"); });
+    asker next{any_lock(mutex(two, "n"))};
+    next.acquire();
+    std::future<void> over = std::async(std::launch::async, [&] {
+      group.replicate();
+      group.fail_over();
+    });
+    co_await eventually("the Sentinels have another master", [&] {
+      return over.wait_for(0s) == std::future_status::ready;
+    });
+    over.get();
+    co_await eventually("both are at the new master", [&] {
+      return one.stats().reconnects > 0 && two.stats().reconnects > 0;
+    });
+    redis_server& master = group.master();
+    BOOST_TEST(&master != &old);
+    BOOST_TEST(h.valid());
+    BOOST_TEST(!next.ended());
+    co_await h.extend(60s);
+    co_await eventually("the new master has it for as long", [&] { return master.ttl("n") > 40000; });
+    // It counts: one of the others may go.
+    others[0].kill();
+    co_await h.extend(90s);
+    co_await h.release();
+    co_await eventually("it is let in", [&] { return next.in(); });
+    BOOST_TEST(next.got.fence() > h.fence());
+    BOOST_TEST(master.get("n").value().find(next.got.token()) != std::string::npos);
+    co_await next.got.release();
+    co_await eventually("nothing is left", [&] { return others.size() == 0 && master.size() == 0; });
+    BOOST_TEST(one.stats().lost == 0U);
+    co_await one.close();
+    co_await two.close();
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
