@@ -139,7 +139,7 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 /// as in redis://). `redis+sentinel://[user:password@]h1:26379,h2:26379/master-name[/db]` and `rediss+sentinel://...` (TLS
 /// to Sentinels and servers, with the parameters of rediss://) follow the master of a Sentinel group; user and password
 /// are those of the servers, `?sentinel_password=P` and `&sentinel_user=U` those of the Sentinels.
-/// `redis+cluster://h1:7000,h2:7001` reaches a Redis Cluster by some of its nodes.
+/// `redis+cluster://h1:7000,h2:7001` and `rediss+cluster://...` (TLS) reach a Redis Cluster by some of its nodes.
 ///
 /// Several URLs make a quorum of independent servers, best three or five: a lock is held while a majority of them holds it,
 /// and a minority may be down (docs/guarantees.md). Each is one of the above, a cluster excepted (error::not_supported);
