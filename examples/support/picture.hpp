@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include "svg.hpp"
 #include "timeline.hpp"
 
 #include <fmt/format.h>
@@ -10,9 +11,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstddef>
-#include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace support {
@@ -28,17 +30,11 @@ class picture {
 
   // `verdict` is the line below the picture; `good` colours it.
   std::string draw(std::string_view verdict, bool good) {
-    svg_.clear();
     const double bottom = top + static_cast<double>(servers_.size()) * (row_height() + row_gap) - row_gap;
     const double height = bottom + 92;
-    put(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img" )"
-        R"(font-family="Inter, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif" font-size="13" fill="#26323f">)",
-        width, height);
-    put("<title>Who held which lock</title>");
+    svg_.emplace(width, height,
+                 fmt::format("{} servers, one Redis, {} locks: who held what", servers_.size(), locks_.size()));
     definitions();
-    put(R"(<rect width="{}" height="{}" rx="10" fill="#ffffff"/>)", width, height);
-    put(R"(<text x="28" y="42" font-size="22" font-weight="600">{} servers, one Redis, {} locks: who held what</text>)",
-        servers_.size(), locks_.size());
     put(R"(<text x="28" y="67" fill="#5b6b7c">A bar is the time that a server worked under a lock. At no instant does )"
         R"(a colour stand in two rows, although one server is killed while it holds a lock.</text>)");
     legend(96);
@@ -49,8 +45,7 @@ class picture {
     for (const auto& [server, at] : timeline_.killed()) kill(server, at);
     put(R"(<text x="28" y="{}" font-weight="600" fill="{}">{}</text>)", height - 20, good ? "#1b7f4d" : "#c62828",
         escape(fmt::format("{} {}", good ? "\u2713" : "\u2717", verdict)));
-    put("</svg>");
-    return svg_;
+    return svg_->end();
   }
 
  private:
@@ -68,32 +63,10 @@ class picture {
 
   template <class... Args>
   void put(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(svg_), format, std::forward<Args>(args)...);
-    svg_ += '\n';
+    svg_->put(format, std::forward<Args>(args)...);
   }
 
-  static std::string escape(std::string_view text) {
-    std::string result;
-    for (const char c : text) {
-      switch (c) {
-        case '&':
-          result += "&amp;";
-          break;
-        case '<':
-          result += "&lt;";
-          break;
-        case '>':
-          result += "&gt;";
-          break;
-        case '"':
-          result += "&quot;";
-          break;
-        default:
-          result += c;
-      }
-    }
-    return result;
-  }
+  static std::string escape(std::string_view text) { return svg::escape(text); }
 
   double row_height() const { return static_cast<double>(locks_.size()) * lane_height + 2 * padding; }
   double row_top(std::size_t server) const { return top + static_cast<double>(server) * (row_height() + row_gap); }
@@ -251,7 +224,7 @@ class picture {
   std::vector<std::string> locks_;
   timeline::instant begin_;
   double seconds_ = 1;
-  std::string svg_;
+  std::optional<svg> svg_;
 };
 
 }  // namespace support
