@@ -141,7 +141,6 @@ asio::awaitable<response> api::dispatch(const request& r, const route& to, const
 
 asio::awaitable<answer> api::act(const request& r, const route& to, const std::string& id) {
   if (to.endpoint == "healthz") co_return co_await service_.health();
-  // [deadline]
   auto deadline = deadline_;
   if (const auto given = r.find("X-Deadline-Ms"); given != r.end()) {
     const std::string_view text = given->value();
@@ -154,7 +153,6 @@ asio::awaitable<answer> api::act(const request& r, const route& to, const std::s
     deadline = std::chrono::milliseconds(number);
   }
   const call c{id, std::chrono::steady_clock::now() + deadline};
-  // [/deadline]
   if (to.endpoint == "pay") co_return co_await service_.pay(c, to.seat);
   if (to.endpoint == "cancel") co_return co_await service_.cancel(c, to.seat);
   const std::string customer = customer_of(r.body());

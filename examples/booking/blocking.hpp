@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A thread for calls that block, such as those of a database. The thread that runs the coroutines must not wait for them:
-// it renews the leases.
+// A thread for calls that block, such as those of a database. The thread that runs the coroutines must not wait for
+// them: it renews the leases.
 #pragma once
 
 #include <boost/asio.hpp>
@@ -17,9 +17,8 @@ namespace asio = boost::asio;
 
 class blocking_thread {
  public:
-  // Calls f() on the thread and gives its result, or its exception, to the coroutine, which goes on where it was. The call
-  // is not cancelled: what f refers to is safe in the coroutine.
-  // [blocking]
+  // Calls f() on the thread and gives its result, or its exception, to the coroutine, which goes on where it was. The
+  // call is not cancelled: what f refers to is safe in the coroutine.
   template <class F>
   asio::awaitable<std::invoke_result_t<F&>> run(F f) {
     std::optional<std::invoke_result_t<F&>> result;
@@ -38,7 +37,6 @@ class blocking_thread {
     co_await asio::async_initiate<decltype(asio::use_awaitable), void(std::exception_ptr)>(start, asio::use_awaitable);
     co_return std::move(*result);
   }
-  // [/blocking]
 
  private:
   asio::thread_pool thread_{1};

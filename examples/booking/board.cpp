@@ -53,7 +53,6 @@ asio::awaitable<std::string> board::seats_and_locks() {
   co_return latest_;
 }
 
-// [inspect]
 asio::awaitable<std::string> board::look() {
   const std::vector<row> rows = co_await database_.run([&] { return table_.all(); });
   using question = decltype(std::declval<leasehold::recursive_mutex>().inspect());
@@ -65,7 +64,6 @@ asio::awaitable<std::string> board::look() {
   auto asking =
       group.async_wait(asio::experimental::wait_for_all(), asio::cancel_after(clock, patience, asio::deferred));
   const auto [order, failures, locks] = co_await std::move(asking);
-  // [/inspect]
   json::array seats;
   std::string problem;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -80,8 +78,7 @@ asio::awaitable<std::string> board::look() {
   }
   json::object all;
   all["instance"] = name_;
-  all["problem"] =
-      problem.empty() ? problem : fmt::format("The locks are not known: {} {}", problem, redis_.last_failure());
+  all["problem"] = problem.empty() ? problem : fmt::format("The locks are not known: {}", problem);
   all["seats"] = std::move(seats);
   co_return json::serialize(all);
 }

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// booking: the seats of a theatre, reserved, paid and cancelled over HTTP. Start as many instances as you like: they share
-// the table of the seats and a Redis with a lock for each seat. docs/recipes/booking.md tells how.
+// booking: the seats of a theatre, reserved, paid and cancelled over HTTP. Start as many instances as you like: they
+// share the table of the seats and a Redis with a lock for each seat. docs/recipes/booking.md tells how.
 
 #include "booking/api.hpp"
 #include "booking/board.hpp"

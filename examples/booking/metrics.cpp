@@ -34,9 +34,8 @@ class page {
     sample(name, "", value);
   }
 
-  // [histogram]
-  // The client's buckets are finer than those told here. Each is counted under the first bound that it is wholly below, and
-  // the sum takes its middle for all that is in it: a duration is off by 1/16 at most.
+  // The client's buckets are finer than those told here. Each is counted under the first bound that it is wholly below,
+  // and the sum takes its middle for all that is in it: a duration is off by 1/16 at most.
   void histogram(std::string_view name, std::string_view help, const leasehold::histogram& h) {
     static constexpr std::array<microseconds, 15> bounds = {100us, 250us, 500us, 1000us, 2500us, 5000us, 10ms, 25ms,
                                                             50ms,  100ms, 250ms, 500ms,  1000ms, 5000ms, 30s};
@@ -53,7 +52,6 @@ class page {
     sample(fmt::format("{}_sum", name), "", sum);
     sample(fmt::format("{}_count", name), "", count);
   }
-  // [/histogram]
 
   std::string text() && { return std::move(text_); }
 

@@ -12,13 +12,14 @@ const std::string_view page = R"html(<!doctype html>
 <title>Booking</title>
 <style>
   :root {
-    --ground: #f6f5f2; --card: #fff; --text: #22242a; --quiet: #62656f; --line: #d9d7d0;
+    --ground: #f6f5f2; --card: #fff; --text: #22242a; --quiet: #62656f; --line: #d9d7d0; --edge: #8d909b;
     --free: #fff; --reserved: #ffd98a; --reserved-text: #4a3300; --paid: #3e5c9a; --paid-text: #fff; --lock: #c2255c;
   }
   @media (prefers-color-scheme: dark) {
     :root {
-      --ground: #15171c; --card: #1e2129; --text: #e8e8ea; --quiet: #a3a7b3; --line: #383c48;
-      --free: #262a34; --reserved: #8a6114; --reserved-text: #fff3d6; --paid: #7f9fe0; --paid-text: #10182b; --lock: #ff6f9c;
+      --ground: #15171c; --card: #1e2129; --text: #e8e8ea; --quiet: #a3a7b3; --line: #383c48; --edge: #7d8290;
+      --free: #262a34; --reserved: #8a6114; --reserved-text: #fff3d6; --paid: #7f9fe0; --paid-text: #10182b;
+      --lock: #ff6f9c;
     }
   }
   * { box-sizing: border-box }
@@ -27,16 +28,17 @@ const std::string_view page = R"html(<!doctype html>
   header { display: flex; flex-wrap: wrap; align-items: baseline; gap: .3rem 1rem; margin-bottom: .9rem }
   h1 { font-size: 1.35rem; margin: 0 } h2 { font-size: 1rem; margin: 0 0 .5rem }
   .quiet { color: var(--quiet) }
-  #problem { background: var(--lock); color: var(--ground); border-radius: .5rem; padding: .4rem .8rem; margin: 0 0 .8rem }
-  section { background: var(--card); border: 1px solid var(--line); border-radius: .8rem; padding: 1rem; margin: 0 0 1rem }
-  #stage { width: 62%; margin: 0 auto 1.1rem; padding: .3rem; text-align: center; letter-spacing: .3em; font-size: .75rem;
-           text-transform: uppercase; color: var(--quiet); border-bottom: 3px solid var(--line);
+  section, #problem { margin: 0 0 1rem; padding: 1rem; border: 1px solid var(--line); border-radius: .8rem }
+  section { background: var(--card) }
+  #problem { background: var(--lock); color: var(--ground) }
+  #stage { width: 62%; margin: 0 auto 1.1rem; padding: .3rem; text-align: center; text-transform: uppercase;
+           letter-spacing: .3em; font-size: .75rem; color: var(--quiet); border-bottom: 3px solid var(--line);
            border-radius: 0 0 50% 50% / 0 0 1.2rem 1.2rem }
   #hall { overflow-x: auto; padding: .2rem }
   .row { display: flex; gap: .35rem; justify-content: safe center; align-items: center; margin-bottom: .4rem }
   .row b { flex: none; width: 1.4rem; text-align: center; color: var(--quiet); font-weight: 600 }
   .seat { position: relative; flex: none; width: 2.5rem; height: 2.3rem; padding: 0; font: inherit; font-size: .85rem;
-          color: var(--text); background: var(--free); border: 1.5px solid var(--line); cursor: pointer;
+          color: var(--text); background: var(--free); border: 1.5px solid var(--edge); cursor: pointer;
           border-radius: .45rem .45rem .9rem .9rem }
   .aisle { margin-right: 1.3rem }
   .seat::after { position: absolute; right: .22rem; top: -.05rem; font-size: .6rem; font-weight: 700 }
@@ -48,8 +50,8 @@ const std::string_view page = R"html(<!doctype html>
   .seat:focus-visible, .chosen { box-shadow: 0 0 0 2px var(--card), 0 0 0 4px var(--text) }
   .locked.chosen { box-shadow: 0 0 0 4px var(--card), 0 0 0 6px var(--text) }
   @media (prefers-reduced-motion: no-preference) {
-    .locked { animation: pulse 1.2s ease-in-out infinite }
-    @keyframes pulse { 50% { outline-color: color-mix(in srgb, var(--lock) 45%, transparent) } }
+    .locked { animation: pulse 1.6s ease-in-out infinite }
+    @keyframes pulse { 50% { outline-offset: 0 } }
   }
   #legend { display: flex; flex-wrap: wrap; gap: .4rem 1.4rem; justify-content: center; margin: 1rem 0 0; padding: 0;
             list-style: none; font-size: .85rem }
@@ -57,12 +59,16 @@ const std::string_view page = R"html(<!doctype html>
   #legend .seat { width: 1.5rem; height: 1.4rem; cursor: default; animation: none }
   #below { display: grid; grid-template-columns: repeat(auto-fit, minmax(18rem, 1fr)); gap: 0 1rem; align-items: start }
   #below section.wide { grid-column: span 2 } @media (max-width: 44rem) { #below section.wide { grid-column: auto } }
-  table { width: 100%; border-collapse: collapse; font-size: .9rem }
-  th { text-align: left; font-weight: 600; color: var(--quiet); font-size: .8rem } td, th { padding: .25rem .6rem .25rem 0 }
-  tr + tr td { border-top: 1px solid var(--line) } td { font-variant-numeric: tabular-nums; overflow-wrap: anywhere }
-  input, form button { font: inherit; padding: .35rem .7rem; border-radius: .45rem; border: 1px solid var(--line);
+  #table { overflow-x: auto }
+  table { width: 100%; border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums }
+  th { text-align: left; font-weight: 600; color: var(--quiet) }
+  td, th { padding: .3rem .8rem .3rem 0; white-space: nowrap }
+  tr + tr td { border-top: 1px solid var(--line) }
+  input, form button { font: inherit; padding: .35rem .7rem; border-radius: .45rem; border: 1px solid var(--edge);
                        background: var(--free); color: var(--text) }
-  input { width: 100%; margin: .2rem 0 .6rem } form button { cursor: pointer } form button:hover { border-color: var(--text) }
+  input { width: 100%; margin: .2rem 0 .6rem }
+  form button { cursor: pointer }
+  form button:hover { border-color: var(--text) }
   #result { margin: .7rem 0 0; min-height: 1.4em; overflow-wrap: anywhere }
 </style>
 <header><h1>Booking</h1><span class="quiet">instance <b id="instance">?</b></span>
@@ -78,8 +84,10 @@ const std::string_view page = R"html(<!doctype html>
 </section>
 <div id="below">
   <section class="wide"><h2>Locks held now</h2>
-    <table><thead><tr><th>Seat<th>Instance<th>Owner<th>Fence<th>Lease left<th>In line</tr></thead><tbody id="locks"></tbody>
-    </table><p class="quiet" id="no-locks">None.</p></section>
+    <div id="table"><table>
+      <thead><tr><th>Seat<th>Held by<th>Request<th>Fence<th>Lease left<th>In line</thead>
+      <tbody id="locks"></tbody>
+    </table></div><p class="quiet" id="no-locks">None.</p></section>
   <section><h2 id="chosen">Choose a seat</h2>
     <form id="form"><label>Customer<input id="customer" value="Ann" maxlength="100"></label>
       <button name="reserve">Reserve</button> <button name="pay">Pay</button> <button name="cancel">Cancel</button>
@@ -88,8 +96,12 @@ const std::string_view page = R"html(<!doctype html>
 <script>
 "use strict";
 const get = id => document.getElementById(id);
-const make = (tag, text = "", classes = "") =>
-  Object.assign(document.createElement(tag), {textContent: text, className: classes});
+function make(tag, text, classes) {
+  const element = document.createElement(tag);
+  if (classes) element.className = classes;
+  element.textContent = text;
+  return element;
+}
 let chosen = "", seats = [];
 
 function build() {
@@ -118,15 +130,18 @@ function draw() {
     if (s.customer) label += ` for ${s.customer}`;
     if (s.lock) {
       label += `; its lock is held by ${s.lock.instance}`;
-      const row = make("tr");
-      row.append(...[s.seat, s.lock.instance, s.lock.owner, s.lock.fence,
+      const row = make("tr", "");
+      row.append(...[s.seat, s.lock.instance, s.lock.owner.replace("request ", ""), s.lock.fence,
                      "ttl_ms" in s.lock ? (s.lock.ttl_ms / 1000).toFixed(1) + " s" : "no end", s.lock.waiters]
                        .map(text => make("td", text)));
       locks.push(row);
     }
     const seat = get(s.seat);
     const aisle = seat.classList.contains("aisle");
-    seat.className = ["seat", s.state, s.lock ? "locked" : "", aisle ? "aisle" : "", s.seat === chosen ? "chosen" : ""].join(" ");
+    seat.className = `seat ${s.state}`;
+    for (const [name, is] of [["locked", s.lock], ["aisle", aisle], ["chosen", s.seat === chosen]]) {
+      if (is) seat.classList.add(name);
+    }
     seat.title = label;
     seat.setAttribute("aria-label", label);
     seat.setAttribute("aria-pressed", s.seat === chosen);

@@ -65,6 +65,8 @@ asio::awaitable<answer> service::under_lock(const call& c, const std::string& se
   try {
     co_await leasehold::with_lock(lock, options, body);
   } catch (const leasehold::system_error& e) {
+    // Cancelled from outside: the lock around this one was lost, and tells it.
+    if (!done && e.code() == asio::error::operation_aborted) throw;
     // What is in the table is done, whatever became of the lock after that: the row has looked at the fence.
     if (!done) done = without_lock(seat, e.code());
   }
@@ -79,7 +81,8 @@ answer service::without_lock(const std::string& seat, leasehold::error_code fail
                    fmt::format("seat {} is at work in another request; its lock was not free in time", seat));
   }
   if (failure == leasehold::error::unreachable) {
-    return refusal(unavailable, fmt::format("Redis does not answer: {}", redis_.last_failure()));
+    const std::string why = redis_.last_failure();
+    return refusal(unavailable, fmt::format("Redis does not answer{}{}", why.empty() ? "" : ": ", why));
   }
   if (failure == leasehold::error::refused) {
     return refusal(unavailable, fmt::format("Redis says: {}", redis_.last_refusal()));
@@ -134,7 +137,7 @@ asio::awaitable<answer> service::cancel(const call& c, const std::string& seat) 
 
 asio::awaitable<answer> service::health() {
   const auto lock = lock_of(redis_, "A1", "health");
-  auto asking = lock.inspect(asio::cancel_after(1s, asio::as_tuple(asio::deferred)));
+  auto asking = lock.inspect(asio::cancel_after(500ms, asio::as_tuple(asio::deferred)));
   const auto [failure, info] = co_await std::move(asking);
   if (failure == asio::error::operation_aborted) co_return without_lock("A1", leasehold::error::unreachable);
   if (failure) co_return without_lock("A1", failure);

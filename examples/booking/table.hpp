@@ -33,8 +33,8 @@ struct table_error : std::runtime_error {
   bool busy;  // Another process had the file for too long.
 };
 
-// Every function blocks, for some milliseconds as a rule and for two seconds if the file is busy; then it throws table_error.
-// One thread at a time may call them.
+// Every function blocks, for some milliseconds as a rule and for two seconds if the file is busy; then it throws
+// table_error. One thread at a time may call them.
 class table {
  public:
   // Makes the table, and the seats A1, A2, ..., B1, ... that are not in it yet.
