@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -151,16 +150,17 @@ BOOST_AUTO_TEST_CASE(nobody_leads_while_redis_does_not_answer) {
   redis.stop();
   next(first, "stopped");
   next(first, "following");
+  const std::size_t written_then = lines();
+  // A program starts meanwhile.
   child second = instance("second");
   next(second, "following");
-  const std::size_t written_then = lines();
-  // Long enough for some lines, if somebody wrote any.
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   BOOST_TEST(lines() == written_then);
   const auto thawed = std::chrono::steady_clock::now().time_since_epoch();
   redis.go_on();
   // Either of them.
   wait_until("lines in the log", [&] { return lines() > written_then + 3; });
+  // Whoever led before has written nothing since.
+  BOOST_TEST(read_log(log).at(written_then).fence > before.number("fence"));
   const entry latest = read_log(log).back();
   BOOST_TEST(latest.fence > before.number("fence"));
   const told after = next(latest.instance == "first" ? first : second, "leading");

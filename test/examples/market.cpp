@@ -1,12 +1,10 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "example.hpp"
 
-#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -119,10 +117,7 @@ BOOST_AUTO_TEST_CASE(what_appears_or_vanishes_is_found) {
 
 BOOST_AUTO_TEST_CASE(an_interrupted_market_leaves_nothing_behind) {
   child c = start({"market", "--redis", redis.url(), "--seconds", "600", "--loads", "1+1", "--methods", "item"});
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (redis.command("EXISTS", "inventory:2").integer == 0 && std::chrono::steady_clock::now() < limit) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  wait_until("a purchase", [&] { return redis.command("EXISTS", "inventory:2").integer == 1; });
   c.signal(SIGINT);
   const ended e = end_of(c);
   BOOST_TEST(e.status == 128 + SIGINT, e.output + e.errors);
@@ -132,10 +127,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_market_leaves_nothing_behind) {
 
 BOOST_AUTO_TEST_CASE(a_redis_that_dies_ends_the_market) {
   child c = start({"market", "--redis", redis.url(), "--seconds", "600", "--loads", "2+2", "--methods", "watch"});
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (redis.command("EXISTS", "market:").integer == 0 && std::chrono::steady_clock::now() < limit) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  wait_until("the market", [&] { return redis.command("EXISTS", "market:").integer == 1; });
   redis.kill();
   const ended e = end_of(c);
   BOOST_TEST(e.status == 1, e.output + e.errors);
