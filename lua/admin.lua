@@ -65,6 +65,9 @@ local function read_hash(key, only_ours)
   if not name then
     return nil
   end
+  -- A hold ends with its key at the latest; TIME and PTTL may be a few milliseconds apart.
+  local left = redis.call('PTTL', key)
+  local longest = left < 0 and math.huge or left
   local holds, gone, count, oldest = {}, 0
   local all = redis.call('HGETALL', key)
   for i = 1, #all, 2 do
@@ -73,7 +76,7 @@ local function read_hash(key, only_ours)
       local deadline, own_fence, ask = string.match(all[i + 1], member_form)
       deadline = tonumber(deadline)
       if deadline and deadline > now then
-        holds[#holds + 1] = {t, math.floor((deadline - now) / 1000), own_fence, ask}
+        holds[#holds + 1] = {t, math.min(longest, math.floor((deadline - now) / 1000)), own_fence, ask}
         if not oldest or tonumber(own_fence) < tonumber(holds[oldest][3]) then
           oldest = #holds
         end
@@ -87,8 +90,7 @@ local function read_hash(key, only_ours)
   local holders = count and count - gone or #holds
   if oldest then
     holds[1], holds[oldest] = holds[oldest], holds[1]
-    return {state = 1, kind = name, fence = fence, left = redis.call('PTTL', key), holders = holders, about = about,
-            holds = holds}
+    return {state = 1, kind = name, fence = fence, left = left, holders = holders, about = about, holds = holds}
   end
   -- Nobody of ours is left; the owner may be in by another program.
   return holders > 0 and foreign(key, about, holders, about) or free

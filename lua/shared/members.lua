@@ -254,10 +254,12 @@ if what == 'inspect' then
   if reply[1] == 0 then
     reply = {0, '0', 0, reply[4], ''}
   end
+  -- A hold ends with its key at the latest; TIME and PTTL may be a few milliseconds apart.
+  local longest = reply[3] < 0 and math.huge or reply[3]
   each_member(function(t, m)
     if #reply < 300 then
       reply[#reply + 1] = t
-      reply[#reply + 1] = math.floor((m[1] - now) / 1000)
+      reply[#reply + 1] = math.min(longest, math.floor((m[1] - now) / 1000))
       reply[#reply + 1] = m[3]
     end
   end)
