@@ -174,7 +174,7 @@ bool pass_on(hold_state& h, release_op::listener& listener) {
   const auto cohort = core->options().cohort;
   // On a quorum it would take a majority to know that nobody else waits, and nobody does in line.
   if (core->is_quorum()) return false;
-  if (cohort == cohort.zero() || !core->open() || h.lock().with != company::exclusive) return false;
+  if (!core->open() || h.lock().with != company::exclusive) return false;
   const auto entry = core->find_entry(h.lock());
   if (!entry) return false;
   const auto now = clock::now();
@@ -183,7 +183,7 @@ bool pass_on(hold_state& h, release_op::listener& listener) {
   auto g = h.as_granted();
   take_next_fence(g);
   const bool fits = next->options().lease <= g.lease && g.deadline - next->options().margin > now + least_left;
-  if (fits && g.passes < most_passes && now - g.confirmed_at <= cohort) {
+  if (cohort != cohort.zero() && fits && g.passes < most_passes && now - g.confirmed_at <= cohort) {
     ++g.passes;
     core->count().passed.fetch_add(1, std::memory_order_relaxed);
     prefetch(core, h.shared_lock(), g, now);
