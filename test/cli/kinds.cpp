@@ -8,6 +8,8 @@
 
 namespace leasehold::test {
 
+BOOST_FIXTURE_TEST_SUITE(kinds, with_leasehold)
+
 namespace {
 
 // Runs until $FOLDER/<file> is there.
@@ -21,8 +23,6 @@ words operator+(words a, const words& b) {
 }
 
 }  // namespace
-
-BOOST_FIXTURE_TEST_SUITE(kinds, with_leasehold)
 
 BOOST_AUTO_TEST_CASE(readers_run_together_and_a_writer_waits_for_them) {
   child one = start(words{"run", "--shared", "n"} + until("end"));

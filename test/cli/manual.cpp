@@ -12,6 +12,8 @@
 
 namespace leasehold::test {
 
+BOOST_AUTO_TEST_SUITE(manual)
+
 namespace {
 
 using strings = std::set<std::string>;
@@ -105,8 +107,6 @@ strings names_in(const std::map<std::string, std::string>& options) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(manual)
 
 BOOST_AUTO_TEST_CASE(it_is_well_formed) {
   child lint({"mandoc", "-T", "lint", "-W", "warning", page});

@@ -10,6 +10,8 @@
 
 namespace leasehold::test {
 
+BOOST_FIXTURE_TEST_SUITE(cancellation, with_redis)
+
 namespace {
 
 constexpr asio::cancellation_type all_types[] = {asio::cancellation_type::terminal, asio::cancellation_type::partial,
@@ -56,8 +58,6 @@ client_options patient() {
 }
 
 }  // namespace
-
-BOOST_FIXTURE_TEST_SUITE(cancellation, with_redis)
 
 BOOST_AUTO_TEST_CASE(while_connecting) {
   run([&]() -> awaitable<void> {

@@ -9,6 +9,8 @@
 
 namespace leasehold::test {
 
+BOOST_AUTO_TEST_SUITE(cluster_faults)
+
 namespace {
 
 client_options quick() {
@@ -50,8 +52,6 @@ void rethrow(std::exception_ptr e) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(cluster_faults)
 
 // What the new master knows goes on: the hold, its renewals, and the line in its order.
 BOOST_AUTO_TEST_CASE(a_fail_over_that_loses_nothing) {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <memory>
@@ -19,11 +18,6 @@
 namespace leasehold::test {
 
 namespace {
-
-void say(const std::string& words) {
-  std::printf("%s\n", words.c_str());
-  std::fflush(stdout);
-}
 
 // Arguments: URL, which of all_kinds, lease in milliseconds. It takes the lock as its holder, keeps it and says what
 // happens to it.
@@ -40,7 +34,7 @@ int hold_on(const std::vector<std::string>& arguments) {
   return 0;
 }
 
-const child_program holder("hold_on", hold_on);
+const child_program holding("hold_on", hold_on);
 
 // Arguments: URL, owner, seed. It enters and leaves a recursive mutex for ever, up to three deep, and writes down its
 // fence each time while it is inside.
@@ -77,7 +71,7 @@ int enter_and_leave(const std::vector<std::string>& arguments) {
 
 const child_program enterer("enter_and_leave", enter_and_leave);
 
-client_options quick() {
+client_options brisk() {
   client_options o;
   o.command_timeout = 500ms;
   o.connect_timeout = 1s;
@@ -107,7 +101,7 @@ BOOST_AUTO_TEST_CASE(acquire_whose_reply_is_cut_anywhere_is_one_hold) {
     run([&]() -> awaitable<void> {
       const auto executor = co_await asio::this_coro::executor;
       proxy network(executor, redis);
-      client c(executor, network.url(), quick());
+      client c(executor, network.url(), brisk());
       asker a(k.holder(c));
       co_await acquired(a);
       co_await a.got.release();
@@ -144,7 +138,7 @@ BOOST_AUTO_TEST_CASE(release_whose_reply_is_cut_anywhere_is_one_release) {
     run([&]() -> awaitable<void> {
       const auto executor = co_await asio::this_coro::executor;
       proxy network(executor, redis);
-      client c(executor, network.url(), quick());
+      client c(executor, network.url(), brisk());
       asker a(k.holder(c));
       // Of those kinds of whom several may be in.
       std::optional<asker> beside;
@@ -174,7 +168,7 @@ BOOST_AUTO_TEST_CASE(renewal_and_extend_whose_replies_are_cut_lose_nothing) {
     run([&]() -> awaitable<void> {
       const auto executor = co_await asio::this_coro::executor;
       proxy network(executor, redis);
-      client c(executor, network.url(), quick());
+      client c(executor, network.url(), brisk());
       asker a(k.holder(c));
       co_await acquired(a, {.lease = 3s});
       for (std::size_t cut = 1; cut < 60; cut += 9) {
@@ -196,7 +190,7 @@ BOOST_AUTO_TEST_CASE(downgrade_whose_reply_is_cut_anywhere_makes_a_reader) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
     proxy network(executor, redis);
-    client c(executor, network.url(), quick());
+    client c(executor, network.url(), brisk());
     shared_mutex lock(c, "n");
     shared_mutex elsewhere(client(executor, redis.url()), "n");
     std::size_t size = 60;
@@ -230,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_downgrade_that_was_given_up_and_happened_is_found_out) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
     proxy network(executor, redis);
-    client c(executor, network.url(), quick());
+    client c(executor, network.url(), brisk());
     shared_mutex lock(c, "n");
     asker a(lock);
     co_await acquired(a, {.lease = 4s});
@@ -267,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_reconnects_keeps_its_place) {
       asker first(k.holder(client(executor, redis.url())));
       co_await acquired(first);
       proxy network(executor, redis);
-      client c(executor, network.url(), quick());
+      client c(executor, network.url(), brisk());
       asker a(k.next(c, 0));
       a.acquire();
       co_await stand_in_line(1);
@@ -301,7 +295,7 @@ BOOST_AUTO_TEST_CASE(a_lost_push_loses_nothing) {
           asker first(k.holder(client(executor, redis.url())));
           co_await acquired(first);
           proxy network(executor, redis);
-          asker a(k.next(client(executor, network.url(), quick()), 1));
+          asker a(k.next(client(executor, network.url(), brisk()), 1));
           a.acquire();
           co_await stand_in_line(1);
           network.cut_after_replies(after);
@@ -324,11 +318,11 @@ BOOST_AUTO_TEST_CASE(a_server_that_forgets_everything_loses_the_holds_and_lets_i
   for_each_kind(redis, [&](const kind& k) {
     run([&]() -> awaitable<void> {
       const auto executor = co_await asio::this_coro::executor;
-      asker first(k.holder(client(executor, redis.url(), quick())));
+      asker first(k.holder(client(executor, redis.url(), brisk())));
       // Far from its next renewal: told because another server answers.
       co_await acquired(first, {.lease = std::chrono::minutes(10)});
       first.watch();
-      asker next(k.next(client(executor, redis.url(), quick()), 1));
+      asker next(k.next(client(executor, redis.url(), brisk()), 1));
       next.acquire();
       co_await stand_in_line(1);
       redis.kill();
@@ -352,7 +346,7 @@ BOOST_AUTO_TEST_CASE(who_is_killed_or_frozen_loses_the_lock_when_its_lease_ends)
     for_each_kind(redis, [&](const kind& k) {
       BOOST_TEST_CONTEXT("signal " << number) {
         const auto which = std::to_string(&k - all_kinds.data());
-        child process(holder.command({redis.url(), which, "1200"}));
+        child process(holding.command({redis.url(), which, "1200"}));
         const auto fence = std::stoull(process.read_line().value());
         run([&]() -> awaitable<void> {
           const auto executor = co_await asio::this_coro::executor;
@@ -608,7 +602,7 @@ BOOST_AUTO_TEST_CASE(cuts_lose_nothing) {
         std::deque<asker> all;
         for (int i = 0; i < 4; ++i) {
           networks.emplace_back(executor, redis);
-          const client c(executor, networks.back().url(), quick());
+          const client c(executor, networks.back().url(), brisk());
           for (int j = 0; j < 2; ++j) asio::co_spawn(executor, one(all.emplace_back(k.next(c, 2 * i + j))), asio::detached);
         }
         while (ended < 8) {

@@ -7,7 +7,6 @@
 #include "support/with_redis.hpp"
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <random>
@@ -21,11 +20,6 @@ const std::string entries_key = "leasehold:{0}:entries:n";
 
 // Longer than the line may take to move on, and far shorter than the leases of the dead.
 constexpr auto soon = 15s;
-
-void say(const std::string& words) {
-  std::printf("%s\n", words.c_str());
-  std::fflush(stdout);
-}
 
 // Arguments: URL, lease in milliseconds, and a signal that it sends itself in the moment of its grant, or 0. It waits for
 // the lock, keeps it and says what happens to it.
@@ -48,14 +42,6 @@ int acquire_and_keep(const std::vector<std::string>& arguments) {
 const child_program keeper("acquire_and_keep", acquire_and_keep);
 
 std::uint64_t fence_in(const std::string& words) { return std::stoull(words.substr(words.rfind(' ') + 1)); }
-
-client_options quick() {
-  client_options o;
-  o.command_timeout = 300ms;
-  o.connect_timeout = 1s;
-  o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
-  return o;
-}
 
 struct waiter {
   waiter(const asio::any_io_executor& e, const std::string& url, const client_options& o = {})
@@ -80,6 +66,13 @@ struct waiter {
 };
 
 struct with_line : with_redis {
+  static client_options quick() {
+    client_options o;
+    o.command_timeout = 300ms;
+    o.connect_timeout = 1s;
+    o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
+    return o;
+  }
   std::int64_t in_line() { return redis.command("ZCARD", line_key).integer; }
   awaitable<void> stands_in_line(std::int64_t n) {
     co_await eventually("it stands in line", [this, n] { return in_line() == n; });

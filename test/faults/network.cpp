@@ -8,6 +8,8 @@
 
 namespace leasehold::test {
 
+BOOST_FIXTURE_TEST_SUITE(network, with_redis)
+
 namespace {
 
 client_options quick() {
@@ -26,8 +28,6 @@ struct behind_proxy {
 };
 
 }  // namespace
-
-BOOST_FIXTURE_TEST_SUITE(network, with_redis)
 
 // Promise 5, A2: the reply to acquire is cut off after each of its bytes. One grant, known to the client; afterwards no
 // trace.

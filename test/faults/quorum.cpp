@@ -6,6 +6,8 @@
 
 namespace leasehold::test {
 
+BOOST_AUTO_TEST_SUITE(quorums)
+
 namespace {
 
 struct watch {
@@ -20,8 +22,6 @@ struct watch {
 using steady = std::chrono::steady_clock;
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(quorums)
 
 // Not slowed: an attempt that waited for the dead would take longer than this each time.
 BOOST_AUTO_TEST_CASE(a_minority_that_is_down_or_frozen_slows_nobody) {

@@ -14,6 +14,8 @@
 
 namespace leasehold::test {
 
+BOOST_AUTO_TEST_SUITE(quorum_network)
+
 namespace {
 
 using steady = std::chrono::steady_clock;
@@ -47,8 +49,6 @@ awaitable<void> renewed_again(const client& c) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(quorum_network)
 
 BOOST_AUTO_TEST_CASE(each_connection_is_cut_while_one_holds_and_one_waits) {
   quorum_servers all(3);

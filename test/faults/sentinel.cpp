@@ -10,6 +10,8 @@
 
 namespace leasehold::test {
 
+BOOST_AUTO_TEST_SUITE(sentinel)
+
 namespace {
 
 client_options quick() {
@@ -47,8 +49,6 @@ bool has(redis_server& server, const std::string& name, const hold& h) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sentinel)
 
 BOOST_AUTO_TEST_CASE(a_hold_that_the_new_master_knows_lives_on) {
   sentinel_group group;

@@ -5,7 +5,6 @@
 #include "support/stepped_clock.hpp"
 #include "support/with_redis.hpp"
 
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 
@@ -20,8 +19,7 @@ int hold_for_ever(const std::vector<std::string>& arguments) {
   mutex lock(c, "n");
   hold held;
   lock.acquire({.lease = std::chrono::milliseconds(std::stoi(arguments.at(1)))}, [&](error_code ec, hold h) {
-    std::printf("%s %llu\n", ec.message().c_str(), static_cast<unsigned long long>(h.fence()));
-    std::fflush(stdout);
+    say(ec.message() + " " + std::to_string(h.fence()));
     held = std::move(h);
   });
   context.run();
@@ -30,7 +28,7 @@ int hold_for_ever(const std::vector<std::string>& arguments) {
 
 const child_program holder("hold_for_ever", hold_for_ever);
 
-client_options quick() {
+client_options short_timeouts() {
   client_options o;
   o.command_timeout = 200ms;
   o.connect_timeout = 500ms;
@@ -94,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_holder_that_is_stopped_loses_its_lock) {
 // A10: a server that comes back empty has forgotten the holds; they are told at once, not when their leases end.
 BOOST_AUTO_TEST_CASE(a_server_restarted_empty_loses_the_holds_at_once) {
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url(), quick());
+    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
     hold h = co_await mutex(c, "n").acquire({.lease = std::chrono::minutes(10)});
     hold once = co_await mutex(c, "m").acquire({.lease = std::chrono::minutes(10), .renew = renewal::none});
     watch w(h);
@@ -117,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_server_restarted_empty_loses_the_holds_at_once) {
 
 BOOST_AUTO_TEST_CASE(a_waiter_acquires_from_a_server_that_was_restarted_empty) {
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url(), quick());
+    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
     redis.command("SET", "n", "somebody's");
     std::optional<hold> got;
     mutex(c, "n").acquire([&](error_code ec, hold h) {
@@ -135,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_acquires_from_a_server_that_was_restarted_empty) {
 // Promise 6: told at the local deadline at the latest, though nobody answers.
 BOOST_AUTO_TEST_CASE(a_server_that_hangs_past_the_deadline_loses_the_hold_in_time) {
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url(), quick());
+    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
     hold h = co_await mutex(c, "n").acquire({.lease = 1s});
     watch w(h);
     redis.stop();
@@ -154,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_hangs_past_the_deadline_loses_the_hold_in_tim
 
 BOOST_AUTO_TEST_CASE(a_server_that_hangs_for_less_than_the_lease_loses_nothing) {
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url(), quick());
+    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
     hold h = co_await mutex(c, "n").acquire({.lease = 3s});
     redis.stop();
     const auto failed = c.stats().renewal_failed;
@@ -217,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_late_grant_is_given_back_by_itself) {
 
 BOOST_AUTO_TEST_CASE(try_acquire_is_bounded_by_its_wait_and_by_the_command_timeout) {
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url(), quick());
+    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
     co_await c.ready();
     redis.stop();
     for (const auto wait : {forever, std::chrono::milliseconds(50), std::chrono::milliseconds(0)}) {
@@ -236,7 +234,7 @@ BOOST_AUTO_TEST_CASE(try_acquire_is_bounded_by_its_wait_and_by_the_command_timeo
 
 BOOST_AUTO_TEST_CASE(operations_on_a_hold_are_bounded_though_the_server_hangs) {
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url(), quick());
+    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
     hold a = co_await mutex(c, "a").acquire({.lease = 30s});
     hold b = co_await mutex(c, "b").acquire({.lease = 700ms, .renew = renewal::none});
     redis.stop();
@@ -368,7 +366,7 @@ BOOST_AUTO_TEST_CASE(a_server_with_too_many_clients) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
     redis.command("CONFIG", "SET", "maxclients", "1");  // That is the test.
-    client c(executor, redis.url(), quick());
+    client c(executor, redis.url(), short_timeouts());
     auto [ec] = co_await c.ready(as_tuple);
     BOOST_TEST(ec == error::unreachable, ec.message());
     acquire_options o;
@@ -389,7 +387,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_cannot_save) {
   redis_server saving({"enable-protected-configs yes"});
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
-    client c(executor, saving.url(), quick());
+    client c(executor, saving.url(), short_timeouts());
     mutex lock(c, "n");
     hold held = co_await mutex(c, "held").acquire();
     const std::string folder = saving.folder() / "gone";

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <cstdio>
 #include <deque>
 #include <set>
 #include <string>
@@ -26,8 +25,7 @@ int take_permits(const std::vector<std::string>& arguments) {
     lock.acquire({.lease = std::chrono::milliseconds(std::stoi(arguments.at(3)))}, [&](error_code, hold h) {
       holds.push_back(std::move(h));
       if (holds.size() < permits) return;
-      std::printf("taken\n");
-      std::fflush(stdout);
+      say("taken");
     });
   }
   context.run();

@@ -10,6 +10,8 @@ static_assert(std::is_nothrow_default_constructible_v<hold> && std::is_nothrow_m
               std::is_nothrow_move_assignable_v<hold> && std::is_nothrow_destructible_v<hold>);
 static_assert(!std::is_copy_constructible_v<hold> && !std::is_copy_assignable_v<hold>);
 
+BOOST_FIXTURE_TEST_SUITE(holds, with_redis)
+
 namespace {
 
 // Tells the loss of a hold with the time at which it was told.
@@ -27,8 +29,6 @@ struct watch {
 };
 
 }  // namespace
-
-BOOST_FIXTURE_TEST_SUITE(holds, with_redis)
 
 BOOST_AUTO_TEST_CASE(an_empty_hold_answers_nothing) {
   run([&]() -> awaitable<void> {

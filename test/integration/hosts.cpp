@@ -29,7 +29,7 @@ struct known_names {
   int asked = 0;
 };
 
-known_names& names() {
+known_names& known() {
   static known_names all;
   return all;
 }
@@ -37,21 +37,21 @@ known_names& names() {
 // A name of its own for each test.
 std::string name_for(std::vector<std::string> addresses) {
   static int count = 0;
-  const std::lock_guard lock(names().guard);
+  const std::lock_guard lock(known().guard);
   const std::string name = "host" + std::to_string(++count) + ".leasehold.test";
-  names().addresses[name] = std::move(addresses);
+  known().addresses[name] = std::move(addresses);
   return name;
 }
 
 void set_slow(bool slow) {
-  const std::lock_guard lock(names().guard);
-  names().slow = slow;
-  names().changed.notify_all();
+  const std::lock_guard lock(known().guard);
+  known().slow = slow;
+  known().changed.notify_all();
 }
 
 int asked() {
-  const std::lock_guard lock(names().guard);
-  return names().asked;
+  const std::lock_guard lock(known().guard);
+  return known().asked;
 }
 
 }  // namespace
@@ -65,12 +65,12 @@ extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo
   static const auto real = reinterpret_cast<function>(::dlsym(RTLD_NEXT, "getaddrinfo"));
   std::vector<std::string> addresses;
   {
-    std::unique_lock lock(names().guard);
-    const auto found = name == nullptr ? names().addresses.end() : names().addresses.find(name);
-    if (found != names().addresses.end()) {
+    std::unique_lock lock(known().guard);
+    const auto found = name == nullptr ? known().addresses.end() : known().addresses.find(name);
+    if (found != known().addresses.end()) {
       addresses = found->second;
-      ++names().asked;
-      names().changed.wait_for(lock, limit, [] { return !names().slow; });
+      ++known().asked;
+      known().changed.wait_for(lock, limit, [] { return !known().slow; });
     }
   }
   if (addresses.empty()) return real(name, service, hints, result);
@@ -194,8 +194,8 @@ BOOST_AUTO_TEST_CASE(a_name_that_moves_is_followed) {
     client c(co_await asio::this_coro::executor, "redis://" + name + ":" + std::to_string(redis.port()), o);
     co_await eventually("it is refused", [&] { return c.last_failure() == "Connection refused"; });
     {
-      const std::lock_guard lock(names().guard);
-      names().addresses[name] = {"127.0.0.1"};
+      const std::lock_guard lock(known().guard);
+      known().addresses[name] = {"127.0.0.1"};
     }
     co_await uses(c);
   });

@@ -20,6 +20,8 @@ using leasehold::test::redis_connection;
 using leasehold::test::redis_server;
 using leasehold::test::virtual_clients;
 
+BOOST_AUTO_TEST_SUITE(line_script)
+
 namespace {
 
 const std::string record = "record";
@@ -91,8 +93,6 @@ void clients_get_in_soon(lock_kind kind) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(line_script)
 
 BOOST_AUTO_TEST_CASE(random_schedules_of_mutexes_agree_with_a_model) {
   random_schedules_agree_with_the_model(lock_kind::mutex, 100000);

@@ -21,6 +21,8 @@ using leasehold::test::redis_connection;
 using leasehold::test::redis_server;
 using leasehold::test::reply;
 
+namespace mutex_scripts {
+
 namespace {
 
 const std::string record = "record";
@@ -439,3 +441,5 @@ BOOST_AUTO_TEST_CASE(a_random_schedule_agrees_with_a_model) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace mutex_scripts

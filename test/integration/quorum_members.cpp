@@ -16,6 +16,8 @@
 
 namespace leasehold::test {
 
+BOOST_AUTO_TEST_SUITE(quorum_members)
+
 namespace {
 
 struct three_members : quorum_servers {
@@ -100,8 +102,6 @@ std::string failure_of(std::vector<std::string> urls, error_code expected) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(quorum_members)
 
 BOOST_AUTO_TEST_CASE(servers_with_tls) {
   tls_servers all({"good", "good", "good"});

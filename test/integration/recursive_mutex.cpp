@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <cstdio>
 #include <deque>
 #include <string>
 #include <vector>
@@ -21,8 +20,7 @@ int enter_and_stay(const std::vector<std::string>& arguments) {
   hold held;
   const recursive_mutex lock(c, "n", arguments.at(1));
   lock.acquire({.lease = std::chrono::milliseconds(std::stoi(arguments.at(2)))}, [&](error_code ec, hold h) {
-    if (!ec) std::printf("%zu %llu\n", h.depth(), static_cast<unsigned long long>(h.fence()));
-    std::fflush(stdout);
+    if (!ec) say(std::to_string(h.depth()) + " " + std::to_string(h.fence()));
     held = std::move(h);
   });
   context.run();

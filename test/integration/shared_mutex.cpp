@@ -5,7 +5,6 @@
 #include "support/proxy.hpp"
 
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <optional>
@@ -24,8 +23,7 @@ int read_on(const std::vector<std::string>& arguments) {
   hold held;
   shared_mutex(c, "n").acquire_shared({.lease = std::chrono::milliseconds(std::stoi(arguments.at(1)))},
                                       [&](error_code, hold h) {
-                                        std::printf("%s\n", h.token().c_str());
-                                        std::fflush(stdout);
+                                        say(h.token());
                                         held = std::move(h);
                                       });
   context.run();

@@ -8,6 +8,8 @@
 
 namespace leasehold::test {
 
+BOOST_FIXTURE_TEST_SUITE(reentrant_scripts, with_redis)
+
 namespace {
 
 const char* const lock_script =
@@ -37,8 +39,6 @@ struct script_client {
 };
 
 }  // namespace
-
-BOOST_FIXTURE_TEST_SUITE(reentrant_scripts, with_redis)
 
 BOOST_AUTO_TEST_CASE(another_owner_of_theirs_keeps_us_out_until_the_last_unlock) {
   run([&]() -> awaitable<void> {

@@ -131,6 +131,11 @@ int child::wait() {
   return *status_;
 }
 
+void say(const std::string& line) {
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
 child_program::child_program(std::string name, function f) : name_(std::move(name)) { programs().emplace(name_, f); }
 
 std::vector<std::string> child_program::command(std::vector<std::string> arguments) const {

@@ -54,6 +54,9 @@ class child {
   std::optional<int> status_;
 };
 
+// What such a process says to its test: a line on standard output, at once.
+void say(const std::string& line);
+
 // A function that a test runs in a process of its own: another start of the test program. Define it at namespace scope.
 //   const child_program increment("increment", [](const std::vector<std::string>& arguments) { ...; return 0; });
 class child_program {

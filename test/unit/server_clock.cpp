@@ -11,6 +11,8 @@ using namespace std::chrono_literals;
 using leasehold::clock;
 using leasehold::detail::server_clock;
 
+BOOST_AUTO_TEST_SUITE(clock_of_the_server)
+
 namespace {
 
 const clock::time_point t0(1000s);
@@ -26,8 +28,6 @@ clock::duration observe(server_clock& c, clock::time_point sent, clock::duration
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(clock_of_the_server)
 
 BOOST_AUTO_TEST_CASE(nothing_is_known_before_the_first_reply_and_after_reset) {
   server_clock c(0.01);
