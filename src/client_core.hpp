@@ -27,6 +27,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/intrusive/list.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -71,17 +72,20 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
     void record(clock::duration d) {
       const auto us = std::chrono::duration_cast<histogram::duration>(d);
       counts_[histogram::bucket_of(us)].fetch_add(1, std::memory_order_relaxed);
+      sum_.fetch_add(std::max<histogram::duration::rep>(us.count(), 0), std::memory_order_relaxed);
     }
     histogram snapshot() const {
       histogram h;
       for (std::size_t i = 0; i < histogram::buckets; ++i) {
         h.set_count_in(i, counts_[i].load(std::memory_order_relaxed));
       }
+      h.set_sum(histogram::duration(sum_.load(std::memory_order_relaxed)));
       return h;
     }
 
    private:
     std::array<std::atomic<std::uint64_t>, histogram::buckets> counts_{};
+    std::atomic<histogram::duration::rep> sum_{0};
   };
 
   struct counters {

@@ -34,22 +34,20 @@ class page {
     sample(name, "", value);
   }
 
-  // The client's buckets are finer than those told here. Each is counted under the first bound that it is wholly below,
-  // and the sum takes its middle for all that is in it: a duration is off by 1/16 at most.
+  // The client's buckets are finer than those told here. Each is counted under the first bound that it is wholly below.
   void histogram(std::string_view name, std::string_view help, const leasehold::histogram& h) {
     static constexpr std::array<microseconds, 15> bounds = {100us, 250us, 500us, 1000us, 2500us, 5000us, 10ms, 25ms,
                                                             50ms,  100ms, 250ms, 500ms,  1000ms, 5000ms, 30s};
     head(name, "histogram", help);
     std::uint64_t count = 0;
-    double sum = 0;
     std::size_t next = 0;
     for (const microseconds bound : bounds) {
-      for (; next + 1 < h.buckets && h.lower_end(next + 1) <= bound; ++next) add(h, next, count, sum);
+      for (; next + 1 < h.buckets && h.lower_end(next + 1) <= bound; ++next) count += h.count_in(next);
       sample(fmt::format("{}_bucket", name), fmt::format("{{le=\"{}\"}}", seconds(bound)), count);
     }
-    for (; next < h.buckets; ++next) add(h, next, count, sum);
+    for (; next < h.buckets; ++next) count += h.count_in(next);
     sample(fmt::format("{}_bucket", name), "{le=\"+Inf\"}", count);
-    sample(fmt::format("{}_sum", name), "", sum);
+    sample(fmt::format("{}_sum", name), "", seconds(h.sum()));
     sample(fmt::format("{}_count", name), "", count);
   }
 
@@ -57,15 +55,6 @@ class page {
 
  private:
   static double seconds(microseconds d) { return std::chrono::duration<double>(d).count(); }
-
-  static void add(const leasehold::histogram& h, std::size_t bucket, std::uint64_t& count, double& sum) {
-    const std::uint64_t n = h.count_in(bucket);
-    if (n == 0) return;
-    count += n;
-    const microseconds begin = h.lower_end(bucket);
-    const microseconds end = bucket + 1 < h.buckets ? h.lower_end(bucket + 1) : begin;
-    sum += static_cast<double>(n) * (seconds(begin) + seconds(end)) / 2;
-  }
 
   std::string text_;
 };

@@ -46,6 +46,10 @@ class histogram {
     return all;
   }
 
+  /// All durations added up, exactly; a negative one counts as 0.
+  duration sum() const noexcept { return sum_; }
+  void set_sum(duration sum) noexcept { sum_ = sum; }  ///< Sets it.
+
   /// The lower end of the bucket below which a fraction `q` (0 to 1) of the durations lies; 0 if there are none.
   duration quantile(double q) const noexcept {
     const double wanted = static_cast<double>(count()) * q;
@@ -62,6 +66,7 @@ class histogram {
 
  private:
   std::array<std::uint64_t, buckets> counts_{};
+  duration sum_{};
 };
 
 }  // namespace leasehold

@@ -43,6 +43,20 @@ error_code code_of(F f, std::string* text = nullptr) {
   return {};
 }
 
+// The sums are exact, and so lie within what the buckets tell.
+void check_sums(const statistics& s) {
+  for (const histogram& h : {s.waiting_time, s.hold_time, s.round_trip}) {
+    histogram::duration least{}, most{};
+    for (std::size_t i = 0; i + 1 < histogram::buckets; ++i) {
+      const auto n = static_cast<std::int64_t>(h.count_in(i));
+      least += n * histogram::lower_end(i);
+      most += n * histogram::lower_end(i + 1);
+    }
+    BOOST_TEST(h.count() > 0U);
+    BOOST_TEST((least <= h.sum() && h.sum() < most));
+  }
+}
+
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(clients, with_redis)
@@ -176,6 +190,7 @@ BOOST_AUTO_TEST_CASE(close_gives_everything_back) {
     BOOST_TEST(c.stats().held == 0U);
     BOOST_TEST(c.stats().waiting == 0U);
     BOOST_TEST(c.stats().released >= 10U);
+    check_sums(c.stats());
     co_await eventually("the connection is gone", [&] { return redis.info("connected_clients") == 1; });
   });
 }
