@@ -35,6 +35,8 @@ constexpr const char* exit_codes = R"(Exit status of run: the command's own; 128
    64  wrong usage, invalid option, name or URL
    65  the key holds something else than this kind of lock, or a semaphore with another limit
    69  the store is unreachable
+   70  an error in leasehold itself
+   71  the system refuses something: another process, for example
    74  the lease was lost and the command therefore stopped
    75  not acquired in time (see --conflict-exit-code)
    77  the store refused: a wrong password, for example
