@@ -370,8 +370,11 @@ std::string line_model::inspect() {
                     std::to_string(lock.key_left()) + "," + waiters + "," + (is_mutex ? "" : lock.about);
   if (is_mutex && lock.foreign > 0) return all + ",somebody," + std::to_string(lock.key_left()) + ",";
   std::map<std::string, std::string> sorted;
+  const auto key_left = lock.key_left();
   for (const auto& m : lock.members) {
-    const auto left = is_mutex ? lock.key_left() : (m.deadline - lock.now) / 1000;
+    const auto own = (m.deadline - lock.now) / 1000;
+    // A hold ends with its key at the latest.
+    const auto left = is_mutex || (key_left >= 0 && key_left < own) ? key_left : own;
     sorted[m.token] = "," + m.token + "," + std::to_string(left) + "," + m.ask;
   }
   for (const auto& [token, text] : sorted) all += text;
