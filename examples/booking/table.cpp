@@ -4,7 +4,14 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <chrono>
+#include <thread>
+
 namespace booking {
+
+using namespace std::chrono_literals;
+
+constexpr auto patience = 2000ms;
 
 void table::closes::operator()(sqlite3* database) const noexcept { sqlite3_close(database); }
 
@@ -66,8 +73,8 @@ table::table(const std::string& file, int rows, int seats_of_a_row) {
   const int status = sqlite3_open(file.c_str(), &opened);
   database_.reset(opened);
   if (status != SQLITE_OK) throw table_error(fmt::format("{}: {}", file, sqlite3_errmsg(opened)), false);
-  sqlite3_busy_timeout(opened, 2000);
-  execute("PRAGMA journal_mode = WAL");  // Readers do not wait for a writer.
+  sqlite3_busy_timeout(opened, static_cast<int>(patience.count()));
+  let_readers_go_on();
   execute("BEGIN IMMEDIATE");
   execute(
       "CREATE TABLE IF NOT EXISTS seats (seat TEXT PRIMARY KEY, state TEXT NOT NULL DEFAULT 'free',"
@@ -79,6 +86,20 @@ table::table(const std::string& file, int rows, int seats_of_a_row) {
     }
   }
   execute("COMMIT");
+}
+
+// Readers do not wait for a writer then. SQLite does not wait for the others if several instances say so of a new file at
+// once, because each would wait for the other.
+void table::let_readers_go_on() {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  for (;;) {
+    try {
+      return execute("PRAGMA journal_mode = WAL");
+    } catch (const table_error& e) {
+      if (!e.busy || std::chrono::steady_clock::now() >= end) throw;
+    }
+    std::this_thread::sleep_for(5ms);
+  }
 }
 
 void table::execute(const std::string& sql) { statement(database_.get(), sql.c_str()).run(); }

@@ -53,6 +53,7 @@ class table {
   };
   class statement;
 
+  void let_readers_go_on();
   void execute(const std::string& sql);
   change changed(statement& update, const std::string& seat);
 

@@ -136,15 +136,24 @@ struct instance {
 };
 
 struct with_booking : with_examples {
-  instance start_booking(const std::string& name, words options = {}) {
+  instance launch_booking(const std::string& name, const words& options = {}) {
     words command = {"booking", "--name", name, "--table", folder / "seats.db", "--deadline", "30s"};
     command.insert(command.end(), options.begin(), options.end());
     instance i;
     command.front() = LEASEHOLD_EXAMPLES_DIR "/booking";
     i.process = std::make_unique<child>(command, words{"LEASEHOLD_REDIS=" + redis.url()});
+    return i;
+  }
+
+  void is_listening(instance& i) {
     const std::string line = i.process->read_line().value_or("");
     BOOST_REQUIRE_MESSAGE(line.starts_with("listening "), line + i.process->errors());
     i.port = static_cast<unsigned>(std::stoul(line.substr(10)));
+  }
+
+  instance start_booking(const std::string& name, const words& options = {}) {
+    instance i = launch_booking(name, options);
+    is_listening(i);
     return i;
   }
 
@@ -214,6 +223,13 @@ BOOST_AUTO_TEST_CASE(seats_are_reserved_paid_and_cancelled_by_any_instance) {
   ends_well(alpha);
   ends_well(beta);
   BOOST_TEST(redis.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(instances_may_make_the_table_at_the_same_time) {
+  std::vector<instance> instances;
+  for (int n = 0; n < 8; ++n) instances.push_back(launch_booking("number" + std::to_string(n)));
+  for (instance& i : instances) is_listening(i);
+  for (instance& i : instances) BOOST_TEST(contains(i.seat("A1"), R"("state":"free")"));
 }
 
 BOOST_AUTO_TEST_CASE(one_of_many_gets_the_seat) {
