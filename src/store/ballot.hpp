@@ -1,0 +1,114 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// One call to all servers of a quorum (quorum_store.hpp), and one answer made of theirs. A renewal or an inspection is
+// one round. An attempt and a downgrade, which get a fence, are two: each server says yes with a fence of its own, then
+// one of them is written back (docs/protocol.md, "The quorum").
+//
+// Owned by the quorum until it has answered its caller, and by each of its calls on its way: late answers still count
+// for the claim.
+//
+// A ballot takes nothing back: what it was granted, and what it may have been granted, is the claim's, which it tells
+// of everything it sends and hears. Whatever is changed here, this is to stay true: the caller is answered once; no
+// more is said than a majority has said, in the round that counts; and a server whose answer to an attempt is not known
+// is taken to have granted it.
+#pragma once
+
+#include "kept_call.hpp"
+#include "store.hpp"
+
+#include "../alarms.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace leasehold::detail {
+
+class claim;
+class quorum_store;
+class voter;
+
+class ballot final : public caller, public alarm, public std::enable_shared_from_this<ballot> {
+ public:
+  ballot(quorum_store&, const script&, kept_call, std::shared_ptr<caller> who, std::uint32_t what);
+
+  void start();
+
+ private:
+  enum class kind { acquire, renew, downgrade, inspect };
+  enum : std::uint32_t { asking = 0, raising = 1 };
+  enum class answer_is { missing, pending, yes, no, error };
+
+  // What a server has said.
+  struct voice {
+    answer_is said = answer_is::missing;
+    std::uint64_t fence = 0;
+    std::chrono::milliseconds left{0};
+    std::uint32_t depth = 1;
+    reply words;  // Of an error, and of inspect.
+    answer_is raised = answer_is::missing;
+  };
+
+  // --- With each server ---
+
+  bool ask(voter&, std::uint32_t phase);
+  void write(std::uint32_t what, arguments&) override;
+  // An attempt must not run behind the release that undoes it.
+  bool wants(std::uint32_t) const override;
+  void answered(std::uint32_t what, const answer&) override;
+  void take(voter&, voice& its, std::uint32_t phase, answer_is& said, const answer&);
+  // Who grants when the fence is known already is told of it.
+  void late_grant(voter&);
+  void raise(voter&);
+  void ring(clock::time_point) override;
+
+  // --- What it comes to ---
+
+  std::size_t count(answer_is, answer_is voice::*which = &voice::said) const;
+  // Busy servers have made a majority impossible, or a majority has answered and some were busy.
+  bool busy(std::size_t yes) const;
+  // The attempt was given up.
+  bool given_back() const;
+
+  // late: nobody is waited for any more.
+  void decide(bool late);
+  void decide_grant(bool late);
+  // That of those who agree, as the servers do which an owner has entered before; else the largest. None: another
+  // answer may show more agreement.
+  std::optional<std::uint64_t> choose_fence(bool all) const;
+  void decide_raise(bool late);
+  void grant();
+  // Of an attempt: what it was granted is given back everywhere.
+  void refuse(std::size_t yes);
+  void decide_renewal(bool late);
+  // Holds that a majority has.
+  void decide_inspection(bool late);
+
+  // If a majority has failed alike.
+  bool end_with_error();
+  void end_undecided(std::size_t answers);
+  void end_with(int status, std::uint64_t fence, std::chrono::milliseconds left, std::uint32_t depth = 1);
+  void end(const reply&);
+
+  quorum_store& quorum_;
+  const script& script_;
+  const kept_call call_;
+  std::shared_ptr<caller> who_;  // Until he is answered.
+  const std::uint32_t what_;
+  kind kind_;
+  std::chrono::milliseconds lease_{0};
+  std::shared_ptr<claim> claim_;
+  std::vector<voice> voices_;  // By the number of the voter.
+  clock::time_point sent_{};
+  clock::time_point may_run_until_ = clock::time_point::min();
+
+  std::uint64_t fence_ = 0;  // That is written back; 0: not chosen yet.
+  clock::time_point raise_sent_{};
+  std::vector<bool> asked_to_raise_;
+  bool larger_ = false;
+};
+
+}  // namespace leasehold::detail
