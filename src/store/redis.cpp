@@ -5,7 +5,9 @@
 #include "../pauses.hpp"
 #include "../pending.hpp"
 #include "../slots.hpp"
+#include "connections.hpp"
 #include "deprecated.hpp"
+#include "handshake.hpp"
 #include "sentinels.hpp"
 #include "tls.hpp"
 #include "witness.hpp"
@@ -26,7 +28,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <random>
@@ -55,15 +56,6 @@ struct batch {
   }
 };
 
-redis::request make_request() {
-  // A request that was written and not answered when the connection is lost is never sent again by Boost.Redis: whether
-  // it ran is unknown, and the callers know how to ask. One that waits is of no use on another connection.
-  redis::request::config config;
-  config.cancel_if_unresponded = true;
-  config.cancel_on_connection_lost = true;
-  return redis::request(config);
-}
-
 // Commands that Boost.Redis does not know to have no reply but a push, as it knows SUBSCRIBE. They travel behind an
 // argument of PING, which it does not look into.
 struct behind_ping {
@@ -78,20 +70,6 @@ void boost_redis_to_bulk(std::string& payload, const behind_ping& b) {
   redis::resp3::add_bulk(payload, b.channel);
 }
 
-// The value of "name:value\r\n" in the reply to INFO.
-std::string field_of(std::string_view info, std::string_view name) {
-  for (std::size_t at = 0; at < info.size();) {
-    const std::size_t end = std::min(info.find('\n', at), info.size());
-    std::string_view line = info.substr(at, end - at);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
-      return std::string(line.substr(name.size() + 1));
-    }
-    at = end + 1;
-  }
-  return {};
-}
-
 // Takes the messages out of what the server pushes: >3 message <channel> <payload>. Boost.Redis finds the adapter by
 // argument-dependent look-up.
 template <class Store>
@@ -101,7 +79,7 @@ struct push_sink {
   struct adapter {
     Store* store;
     void on_init() { store->pushed_.clear(); }
-    void on_node(const redis::resp3::node_view& node, error_code&) { store->add_node(store->pushed_, node); }
+    void on_node(const redis::resp3::node_view& node, error_code&) { add_node(store->pushed_, node); }
     void on_done() { store->on_push(); }
   };
   friend adapter boost_redis_adapt(push_sink& sink) { return adapter{sink.store}; }
@@ -335,7 +313,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   redis::config make_config() const {
-    redis::config config;
+    redis::config config = common_config(connect_timeout_);
     if (where_.kind == address::scheme::unix_socket) {
       config.unix_socket = where_.path;
     } else {
@@ -343,13 +321,6 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       config.addr.port = where_.hosts.front().port;
       config.use_ssl = where_.tls;
     }
-    config.use_setup = true;
-    config.setup.clear();  // shake_hands does it, in order to see the server's words.
-    config.resolve_timeout = connect_timeout_;
-    config.connect_timeout = connect_timeout_;
-    config.ssl_handshake_timeout = connect_timeout_;
-    config.health_check_interval = std::chrono::seconds(10);
-    config.reconnect_wait_interval = std::chrono::seconds(0);  // run_connections does it, with backoff and jitter.
     return config;
   }
 
@@ -365,87 +336,42 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     return true;
   }
 
-  // Boost.Redis's log goes nowhere: what matters is told by events.
-  static redis::logger make_logger() {
-    return redis::logger(redis::logger::level::disabled, [](redis::logger::level, std::string_view) {});
-  }
-
-  // --- The first exchange on a connection ---
-
-  struct handshake {
-    redis::request request = make_request();
-    std::vector<reply> replies;
-    clock::time_point sent;
-  };
+  // --- The first exchange on a connection (handshake.hpp) ---
 
   void shake_hands() {
-    auto h = std::make_shared<handshake>();
-    if (where_.password.empty() && where_.user.empty()) {
-      h->request.push("HELLO", "3", "SETNAME", "leasehold");
-    } else {
-      const std::string user = where_.user.empty() ? "default" : where_.user;
-      h->request.push("HELLO", "3", "AUTH", user, where_.password, "SETNAME", "leasehold");
-    }
-    // Database 0 needs no SELECT, and a user without the right to it none either. PING keeps the replies in their places.
-    if (where_.database == 0) {
-      h->request.push("PING");
-    } else {
-      h->request.push("SELECT", where_.database);
-    }
-    h->request.push("INFO");
-    // Scripts publish, and what they are refused there is not seen.
-    if (channel_.empty()) {
-      h->request.push("PING");
-    } else {
-      h->request.push("PUBLISH", channel_, "");
-    }
-    // A refusal takes the place of the reply to TIME, since the confirmation is a push and no reply.
-    if (!channel_.empty()) h->request.push("SUBSCRIBE", channel_);
-    h->request.push("TIME");
-    if (sentinels_) h->request.push("ROLE");
-    h->sent = clock::now();
+    struct exchange {
+      handshake script;
+      std::vector<reply> replies;
+      clock::time_point sent;
+    };
+    const auto e = std::make_shared<exchange>(
+        exchange{handshake(where_, channel_, /*must_be_master=*/sentinels_ != nullptr), {}, clock::now()});
     redis::any_adapter adapter(
-        [h](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
-          if (e == redis::any_adapter::parse_event::init) h->replies.emplace_back();
-          if (e == redis::any_adapter::parse_event::node) add_node(h->replies.back(), node);
+        [e](redis::any_adapter::parse_event what, const redis::resp3::node_view& node, error_code&) {
+          if (what == redis::any_adapter::parse_event::init) e->replies.emplace_back();
+          if (what == redis::any_adapter::parse_event::node) add_node(e->replies.back(), node);
         });
-    const auto epoch = epoch_;
-    connection_.async_exec(h->request, std::move(adapter),
-                           [self = this->shared_from_this(), h, epoch](error_code ec, std::size_t) {
-                             if (epoch == self->epoch_ && !self->stopping_) self->on_handshake(ec, *h);
+    connection_.async_exec(e->script.request(), std::move(adapter),
+                           [self = this->shared_from_this(), e, epoch = epoch_](error_code ec, std::size_t) {
+                             if (ec || epoch != self->epoch_ || self->stopping_) return;
+                             if (const auto o = e->script.read(e->replies)) self->on_handshake(*o, e->sent);
                            });
   }
 
-  void on_handshake(error_code ec, const handshake& h) {
-    if (ec || h.replies.size() != (sentinels_ ? 6U : 5U)) return;  // The connection was lost; run_connections sees to it.
-    for (const std::size_t i : {0U, 1U, 4U}) {
-      if (!h.replies[i].is_error()) continue;
-      // A busy server is one that does not answer yet.
-      refused_ = classify(h.replies[i].text(0)) != refusal::try_again;
-      if (refused_) events_->on_refused(h.replies[i].text(0));
-      return reset(std::string(h.replies[i].text(0)));
-    }
-    // The Sentinels have not noticed yet, or the server not yet. A user may have the right to neither ROLE nor INFO: then
-    // the first script finds out.
-    if (sentinels_ && (h.replies[5].text(0) == "slave" || field_of(h.replies[2].text(0), "role") == "slave")) {
-      return reset("the master is a replica");
+  // Where there is no outcome the connection was lost, and run_connections sees to it.
+  void on_handshake(const handshake::outcome& o, clock::time_point sent) {
+    if (!o.problem.empty()) {
+      refused_ = o.refused;
+      if (refused_) events_->on_refused(o.problem);
+      return reset(o.problem);
     }
     set_no_delay(connection_);
-    store::server found;
-    std::string run_id;
-    if (!h.replies[2].is_error()) {  // A user without the right to INFO can do without.
-      const std::string_view info = h.replies[2].text(0);
-      found.version = field_of(info, "redis_version");
-      found.maxmemory_policy = field_of(info, "maxmemory_policy");
-      found.uptime = std::chrono::seconds(std::strtoll(field_of(info, "uptime_in_seconds").c_str(), nullptr, 10));
-      run_id = field_of(info, "run_id");
-    }
-    if (h.replies[3].is_error()) found.mute = h.replies[3].text(0);
+    store::server found = o.server;
     found.again = std::exchange(was_up_before_, true);
-    found.another = found.again && (run_id.empty() || run_id != run_id_);
-    run_id_ = std::move(run_id);
+    found.another = found.again && (o.run_id.empty() || o.run_id != run_id_);
+    run_id_ = o.run_id;
     if (found.another) clock_.reset();
-    const auto jump = clock_.observe(h.replies[4].number(0) * 1000000 + h.replies[4].number(1), h.sent, clock::now());
+    const auto jump = clock_.observe(o.time, sent, clock::now());
     up_ = true;
     watch_.cancel();
     if (jump != clock::duration(0)) events_->on_clock_jump(jump);
@@ -532,23 +458,6 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     });
     connection_.async_exec(b->request, std::move(adapter),
                            [self = this->shared_from_this(), b](error_code, std::size_t) { self->on_batch_end(b); });
-  }
-
-  static bool is_error(const redis::resp3::node_view& node) {
-    return node.data_type == redis::resp3::type::simple_error || node.data_type == redis::resp3::type::blob_error;
-  }
-
-  static void add_node(reply& r, const redis::resp3::node_view& node) {
-    switch (node.data_type) {
-      case redis::resp3::type::array:
-      case redis::resp3::type::map:
-      case redis::resp3::type::set:
-      case redis::resp3::type::push:
-      case redis::resp3::type::attribute: return;
-      default: break;
-    }
-    if (is_error(node)) r.set_error();
-    r.add(node.value);
   }
 
   // A reply is kept until Boost.Redis has finished with what it has read: callers must not find it in the middle.

@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "sentinels.hpp"
 
+#include "connections.hpp"
 #include "tls.hpp"
 
 #include <boost/asio/dispatch.hpp>
@@ -20,29 +21,7 @@ namespace {
 // For how long a Sentinel is asked alone, before the next one is asked as well.
 constexpr std::chrono::milliseconds head_start{200};
 
-redis::logger no_logger() {
-  return redis::logger(redis::logger::level::disabled, [](redis::logger::level, std::string_view) {});
-}
-
 bool same(const host_and_port& a, const host_and_port& b) { return a.host == b.host && a.port == b.port; }
-
-void add_node(reply& r, const redis::resp3::node_view& node) {
-  switch (node.data_type) {
-    case redis::resp3::type::array:
-    case redis::resp3::type::map:
-    case redis::resp3::type::set:
-    case redis::resp3::type::push:
-    case redis::resp3::type::attribute:
-      return;
-    case redis::resp3::type::simple_error:
-    case redis::resp3::type::blob_error:
-      r.set_error();
-      break;
-    default:
-      break;
-  }
-  r.add(node.value);
-}
 
 }  // namespace
 
@@ -53,7 +32,7 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
       : where_(std::move(where)),
         owner_(&owner),
         connection_(owner.strand_, make_tls_context(owner.where_, std::make_shared<std::string>(where_.host), refused_),
-                    no_logger()) {
+                    make_logger()) {
     connection_.set_receive_response(sink_);
   }
 
@@ -61,28 +40,13 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
 
   void start() {
     const address& group = owner_->where_;
-    redis::config config;
+    redis::config config = common_config(owner_->timeout_);
     config.addr.host = where_.host;
     config.addr.port = where_.port;
     config.use_ssl = group.tls;
-    config.use_setup = true;
-    config.setup.clear();
-    config.resolve_timeout = owner_->timeout_;
-    config.connect_timeout = owner_->timeout_;
-    config.ssl_handshake_timeout = owner_->timeout_;
-    config.health_check_interval = std::chrono::seconds(10);
-    config.reconnect_wait_interval = std::chrono::seconds(0);
 
-    redis::request::config once;
-    once.cancel_if_unresponded = true;
-    once.cancel_on_connection_lost = true;
-    request_ = redis::request(once);
-    if (group.sentinel_password.empty()) {
-      request_.push("HELLO", "3", "SETNAME", "leasehold");
-    } else {
-      const std::string user = group.sentinel_user.empty() ? "default" : group.sentinel_user;
-      request_.push("HELLO", "3", "AUTH", user, group.sentinel_password, "SETNAME", "leasehold");
-    }
+    request_ = make_request();
+    push_hello(request_, group.sentinel_user, group.sentinel_password);
     // First, so that no change is missed. A refusal takes the place of the reply to PING: then there is one reply more
     // than Boost.Redis waits for, which is the list of Sentinels.
     request_.push("SUBSCRIBE", "+switch-master");

@@ -1,0 +1,60 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "connections.hpp"
+
+#include <string_view>
+
+namespace leasehold::detail {
+
+namespace redis = boost::redis;
+
+redis::config common_config(std::chrono::milliseconds limit) {
+  redis::config config;
+  config.use_setup = true;
+  config.setup.clear();
+  config.resolve_timeout = limit;
+  config.connect_timeout = limit;
+  config.ssl_handshake_timeout = limit;
+  config.health_check_interval = std::chrono::seconds(10);
+  config.reconnect_wait_interval = std::chrono::seconds(0);
+  return config;
+}
+
+redis::logger make_logger() {
+  return redis::logger(redis::logger::level::disabled, [](redis::logger::level, std::string_view) {});
+}
+
+redis::request make_request() {
+  redis::request::config config;
+  config.cancel_if_unresponded = true;
+  config.cancel_on_connection_lost = true;
+  return redis::request(config);
+}
+
+void push_hello(redis::request& to, const std::string& user, const std::string& password) {
+  if (user.empty() && password.empty()) {
+    to.push("HELLO", "3", "SETNAME", "leasehold");
+  } else {
+    to.push("HELLO", "3", "AUTH", user.empty() ? "default" : user, password, "SETNAME", "leasehold");
+  }
+}
+
+bool is_error(const redis::resp3::node_view& node) {
+  return node.data_type == redis::resp3::type::simple_error || node.data_type == redis::resp3::type::blob_error;
+}
+
+void add_node(reply& r, const redis::resp3::node_view& node) {
+  switch (node.data_type) {
+    case redis::resp3::type::array:
+    case redis::resp3::type::map:
+    case redis::resp3::type::set:
+    case redis::resp3::type::push:
+    case redis::resp3::type::attribute:
+      return;
+    default:
+      break;
+  }
+  if (is_error(node)) r.set_error();
+  r.add(node.value);
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,37 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What connections made with Boost.Redis have in common, to a server (redis.hpp) or to a Sentinel (sentinels.hpp).
+#pragma once
+
+#include "store.hpp"
+
+#include <boost/redis/config.hpp>
+#include <boost/redis/logger.hpp>
+#include <boost/redis/request.hpp>
+#include <boost/redis/resp3/node.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace leasehold::detail {
+
+// Without an address. Nobody else shakes hands, in order to see the server's words; and nobody else connects again, since
+// that is done with backoff and jitter. limit: of each step until the connection is there.
+boost::redis::config common_config(std::chrono::milliseconds limit);
+
+// Boost.Redis's log goes nowhere: what matters is told by events.
+boost::redis::logger make_logger();
+
+// A request that was written and not answered when the connection is lost is never sent again by Boost.Redis: whether it
+// ran is unknown, and the callers know how to ask. One that waits is of no use on another connection.
+boost::redis::request make_request();
+
+// HELLO, which every connection begins with; no user and no password: without AUTH.
+void push_hello(boost::redis::request&, const std::string& user, const std::string& password);
+
+bool is_error(const boost::redis::resp3::node_view&);
+
+// One reply, node by node. Never sets an error: Boost.Redis would tear the connection down.
+void add_node(reply&, const boost::redis::resp3::node_view&);
+
+}  // namespace leasehold::detail
