@@ -104,6 +104,8 @@ client_core::client_core(asio::any_io_executor executor, std::vector<address> wh
   } else {
     store_ = servers.make(std::move(where.front()), client_channel(only_tag, client_id_), *this);
   }
+  has_line_ = store_->has_line();
+  takes_back_ = store_->takes_back();
   timer_.emplace(strand_);
   // Registered last: services are shut down in the reverse order of their creation, and the core needs the others then.
   service_of(base_).add(*this);

@@ -133,6 +133,9 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   counters& count() { return counters_; }
   bool is_cluster() const { return is_cluster_; }
   bool is_quorum() const { return is_quorum_; }
+  // What the store says of itself.
+  bool has_line() const { return has_line_; }
+  bool takes_back() const { return takes_back_; }
 
   // --- On the strand ---
 
@@ -152,9 +155,9 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   std::vector<std::string> routes() const { return store_ ? store_->routes() : std::vector<std::string>(); }
   std::uint64_t epoch() const { return store_ ? store_->epoch() : 0; }
   bool up() const { return store_ && store_->up(); }
-  bool answers() const { return store_ && store_->answers(); }
-  clock::time_point lasts_until(const std::string& token) const {
-    return store_ ? store_->lasts_until(token) : clock::time_point::min();
+  bool too_few_answer() const { return store_ && store_->too_few_answer(); }
+  clock::time_point after_jump(const std::string& token, clock::time_point deadline, clock::duration jump) const {
+    return store_ ? store_->after_jump(token, deadline, jump) : deadline - jump;
   }
   // What the server said when it last refused a connection, while it still does.
   bool refused() const { return refused_; }
@@ -250,6 +253,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   const drift_allowance drift_;
   const bool is_cluster_;
   const bool is_quorum_;
+  bool has_line_ = true;  // Of the store, which is gone before those who may ask; fixed from the constructor on.
+  bool takes_back_ = false;
   counters counters_;
 
   mutable std::mutex mutex_;  // For what other threads may ask for: alive_, the executors, the words.

@@ -172,8 +172,8 @@ void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<co
 bool pass_on(hold_state& h, release_op::listener& listener) {
   const auto& core = h.core();
   const auto cohort = core->options().cohort;
-  // On a quorum it would take a majority to know that nobody else waits, and nobody does in line.
-  if (core->is_quorum()) return false;
+  // Without a line nobody knows whether others wait.
+  if (!core->has_line()) return false;
   if (!core->open() || h.lock().with != company::exclusive) return false;
   const auto entry = core->find_entry(h.lock());
   if (!entry) return false;

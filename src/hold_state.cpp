@@ -145,9 +145,7 @@ void hold_state::raise(clock::time_point sent, milliseconds lease, milliseconds 
 
 void hold_state::on_clock_jump(clock::duration jump) {
   if (told_ || released()) return;
-  // On a quorum it is one server's clock, and the others may be enough.
-  deadline_.store(core_->is_quorum() ? std::min(deadline(), core_->lasts_until(grant_.token)) : deadline() - jump,
-                  std::memory_order_release);
+  deadline_.store(core_->after_jump(grant_.token, deadline(), jump), std::memory_order_release);
   if (renew_at_ != clock::time_point::max()) renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin);
   if (clock::now() >= deadline() - grant_.margin) return tell_lost();
   core_->is_quorum() ? store_is_up() : schedule();
@@ -227,7 +225,7 @@ hold_state::grant hold_state::as_granted() const {
 }
 
 bool hold_state::is_recorded(std::uint64_t fence) {
-  if (core_->is_quorum()) return true;  // There no token is granted twice.
+  if (core_->takes_back()) return true;  // No token is granted twice.
   if (downgraded_) return fence == this->fence();
   cohort_tenure* const t = grant_.tenure.get();
   const auto recorded = t != nullptr ? t->recorded_fence : grant_.fence;

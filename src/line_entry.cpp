@@ -187,8 +187,7 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
     return op->complete_busy();
   }
   follows_.clear();
-  if (core_->is_quorum()) {
-    // Nobody stands in line there. The store has given back what this attempt was granted.
+  if (!core_->has_line()) {
     core_->listen(*this);
     state_ = state::pausing;
     const clock::duration until_free = lease.left < milliseconds(0) ? clock::duration::max() : lease.left + milliseconds(1);
@@ -310,7 +309,7 @@ void line_entry::on_watch() {
 
 void line_entry::look_now() {
   if (state_ == state::waiting) ask();
-  if (state_ != state::pausing || !core_->is_quorum()) return;
+  if (state_ != state::pausing || core_->has_line()) return;
   const auto soon = later(clock::now(), std::chrono::duration_cast<clock::duration>(hint_spread * core_->random()));
   if (soon < due()) core_->set(*this, soon);
 }
@@ -410,8 +409,8 @@ bool line_entry::withdraw(const std::shared_ptr<acquire_op>& op) {
   return true;
 }
 
-// Of attempts that were answered, or never will be. (On a quorum the store gives back what it does not grant.)
-bool line_entry::leaves_traces() const { return !core_->is_quorum() && (answered_ || unanswered_.exists); }
+// Of attempts that were answered, or never will be.
+bool line_entry::leaves_traces() const { return !core_->takes_back() && (answered_ || unanswered_.exists); }
 
 // Takes the token out of the line, or hands its grant on; in the background.
 void line_entry::give_back(std::function<void()> when_done) {
@@ -456,13 +455,12 @@ void line_entry::store_refuses(error_code ec) {
 }
 
 void line_entry::ring(clock::time_point) {
-  // On a quorum each attempt has a token of its own: the one before is being given back.
-  if (core_->is_quorum()) take_token();
+  if (core_->takes_back()) take_token();
   ask();
 }
 
 error_code line_entry::no_answer() const {
-  return core_->is_quorum() && core_->answers() ? error::no_quorum : error::unreachable;
+  return core_->too_few_answer() ? error::no_quorum : error::unreachable;
 }
 
 bool line_entry::known_busy(clock::time_point now) const {

@@ -44,7 +44,7 @@ lock_identity::lock_identity(const client_core& core, std::string n, const scrip
   entries = fmt::format("leasehold:{{{}}}:entries:{}", tag, record);
   if (tells_redisson) {
     unlock_channel = redisson_channel(record);
-  } else if (core.is_quorum()) {
+  } else if (!core.has_line()) {
     unlock_channel = hint_channel(record);
   }
 }

@@ -123,7 +123,7 @@ class query : public caller, public member, public alarm, public std::enable_sha
   void on_close() override { end(error::closed); }
 
   void ring(clock::time_point now) override {
-    if (now >= give_up_at_) return end(core_->is_quorum() && core_->answers() ? make_error_code(error::no_quorum) : too_late());
+    if (now >= give_up_at_) return end(core_->too_few_answer() ? make_error_code(error::no_quorum) : too_late());
     core_->set(*this, give_up_at_);
     send();
   }

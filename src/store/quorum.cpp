@@ -53,7 +53,7 @@ bool quorum_store::up() const {
   return static_cast<std::size_t>(up) >= majority_;
 }
 
-bool quorum_store::answers() const {
+bool quorum_store::too_few_answer() const {
   const auto now = clock::now();
   return std::any_of(voters_.begin(), voters_.end(), [now](const auto& v) { return v->up() && !v->overdue(now); });
 }
@@ -75,9 +75,10 @@ bool quorum_store::run(const script& s, std::string_view, std::shared_ptr<caller
   return true;
 }
 
-clock::time_point quorum_store::lasts_until(const std::string& token) const {
+clock::time_point quorum_store::after_jump(const std::string& token, clock::time_point deadline,
+                                           clock::duration) const {
   const auto found = find_claim(token);
-  return found ? found->until() : clock::time_point::min();
+  return found ? std::min(deadline, found->until()) : clock::time_point::min();
 }
 
 void quorum_store::listen(const std::string& channel) {

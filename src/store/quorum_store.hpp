@@ -54,7 +54,10 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   void start(std::shared_ptr<void> keep_alive) override;
   void stop() override;
   bool up() const override;
-  bool answers() const override;
+  // Asked by who got no answer in time: if anybody answers at all, it is too few.
+  bool too_few_answer() const override;
+  bool has_line() const override { return false; }
+  bool takes_back() const override { return true; }
   // Every call is settled with each server by itself.
   std::uint64_t epoch() const override { return 0; }
   bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what) override;
@@ -63,7 +66,8 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
                         std::chrono::milliseconds) override {
     return false;
   }
-  clock::time_point lasts_until(const std::string& token) const override;
+  // The others may be enough: as long as a majority has certainly kept it.
+  clock::time_point after_jump(const std::string& token, clock::time_point deadline, clock::duration) const override;
   void listen(const std::string& channel) override;
   void ignore(const std::string& channel) override;
 

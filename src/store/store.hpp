@@ -196,14 +196,21 @@ class store {
   };
 
   virtual ~store() = default;
+
+  // Who waits stands in a line. Where there is none, releases wake those who ask again from time to time.
+  virtual bool has_line() const { return true; }
+  // Of an attempt that it does not grant the store takes back what was left of it somewhere: nobody else needs to, and the
+  // next attempt needs another token.
+  virtual bool takes_back() const { return false; }
+
   // Connects, and connects again whenever the connection is lost, until stop. `keep_alive` (the owner of the events)
   // is held meanwhile.
   virtual void start(std::shared_ptr<void> keep_alive) = 0;
   // Ends every connection; on_stopped follows, and nothing after it.
   virtual void stop() = 0;
   virtual bool up() const = 0;
-  // Somebody answers, though it may not be enough of them.
-  virtual bool answers() const { return up(); }
+  // Servers answer, but fewer than a call needs.
+  virtual bool too_few_answer() const { return false; }
   // Which connection is up; another number after each reconnect. Calls of one connection run in the order of `run`.
   virtual std::uint64_t epoch() const = 0;
   // Sends the script to where the record is; false (and no answer) if that is not up.
@@ -217,10 +224,11 @@ class store {
   // Somebody waits, or nobody waits any more, in a line of this slot: he is to be told of his grant.
   virtual void attend(std::uint16_t slot) { (void)slot; }
   virtual void leave(std::uint16_t slot) { (void)slot; }
-  // On a quorum: until when a majority has certainly kept what this token was granted.
-  virtual clock::time_point lasts_until(const std::string& token) const {
+  // A server's clock was stepped forward by so much: until when this token certainly keeps what it was to have until
+  // `deadline`.
+  virtual clock::time_point after_jump(const std::string& token, clock::time_point deadline, clock::duration jump) const {
     (void)token;
-    return clock::time_point::min();
+    return deadline - jump;
   }
   // Listens to another channel, in every connection until ignore.
   virtual void listen(const std::string& channel) = 0;
