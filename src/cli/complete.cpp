@@ -137,8 +137,8 @@ class reader {
   }
 
   void take_value(const known_option& option, const std::string& value) {
-    if (contains(option.names, "--redis")) urls_.push_back(value);
-    if (contains(option.names, "--prefix")) prefix_ = value;
+    if (contains(option.names, "--redis")) store_.urls.push_back(value);
+    if (contains(option.names, "--prefix")) store_.prefix = value;
   }
 
   answer complete_last() {
@@ -194,7 +194,7 @@ class reader {
 
   answer held() const {
     answer a;
-    for (const auto& name : held_names(store_of(urls_, prefix_))) {
+    for (const auto& name : held_names(store_of(store_))) {
       // Elsewhere it would be an option, and no argument has a NUL in it; nobody names a lock twice.
       const bool can_stand = !name.starts_with('-') || separated_;
       if (can_stand && name.find('\0') == name.npos && !contains(names_, name)) add(a, {name, ""});
@@ -217,8 +217,7 @@ class reader {
   bool separated_ = false;                 // By "--".
   std::vector<std::string> names_;
   std::vector<std::string> used_;  // Options that are not to be offered any more.
-  std::vector<std::string> urls_;
-  std::string prefix_;
+  store_options store_;
 };
 
 void write(std::string text) {

@@ -63,8 +63,7 @@ class formatter : public CLI::Formatter {
 
 // What the user typed, before anything is made of it.
 struct typed {
-  std::vector<std::string> urls;
-  std::string prefix;
+  store_options store;
   std::string name;
   std::string lease = "30s";
   std::string wait;
@@ -88,7 +87,7 @@ CLI::Option* add_text(CLI::App& app, const std::string& option, std::string& val
 
 // The options of every subcommand.
 void add_store(CLI::App& app, typed& t, const char* prefix_help) {
-  app.add_option("--redis", t.urls,
+  app.add_option("--redis", t.store.urls,
                  fmt::format("The store: redis://[USER:PASSWORD@]HOST[:PORT][/DB],\n"
                              "rediss://... (TLS), unix:///PATH,\n"
                              "redis+sentinel://HOST,.../MASTER or\n"
@@ -100,7 +99,7 @@ void add_store(CLI::App& app, typed& t, const char* prefix_help) {
       ->type_name("URL")
       // One URL each time: NAME, which may follow, is not another one.
       ->allow_extra_args(false);
-  add_text(app, "--prefix", t.prefix, "TEXT", prefix_help);
+  add_text(app, "--prefix", t.store.prefix, "TEXT", prefix_help);
   // What is left over is reported below: CLI11 does not know what is missing.
   app.allow_extras();
 }
@@ -127,8 +126,6 @@ Number count(const char* option, const std::string& text, const char* range) {
   if (ec == std::errc() && end == text.data() + text.size() && n > 0) return n;
   throw wrong_usage(fmt::format("{} {}: not a number {}", option, in_quotes(text), range));
 }
-
-store_options store(typed& t) { return store_of(std::move(t.urls), std::move(t.prefix)); }
 
 // The library says the same, but not before the store answers.
 void check_name(const std::string& name, const store_options& where) {
@@ -194,7 +191,7 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
         fmt::format("run: '--' and the command are missing after {}: {}", in_quotes(o.names.back()), run_usage));
   }
   if (rest->empty()) throw wrong_usage(fmt::format("run: the command is missing after '--': {}", run_usage));
-  o.store = store(t);
+  o.store = store_of(std::move(t.store));
   check_names(o.names, o.store);
   if (t.shared) o.kind = lock_kind::reader;
   if (t.exclusive) o.kind = lock_kind::writer;
@@ -247,7 +244,7 @@ template <class Options>
 Options to_named(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest, const char* usage) {
   take_name(app, t, std::move(rest), usage);
   Options o;
-  o.store = store(t);
+  o.store = store_of(std::move(t.store));
   o.name = std::move(t.name);
   check_name(o.name, o.store);
   return o;
@@ -268,7 +265,7 @@ break_options to_break(const CLI::App& app, typed& t, std::optional<std::vector<
 list_options to_list(const CLI::App& app, typed& t, const std::optional<std::vector<std::string>>& rest) {
   refuse_words(app, rest);
   list_options o;
-  o.store = store(t);
+  o.store = store_of(std::move(t.store));
   o.json = t.json;
   return o;
 }
@@ -276,7 +273,7 @@ list_options to_list(const CLI::App& app, typed& t, const std::optional<std::vec
 watch_options to_watch(const CLI::App& app, typed& t, const std::optional<std::vector<std::string>>& rest) {
   refuse_words(app, rest);
   watch_options o;
-  o.store = store(t);
+  o.store = store_of(std::move(t.store));
   o.interval = duration("--interval", t.interval);
   if (o.interval < std::chrono::milliseconds(100) || o.interval > std::chrono::hours(24)) {
     throw wrong_usage(fmt::format("--interval {}: an interval is 100ms to 1d", in_quotes(t.interval)));
@@ -387,17 +384,14 @@ std::vector<std::string> names_of(const CLI::Option& option) {
 
 }  // namespace
 
-store_options store_of(std::vector<std::string> urls, std::string prefix) {
-  store_options s;
-  s.urls = std::move(urls);
-  s.prefix = std::move(prefix);
-  if (s.urls.empty()) {
+store_options store_of(store_options given) {
+  if (given.urls.empty()) {
     const char* variable = std::getenv("LEASEHOLD_REDIS");
     std::istringstream words(variable ? variable : "");
-    for (std::string url; words >> url;) s.urls.push_back(std::move(url));
-    if (s.urls.empty()) s.urls.emplace_back(default_url);
+    for (std::string url; words >> url;) given.urls.push_back(std::move(url));
+    if (given.urls.empty()) given.urls.emplace_back(default_url);
   }
-  return s;
+  return given;
 }
 
 std::vector<known_subcommand> known_subcommands() {

@@ -75,8 +75,8 @@ using request = std::variant<information, run_options, status_options, list_opti
 // Throws failure for what it does not understand.
 request parse_options(std::vector<std::string> arguments);
 
-// The store that these values of --redis and --prefix mean; LEASEHOLD_REDIS or the default, if there are none.
-store_options store_of(std::vector<std::string> urls, std::string prefix);
+// The store that these values of --redis and --prefix mean: that of LEASEHOLD_REDIS or the default, if there is no URL.
+store_options store_of(store_options given);
 
 struct known_option {
   std::vector<std::string> names;  // "--lease"
