@@ -73,7 +73,7 @@ if mine and what == 'release' then
     local due
     stamps[i], leases[i], due = string.match(texts[i + 1] or '', '^(%S+) (%S+) (%S+)$')
     dues[i] = tonumber(due)
-    quick = quick and dues[i] and now <= dues[i] + 1000000 and t ~= token
+    quick = quick and dues[i] and now <= dues[i] + silent_after and t ~= token
     others = others or i < 3 and client and string.sub(t, 1, #client) ~= client
   end
   if quick and client and not others then
@@ -86,12 +86,12 @@ if mine and what == 'release' then
       redis.call('HDEL', entries, token)
     end
     local publish = string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH'
-    local channels, watched = string.sub(fences, 1, -6), string.format('%d', now + 667000)
-    local lease = math.min(tonumber(leases[1]), 2000)
+    local channels, watched = string.sub(fences, 1, -6), string.format('%d', now + look_often)
+    local lease = math.min(tonumber(leases[1]), unconfirmed)
     local fence = enter(front[1], '', lease)
     for i, t in ipairs(front) do
       -- Those behind it come to the front, and look often from now on.
-      local rarely = dues[i] > now + (i == 1 and 667000 or 767000)
+      local rarely = dues[i] > now + look_often + (i == 1 and 0 or slack)
       if rarely then
         redis.call('HSET', entries, t, stamps[i] .. ' ' .. leases[i] .. ' ' .. watched)
       end

@@ -21,6 +21,12 @@ local function read_clock()
   now = time[1] * 1000000 + time[2]
 end
 
+-- Of the line (line.lua), for the quick hand-off of a mutex, too. `unconfirmed`: the longest lease of a grant that is still
+-- to be confirmed, in milliseconds. The others in microseconds: the first two living entries look every `look_often`, a
+-- third of that lease; who comes to the front and would look later than that by `slack` is told; an entry is silent when
+-- its look is late by `silent_after`.
+local unconfirmed, look_often, slack, silent_after = 2000, 667000, 100000, 1000000
+
 -- What a kind of lock has to say for itself. An ask is what tells the entries of one kind apart: a reader from a writer,
 -- one owner from another. Functions cost time to make, even if nobody calls them: a kind's most frequent calls are
 -- answered before the rest of the script begins.

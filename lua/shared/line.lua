@@ -9,8 +9,8 @@
 -- An entry is silent once its look is a second late. Silent entries are passed over, at most 32 in one call, and keep
 -- their place for ten seconds more, for a client that reconnects. Both keys disappear when nobody has looked for a minute.
 
--- How often the first two living entries look, in microseconds: a third of an unconfirmed lease. The rest look rarely.
-local look_often, look_rarely = 667000, 5000000
+-- How often the entries behind the first two look, in microseconds.
+local look_rarely = 5000000
 
 -- An entry is {token, stamp, lease, due, ask}.
 local entry_form = '^(%S+) (%S+) (%S+) ?(.*)$'
@@ -54,12 +54,12 @@ local function next_waiting()
     local text = redis.call('HGET', entries, t)
     local stamp, lease, due, ask = string.match(text or '', entry_form)
     due = tonumber(due)
-    if not due or now > due + 11000000 then
+    if not due or now > due + silent_after + 10000000 then
       silent = silent + 1
       leave_line(t)
     else
       behind = behind + 1
-      if now > due + 1000000 then
+      if now > due + silent_after then
         silent = silent + 1
       elseif not fence_of(t) then
         return {t, stamp, lease, due, ask}
@@ -84,7 +84,7 @@ end
 
 -- Whoever has come to the front looks often from now on.
 local function watch(e)
-  if e and e[4] > now + look_often + 100000 then
+  if e and e[4] > now + look_often + slack then
     e[4] = now + look_often
     set_entry(e)
     tell(e[1], 'watch ' .. e[1])
@@ -109,7 +109,7 @@ local function advance(asker, asked)
       behind = behind - 1
       fence = enter(t, first[5], asked)
     else
-      local lease = math.min(tonumber(first[3]), 2000)
+      local lease = math.min(tonumber(first[3]), unconfirmed)
       local granted = enter(t, first[5], lease)
       -- If it is dead, it is silent before its lease has ended, and not granted again.
       if first[4] > now + look_often then
