@@ -1,0 +1,114 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/handshake.hpp"
+
+#include "support/unit_test.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::test {
+
+using namespace detail;
+
+namespace {
+
+constexpr auto info =
+    "# Server\r\nredis_version:7.0.15\r\nrun_id:f00d\r\nuptime_in_seconds:42\r\n# Replication\r\nrole:master\r\n"
+    "maxmemory_policy:noeviction\r\n";
+
+reply of(std::initializer_list<std::string_view> scalars) {
+  reply r;
+  for (const auto s : scalars) r.add(s);
+  return r;
+}
+
+reply error_of(std::string_view words) {
+  reply r = of({words});
+  r.set_error();
+  return r;
+}
+
+// HELLO, SELECT, INFO, PUBLISH, TIME, ROLE.
+std::vector<reply> replies(bool with_role = false) {
+  std::vector<reply> all{of({"server", "redis"}), of({"OK"}), of({info}), of({"0"}), of({"1700000000", "123456"})};
+  if (with_role) all.push_back(of({"master", "0"}));
+  return all;
+}
+
+const address server = parse_url("redis://127.0.0.1:6379/1");
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(handshakes)
+
+BOOST_AUTO_TEST_CASE(a_server_that_lets_us_in_is_described) {
+  const auto o = handshake(server, "channel", false).read(replies());
+  BOOST_REQUIRE(o);
+  BOOST_TEST(o->problem == "");
+  BOOST_TEST(o->server.version == "7.0.15");
+  BOOST_TEST(o->server.maxmemory_policy == "noeviction");
+  BOOST_TEST(o->server.uptime == std::chrono::seconds(42));
+  BOOST_TEST(o->server.mute == "");
+  BOOST_TEST(o->run_id == "f00d");
+  BOOST_TEST(o->time == 1700000000123456);
+}
+
+BOOST_AUTO_TEST_CASE(replies_that_are_missing_are_no_outcome) {
+  auto some = replies();
+  some.pop_back();
+  BOOST_TEST(!handshake(server, "channel", false).read(some));
+  BOOST_TEST(!handshake(server, "channel", true).read(replies()));
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_of_hello_select_or_subscribe_is_told_in_the_servers_words) {
+  for (const std::size_t place : {0U, 1U, 4U}) {
+    auto all = replies();
+    all[place] = error_of("NOPERM this user has no permissions");
+    const auto o = handshake(server, "channel", false).read(all);
+    BOOST_REQUIRE(o);
+    BOOST_TEST(o->problem == "NOPERM this user has no permissions");
+    BOOST_TEST(o->refused);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_loading_does_not_refuse) {
+  auto all = replies();
+  all[0] = error_of("LOADING Redis is loading the dataset in memory");
+  const auto o = handshake(server, "channel", false).read(all);
+  BOOST_REQUIRE(o);
+  BOOST_TEST(o->problem == "LOADING Redis is loading the dataset in memory");
+  BOOST_TEST(!o->refused);
+}
+
+BOOST_AUTO_TEST_CASE(without_the_right_to_info_and_publish_it_goes_on) {
+  auto all = replies();
+  all[2] = error_of("NOPERM no info");
+  all[3] = error_of("NOPERM no channel");
+  const auto o = handshake(server, "channel", false).read(all);
+  BOOST_REQUIRE(o);
+  BOOST_TEST(o->problem == "");
+  BOOST_TEST(o->run_id == "");
+  BOOST_TEST(o->server.version == "");
+  BOOST_TEST(o->server.mute == "NOPERM no channel");
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_is_no_master_by_role_or_by_info) {
+  const handshake h(server, "channel", true);
+  BOOST_TEST(h.read(replies(true))->problem == "");
+  auto by_role = replies(true);
+  by_role[5] = of({"slave", "127.0.0.1"});
+  BOOST_TEST(h.read(by_role)->problem == "the master is a replica");
+  auto by_info = replies(true);
+  by_info[2] = of({"role:slave\r\n"});
+  by_info[5] = error_of("NOPERM no role");
+  BOOST_TEST(h.read(by_info)->problem == "the master is a replica");
+  BOOST_TEST(!h.read(by_info)->refused);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
