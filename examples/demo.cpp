@@ -11,6 +11,7 @@
 #include "support/process.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/timeline.hpp"
+#include "support/until_signal.hpp"
 
 #include <leasehold/leasehold.hpp>
 
@@ -24,7 +25,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -135,7 +135,12 @@ class demo {
   demo(asio::io_context& context, std::string bin_dir, std::string out_dir, std::chrono::seconds length)
       : context_(context), bin_dir_(std::move(bin_dir)), out_dir_(std::move(out_dir)), length_(length) {}
 
-  asio::awaitable<int> run() {
+  asio::awaitable<void> run() {
+    // While a server runs, so does the reading of its output, and the io_context with it.
+    struct at_the_end {
+      demo& all;
+      ~at_the_end() { all.servers_.clear(); }
+    } const ends_servers{*this};
     const support::temporary_folder folder("leasehold-demo");
     const std::string socket = folder.path() + "/redis.sock";
     support::process redis(context_,
@@ -197,11 +202,10 @@ class demo {
     judge(left_behind == 0, fmt::format("{} locks were left behind in Redis", left_behind));
     judge(redis_status == 0, "Redis ended with status 0");
     draw();
-    co_return good_ ? 0 : 1;
   }
 
-  // However run() ended. While a server runs, so does the reading of its output, and the io_context with it.
-  void end_servers() { servers_.clear(); }
+  // All was as it has to be.
+  bool good() const { return good_; }
 
  private:
   struct server {
@@ -381,30 +385,9 @@ int run(int argc, char** argv) {
 
   asio::io_context context(1);
   demo all(context, arguments.text("--bin-dir"), arguments.text("--out"), std::chrono::seconds(seconds));
-  int status = 1;
-  int signal = 0;
-  std::exception_ptr problem;
-  asio::cancellation_signal interrupt;
-  asio::signal_set signals(context, SIGINT, SIGTERM, SIGHUP);
-  signals.async_wait([&](boost::system::error_code aborted, int number) {
-    if (aborted) return;
-    signal = number;
-    interrupt.emit(asio::cancellation_type::terminal);
-  });
-  asio::co_spawn(context, all.run(),
-                 asio::bind_cancellation_slot(interrupt.slot(), [&](std::exception_ptr e, int result) {
-                   problem = e;
-                   all.end_servers();
-                   status = result;
-                   signals.cancel();
-                 }));
-  context.run();
-  if (signal != 0) {
-    fmt::print(stderr, "interrupted\n");
-    return 128 + signal;
-  }
-  if (problem) std::rethrow_exception(problem);
-  return status;
+  const int signal = support::run_until_signal(context, all.run(), SIGINT, SIGTERM, SIGHUP);
+  if (signal != 0) return support::interrupted(signal);
+  return all.good() ? 0 : 1;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "support/arguments.hpp"
 #include "support/event_line.hpp"
+#include "support/sessions.hpp"
 
 #include <leasehold/leasehold.hpp>
 
@@ -73,16 +74,7 @@ class server {
   unsigned port() const { return acceptor_.local_endpoint().port(); }
 
   asio::awaitable<void> accept() {
-    while (acceptor_.is_open()) {
-      auto [failure, socket] = co_await acceptor_.async_accept(asio::as_tuple);
-      if (failure) {
-        // The end, a client that went away again, or no descriptor left, which takes a while to get better.
-        asio::steady_timer pause(acceptor_.get_executor(), 10ms);
-        co_await pause.async_wait();
-        continue;
-      }
-      asio::co_spawn(acceptor_.get_executor(), session(std::move(socket)), asio::detached);
-    }
+    return support::accept_each(acceptor_, [this](tcp::socket s) { return session(std::move(s)); });
   }
 
   // Ends in good order: no new requests, those under way get their answers, and every lock goes back.
@@ -104,16 +96,8 @@ class server {
   // [/stop]
 
  private:
-  // From the first to the last instant of a session.
-  struct registered {
-    std::set<tcp::socket*>& all;
-    tcp::socket* socket;
-    registered(std::set<tcp::socket*>& a, tcp::socket& s) : all(a), socket(&s) { all.insert(socket); }
-    ~registered() { all.erase(socket); }
-  };
-
   asio::awaitable<void> session(tcp::socket socket) {
-    const registered here(sessions_, socket);
+    const support::registered here(sessions_, socket);
     boost::system::error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
     std::string input;

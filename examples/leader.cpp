@@ -5,7 +5,9 @@
 // at SIGTERM, when Redis does not answer, and when the leader itself was paused for too long.
 
 #include "support/arguments.hpp"
+#include "support/connection_events.hpp"
 #include "support/event_line.hpp"
+#include "support/until_signal.hpp"
 
 #include <leasehold/leasehold.hpp>
 
@@ -18,7 +20,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <exception>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -135,29 +136,10 @@ int run(int argc, char** argv) {
   log_file log(arguments.text("--log"));
   asio::io_context context(1);
   leasehold::client_options options;
-  options.observer = [name = s.instance](const leasehold::event& e) {
-    // What concerns the connection has no lock's name.
-    if (!e.name.empty() || e.what == leasehold::event::kind::connected) return;
-    fmt::print(stderr, "{}: {}\n", name, e.text);
-  };
-  asio::signal_set signals(context, SIGINT, SIGTERM);
-  asio::cancellation_signal stop;
-  bool stopping = false;
-  signals.async_wait([&](boost::system::error_code aborted, int) {
-    if (aborted) return;
-    stopping = true;
-    stop.emit(asio::cancellation_type::terminal);
-  });
-  std::exception_ptr problem;
-  auto ended = [&](std::exception_ptr e) {
-    problem = e;
-    signals.cancel();
-  };
-  // The client goes with the coroutine: run() returns when the release is out.
-  asio::co_spawn(context, lead(leasehold::client(context, arguments.text("--redis"), options), log, s),
-                 asio::bind_cancellation_slot(stop.slot(), ended));
-  context.run();
-  if (problem && !stopping) std::rethrow_exception(problem);
+  options.observer = support::tell_connection(s.instance);
+  // The client goes with the coroutine: this returns when the release is out.
+  auto leading = lead(leasehold::client(context, arguments.text("--redis"), options), log, s);
+  support::run_until_signal(context, std::move(leading), SIGINT, SIGTERM);
   return 0;
 }
 

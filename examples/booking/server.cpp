@@ -1,6 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "booking/server.hpp"
 
+#include "support/sessions.hpp"
+
 #include <optional>
 
 namespace booking {
@@ -47,16 +49,7 @@ asio::awaitable<void> close_after_answer(beast::tcp_stream& stream) {
 }  // namespace
 
 asio::awaitable<void> server::accept() {
-  while (acceptor_.is_open()) {
-    auto [failure, socket] = co_await acceptor_.async_accept(asio::as_tuple);
-    if (failure) {
-      // The end, a client that went away again, or no descriptor left, which takes a while to get better.
-      asio::steady_timer pause(acceptor_.get_executor(), 10ms);
-      co_await pause.async_wait();
-      continue;
-    }
-    asio::co_spawn(acceptor_.get_executor(), session(std::move(socket)), asio::detached);
-  }
+  return support::accept_each(acceptor_, [this](tcp::socket s) { return session(std::move(s)); });
 }
 
 // [stop]
@@ -78,12 +71,7 @@ asio::awaitable<void> server::stop(std::chrono::milliseconds grace) {
 
 asio::awaitable<void> server::session(tcp::socket socket) {
   beast::tcp_stream stream(std::move(socket));
-  struct registered {
-    std::set<tcp::socket*>& all;
-    tcp::socket* socket;
-    registered(std::set<tcp::socket*>& a, tcp::socket& s) : all(a), socket(&s) { all.insert(socket); }
-    ~registered() { all.erase(socket); }
-  } const here(sessions_, stream.socket());
+  const support::registered here(sessions_, stream.socket());
   boost::system::error_code ignored;
   stream.socket().set_option(tcp::no_delay(true), ignored);
   beast::flat_buffer input;

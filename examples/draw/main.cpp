@@ -6,7 +6,9 @@
 
 #include "draw/table.hpp"
 #include "support/arguments.hpp"
+#include "support/connection_events.hpp"
 #include "support/event_line.hpp"
+#include "support/until_signal.hpp"
 
 #include <leasehold/leasehold.hpp>
 
@@ -19,7 +21,6 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
-#include <exception>
 #include <numeric>
 #include <random>
 #include <stdexcept>
@@ -210,33 +211,10 @@ int run(int argc, char** argv) {
   lottery::table table(arguments.text("--table"));
   asio::io_context context(1);
   leasehold::client_options options;
-  options.observer = [name = s.instance](const leasehold::event& e) {
-    // What concerns the connection has no lock's name.
-    if (!e.name.empty() || e.what == leasehold::event::kind::connected) return;
-    fmt::print(stderr, "{}: {}\n", name, e.text);
-  };
-  asio::signal_set signals(context, SIGINT, SIGTERM);
-  asio::cancellation_signal interrupt;
-  int signal = 0;
-  signals.async_wait([&](boost::system::error_code aborted, int number) {
-    if (aborted) return;
-    signal = number;
-    interrupt.emit(asio::cancellation_type::terminal);
-  });
-  std::exception_ptr problem;
-  auto ended = [&](std::exception_ptr e) {
-    problem = e;
-    signals.cancel();
-  };
-  asio::co_spawn(context, take_part(leasehold::client(context, arguments.text("--redis"), options), table, s),
-                 asio::bind_cancellation_slot(interrupt.slot(), ended));
-  context.run();
-  if (signal != 0) {
-    fmt::print(stderr, "interrupted\n");
-    return 128 + signal;
-  }
-  if (problem) std::rethrow_exception(problem);
-  return 0;
+  options.observer = support::tell_connection(s.instance);
+  auto taking_part = take_part(leasehold::client(context, arguments.text("--redis"), options), table, s);
+  const int signal = support::run_until_signal(context, std::move(taking_part), SIGINT, SIGTERM);
+  return signal == 0 ? 0 : support::interrupted(signal);
 }
 
 }  // namespace

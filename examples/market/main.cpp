@@ -12,6 +12,7 @@
 #include "support/arguments.hpp"
 #include "support/process.hpp"
 #include "support/temporary_folder.hpp"
+#include "support/until_signal.hpp"
 
 #include <leasehold/leasehold.hpp>
 
@@ -266,10 +267,7 @@ int run(int argc, char** argv) {
     signals.cancel();
   });
   context.run();
-  if (signal != 0) {
-    fmt::print(stderr, "interrupted\n");
-    return 128 + signal;
-  }
+  if (signal != 0) return support::interrupted(signal);
   if (problem) std::rethrow_exception(problem);
   return status;
 }
