@@ -43,7 +43,7 @@ sentinel_group::sentinel_group(settings s) {
     s.of_sentinels.insert(s.of_sentinels.end(), s.tls.begin(), s.tls.end());
   }
   for (std::size_t i = 0; i <= s.replicas; ++i) {
-    servers_.push_back(std::make_unique<redis_server>(lines, std::vector<std::string>(), special));
+    servers_.push_back(std::make_unique<redis_server>(lines, s.environment, special));
   }
   const std::string first_port = port(server(0));
   for (std::size_t i = 1; i <= s.replicas; ++i) {

@@ -20,6 +20,7 @@ class sentinel_group {
     std::string sentinel_password = {};
     std::vector<std::string> configuration = {};  // Further lines for each server,
     std::vector<std::string> of_sentinels = {};   // and for each Sentinel.
+    std::vector<std::string> environment = {};    // Of each server, and not of the Sentinels.
     std::vector<std::string> tls = {};            // For all, and all that they say to each other is encrypted.
   };
   static constexpr const char* name = "mymaster";

@@ -8,7 +8,6 @@
 #include "support/stepped_clock.hpp"
 
 #include <filesystem>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -42,29 +41,32 @@ fault harmless(dice& d, redis_server& s) {
 
 const std::vector<std::string> on_disk{"appendonly yes", "appendfsync always"};
 
+// Its span must not end before what was passed on within a client after the step, and had been granted before it.
+fault stepped_forward(std::string what, dice& d, milliseconds by, std::function<void()> step) {
+  return {.name = std::move(what), .inject = std::move(step), .lasts = d.between(50ms, 500ms), .forward = by};
+}
+
 // Everything that it has answered is on its disk. Either its clock is stepped back at times, or it may lose the disk: both
 // together could take the fences back.
 class single : public deployment {
  public:
-  explicit single(dice& d) {
-    if (d.one_in(2)) clock_.emplace();
-    server_.emplace(on_disk, clock_ ? clock_->environment() : std::vector<std::string>());
-  }
+  explicit single(dice& d) : clock_goes_back_(d.one_in(2)) {}
 
-  std::vector<std::string> urls() const override { return {server_->url()}; }
-  std::vector<redis_server*> servers() override { return {&*server_}; }
+  std::vector<std::string> urls() const override { return {server_.url()}; }
+  std::vector<redis_server*> servers() override { return {&server_}; }
   milliseconds stepped_back() const override { return back_; }
 
   fault any_fault(dice& d) override {
-    redis_server& s = *server_;
+    redis_server& s = server_;
     const auto lasts = d.between(0ms, 2000ms);
-    switch (d.below(6)) {
+    switch (d.below(7)) {
       case 0:
         return {"kill the server; the same disk", [&s] { s.kill(); }, lasts, [&s] { s.start(); }};
       case 1:
-        if (clock_) {
+        if (clock_goes_back_) {
           const auto by = d.between(10ms, 1000ms);
-          return {"step the clock back", [this, by] { clock_->step(-(back_ += by)); }};
+          back_ += by;
+          return {"step the clock back", [this, by] { clock_.step(offset_ -= by); }};
         } else {
           const auto lose = [&s] {
             s.kill();
@@ -74,17 +76,24 @@ class single : public deployment {
         }
       case 2:
         return stopped("the server", s, d.between(50ms, 4000ms));
+      case 3: {
+        const auto by = d.between(10ms, 2000ms);
+        return stepped_forward("step the clock forward", d, by, [this, by] { clock_.step(offset_ += by); });
+      }
       default:
         return harmless(d, s);
     }
   }
 
  private:
-  std::optional<stepped_clock> clock_;
-  std::optional<redis_server> server_;
+  const bool clock_goes_back_;
+  stepped_clock clock_;
+  redis_server server_{on_disk, clock_.environment()};
+  milliseconds offset_{0};
   milliseconds back_{0};
 };
 
+// The clocks of all servers are stepped together: a new master's must not be behind the last fence.
 class sentinel : public deployment {
  public:
   std::vector<std::string> urls() const override { return {group_.url()}; }
@@ -105,7 +114,7 @@ class sentinel : public deployment {
 
   fault any_fault(dice& d) override {
     const auto whole = [this] { group_.wait_until_ok(); };
-    switch (d.below(8)) {
+    switch (d.below(9)) {
       case 0:
         return {"fail over by command", [this] { group_.fail_over(); }, 0ms, whole, true};
       case 1:
@@ -121,6 +130,10 @@ class sentinel : public deployment {
       case 6:
         return settled(stopped("a Sentinel", group_.sentinel(d.below(group_.sentinels())), d.between(50ms, 2000ms)),
                        false);
+      case 7: {
+        const auto by = d.between(10ms, 2000ms);
+        return stepped_forward("step all clocks forward", d, by, [this, by] { clock_.step(offset_ += by); });
+      }
       default:
         return harmless(d, group_.master());
     }
@@ -139,9 +152,12 @@ class sentinel : public deployment {
     return settled({std::move(what), [&s] { s.kill(); }, lasts, [&s] { s.start(); }}, loses);
   }
 
-  sentinel_group group_;
+  stepped_clock clock_;
+  milliseconds offset_{0};
+  sentinel_group group_{{.environment = clock_.environment()}};
 };
 
+// The clocks of all nodes are stepped together, as those of a Sentinel group.
 class cluster : public deployment {
  public:
   std::vector<std::string> urls() const override { return {nodes_.url()}; }
@@ -162,7 +178,7 @@ class cluster : public deployment {
     const int slot = cluster_servers::slot_of(name);
     const std::size_t master = nodes_.master_of(slot);
     redis_server& s = nodes_.node(master);
-    switch (d.below(7)) {
+    switch (d.below(8)) {
       case 0:
         return {"fail over by command", [this, replica = nodes_.replica_of(slot)] { nodes_.fail_over(replica); }};
       case 1:
@@ -186,6 +202,10 @@ class cluster : public deployment {
                   nodes_.wait_until_ok();
                 }};
       }
+      case 5: {
+        const auto by = d.between(10ms, 1500ms);
+        return stepped_forward("step all clocks forward", d, by, [this, by] { clock_.step(offset_ += by); });
+      }
       default:
         return harmless(d, s);
     }
@@ -201,16 +221,21 @@ class cluster : public deployment {
     return f;
   }
 
-  cluster_servers nodes_{3, 1};
+  stepped_clock clock_;
+  milliseconds offset_{0};
+  cluster_servers nodes_{3, 1, {}, {}, clock_.environment()};
 };
 
 // Members are restarted empty. They count again a little more than a lease later, so that it does not matter how many are
-// restarted one after the other.
+// restarted one after the other. The clock of one of them is ahead of the others' at times.
 class quorum : public deployment {
  public:
   explicit quorum(dice& d) {
     const std::size_t n = d.one_in(2) ? 3 : 5;
-    for (std::size_t i = 0; i < n; ++i) members_.push_back(std::make_unique<redis_server>());
+    for (std::size_t i = 0; i < n; ++i) {
+      members_.push_back(std::make_unique<redis_server>(std::vector<std::string>(),
+                                                        i == 0 ? clock_.environment() : std::vector<std::string>()));
+    }
     wait_until("the members count",
                [&] { return std::chrono::seconds(members_.back()->info("uptime_in_seconds")) > restart_delay; });
   }
@@ -221,6 +246,7 @@ class quorum : public deployment {
     return all;
   }
   bool semaphores() const override { return false; }
+  milliseconds stepped_back() const override { return back_; }
   std::vector<redis_server*> servers() override {
     std::vector<redis_server*> all;
     for (const auto& m : members_) all.push_back(m.get());
@@ -230,21 +256,35 @@ class quorum : public deployment {
   fault any_fault(dice& d) override {
     const std::size_t minority = 1 + d.below(members_.size() / 2);
     const std::size_t first = d.below(members_.size());
-    auto which = d.below(8);
+    auto which = d.below(9);
     // While those that were restarted do not count yet, others that forget would make a majority that has forgotten.
-    if (which == 0 && std::chrono::steady_clock::now() < all_count_at_) which = 1;
+    if (which <= 1 && std::chrono::steady_clock::now() < all_count_at_) which = 2;
     switch (which) {
       case 0:
-        return {"kill a minority; empty disks", [=, this] { each(first, minority, &redis_server::kill); },
-                d.between(0ms, 3000ms), [=, this] {
+        return {"kill a minority; empty disks",
+                [=, this] { each(first, minority, &redis_server::kill); },
+                d.between(0ms, 3000ms),
+                [=, this] {
                   each(first, minority, &redis_server::start);
                   all_count_at_ = std::chrono::steady_clock::now() + 2 * restart_delay;
                 },
-                false, true};
-      case 1:
+                false,
+                true};
+      case 1: {
+        if (ahead_ > 0ms) {
+          back_ += std::exchange(ahead_, 0ms);
+          return {"step a clock back", [this] { clock_.step(0ms); }};
+        }
+        ahead_ = d.between(10ms, 1000ms);
+        fault f = stepped_forward("step a clock forward", d, ahead_, [this] { clock_.step(ahead_); });
+        f.heal = [this] { all_count_at_ = std::chrono::steady_clock::now() + 2 * restart_delay; };
+        f.forgets = true;
+        return f;
+      }
+      case 2:
         return {"stop a minority", [=, this] { each(first, minority, &redis_server::stop); }, d.between(50ms, 4000ms),
                 [=, this] { each(first, minority, &redis_server::go_on); }};
-      case 2: {
+      case 3: {
         const std::size_t majority = members_.size() / 2 + 1;
         return {"stop a majority", [=, this] { each(first, majority, &redis_server::stop); }, d.between(50ms, 2000ms),
                 [=, this] { each(first, majority, &redis_server::go_on); }};
@@ -259,6 +299,9 @@ class quorum : public deployment {
     for (std::size_t i = 0; i < n; ++i) (members_[(first + i) % members_.size()].get()->*what)();
   }
 
+  stepped_clock clock_;
+  milliseconds ahead_{0};
+  milliseconds back_{0};
   std::vector<std::unique_ptr<redis_server>> members_;
   std::chrono::steady_clock::time_point all_count_at_{};  // restart_delay is longer than any lease.
 };

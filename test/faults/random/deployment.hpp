@@ -19,8 +19,10 @@ struct fault {
   std::function<void()> inject;
   std::chrono::milliseconds lasts{0};  // Until it is healed, or a little longer.
   std::function<void()> heal = [] {};
-  bool loses = false;    // Redis may forget what it has granted.
-  bool forgets = false;  // Servers of a quorum do: who has no others than a bare majority may lose what he has, and no more.
+  bool loses = false;  // Redis may forget what it has granted.
+  // Servers of a quorum do: who has no others than a bare majority may lose what he has, and no more.
+  bool forgets = false;
+  std::chrono::milliseconds forward{0};  // A clock is stepped by so much.
 };
 
 class deployment {

@@ -28,8 +28,8 @@ bool together(const tenure& a, const tenure& b) {
 
 class judge_of_one {
  public:
-  judge_of_one(judgement& j, const std::vector<span>& losing, bool quorum, std::vector<const tenure*> granted)
-      : j_(j), losing_(losing), quorum_(quorum), granted_(std::move(granted)) {
+  judge_of_one(judgement& j, const excuses& e, std::vector<const tenure*> granted)
+      : j_(j), excuses_(e), granted_(std::move(granted)) {
     std::sort(granted_.begin(), granted_.end(), [](auto* a, auto* b) { return *a->granted < *b->granted; });
   }
 
@@ -41,6 +41,11 @@ class judge_of_one {
       if (b->kind == "counting_semaphore") {
         in.push_back(b);
         if (in.size() <= std::stoul(b->who)) continue;
+        const auto ended = std::count_if(in.begin(), in.end(), [&](auto* a) { return may_have_ended(*a, *b); });
+        if (in.size() - static_cast<std::size_t>(ended) <= std::stoul(b->who)) {
+          ++j_.counts["allowed: more than the limit, for the clock was stepped"];
+          continue;
+        }
         instant since = b->called;
         for (const tenure* a : in) since = std::min(since, a->called);
         if (lost_in(since, *b->granted))
@@ -81,7 +86,27 @@ class judge_of_one {
 
  private:
   bool lost_in(instant from, instant to) const {
-    return std::any_of(losing_.begin(), losing_.end(), [&](const span& s) { return s.from <= to && s.to >= from; });
+    return std::any_of(excuses_.losing.begin(), excuses_.losing.end(),
+                       [&](const span& s) { return s.from <= to && s.to >= from; });
+  }
+
+  // By how much the clock was stepped forward in its time without being seen. (A jump that is seen after another step
+  // need not show the first one, if that was smaller than what replies tell of a clock.)
+  instant stepped(const tenure& t, instant until) const {
+    instant by = 0;
+    instant next = until;
+    for (auto s = excuses_.steps.rbegin(); s != excuses_.steps.rend(); ++s) {
+      const bool seen = std::any_of(t.jumps.begin(), t.jumps.end(),
+                                    [&](instant j) { return s->when.from <= j && j < std::min(next, until); });
+      if (s->when.from <= until && s->when.to >= t.called && !seen) by += s->by;
+      next = s->when.from;
+    }
+    return by;
+  }
+
+  // By enough for its lease to have ended before the newer one's grant.
+  bool may_have_ended(const tenure& older, const tenure& newer) const {
+    return older.claimed_until() - stepped(older, *newer.granted) <= *newer.granted;
   }
 
   void violated(const std::string& what, const tenure& a, const tenure& b) {
@@ -100,6 +125,8 @@ class judge_of_one {
     // A resource that has seen the newer one's fence refuses the older one's.
     if (a.fence == b.fence)
       violated("together with the same fence", a, b);
+    else if (may_have_ended(older, newer))
+      ++j_.counts["allowed: two at a time, for the clock was stepped"];
     else if (lost_in(older.called, *newer.granted))
       ++j_.counts["allowed: two at a time, told apart by the fence"];
     else
@@ -114,8 +141,8 @@ class judge_of_one {
   void compare(const std::map<std::string, const tenure*>& most, const tenure& b, bool excused) {
     for (const auto& [who, a] : most) {
       if (a->fence < b.fence || (a->fence == b.fence && together(*a, b))) continue;
-      if (excused && quorum_ && together(*a, b)) continue;
-      if (excused && lost_in(std::min(a->called, b.called), *b.granted)) continue;
+      if (excused && excuses_.quorum && together(*a, b)) continue;
+      if (excused && (lost_in(std::min(a->called, b.called), *b.granted) || may_have_ended(b, *a))) continue;
       if (found_again(b))
         ++j_.counts["allowed: an owner finds his former tenure, whose end was lost"];
       else
@@ -132,8 +159,7 @@ class judge_of_one {
   }
 
   judgement& j_;
-  const std::vector<span>& losing_;
-  const bool quorum_;
+  const excuses& excuses_;
   std::vector<const tenure*> granted_;
 };
 
@@ -191,13 +217,14 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
       violated("its loss was not told", times);
       continue;
     }
-    const instant by = p.late(t.expires, *end);
+    // A step of the clock is seen when the deadline that it leaves may have passed already.
+    const instant by = p.late(std::max(t.expires, t.jumps.empty() ? 0 : t.jumps.back()), *end);
     j.latest_loss = std::max(j.latest_loss, by);
     if (by > bound) violated("its loss was told late", times);
     if (end == t.told && *end < t.expires - t.margin - nearly) {
       ++j.counts["losses told early"];
-      const bool reason =
-          std::any_of(reasons.begin(), reasons.end(), [&](const span& s) { return s.from <= *end && s.to >= t.called; });
+      const bool reason = std::any_of(reasons.begin(), reasons.end(),
+                                      [&](const span& s) { return s.from <= *end && s.to >= t.called; });
       if (!reason) violated("lost without a reason", times);
     }
   }
@@ -251,6 +278,7 @@ void process_history::read(const std::string& path) {
       if (const instant limit = number(); limit >= 0) t.limit = t.called + limit;
       t.cancelled = number() != 0;
       t.margin = number();
+      words >> t.client;
     } else if (what == "end") {
       tenure& t = tenures.at(id);
       t.ended = number();
@@ -262,7 +290,7 @@ void process_history::read(const std::string& path) {
       t.expires = number();
     } else if (what == "expires") {
       tenure& t = tenures.at(id);
-      t.expires = std::max(t.expires, number());
+      t.expires = number();
     } else if (what == "give_up") {
       tenures.at(id).given_up = number();
     } else if (what == "told") {
@@ -277,6 +305,13 @@ void process_history::read(const std::string& path) {
       operation& o = operations.at(id);
       o.ended = number();
       o.reason = rest();
+    } else if (what == "jump") {
+      jumps.push_back(number());
+      // One that is killed has no time to say what it believes then.
+      if (killed) continue;
+      for (auto& [other, t] : tenures) {
+        if (t.client == id && !t.ended && !t.given_up) t.jumps.push_back(jumps.back());
+      }
     } else if (what == "stall") {
       const instant from = number();
       frozen.push_back({from, number()});
@@ -288,22 +323,28 @@ void process_history::read(const std::string& path) {
   }
 }
 
-judgement judge(const std::vector<process_history>& processes, const std::vector<span>& losing, bool quorum,
-                const std::vector<span>& forgetting) {
+judgement judge(const std::vector<process_history>& processes, const excuses& e) {
   judgement j;
-  std::vector<span> reasons = losing;
-  reasons.insert(reasons.end(), forgetting.begin(), forgetting.end());
+  std::vector<span> reasons = e.losing;
+  reasons.insert(reasons.end(), e.forgetting.begin(), e.forgetting.end());
+  for (const step& s : e.steps) reasons.push_back(s.when);
   std::map<std::string, std::vector<const tenure*>> granted;
   for (const auto& p : processes) {
     judge_times(j, p, reasons);
     j.counts["stalls"] += p.frozen.size();
+    j.counts["steps of a clock seen"] += p.jumps.size();
+    for (const instant seen : p.jumps) {
+      const bool stepped =
+          std::any_of(e.steps.begin(), e.steps.end(), [&](const step& s) { return s.when.from <= seen; });
+      if (!stepped) j.violations.push_back("saw a step of a clock that was not stepped: " + p.name + " " + shown(seen));
+    }
     for (const auto& [what, n] : p.counts) j.counts[what] += n;
     for (const auto& [id, t] : p.tenures) {
       if (t.granted) granted[t.name].push_back(&t);
     }
   }
   for (auto& [name, all] : granted) {
-    judge_of_one one(j, losing, quorum, std::move(all));
+    judge_of_one one(j, e, std::move(all));
     one.exclusion();
     one.fences();
   }

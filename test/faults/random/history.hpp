@@ -25,6 +25,22 @@ struct span {
   instant to;
 };
 
+// Meanwhile a server's wall clock was stepped forward by so much: leases of then end as much earlier than their holders
+// know, until a reply shows it.
+struct step {
+  span when;
+  instant by;
+};
+
+// What happened to the servers, and excuses something.
+struct excuses {
+  std::vector<span> losing = {};  // Grants may have been lost. Two may be in together then; the fence tells them apart.
+  std::vector<span> forgetting =
+      {};  // A minority of a quorum may have lost what it had: a hold may end early, and nothing worse.
+  std::vector<step> steps = {};
+  bool quorum = false;  // Entries of one owner, and readers, who came at the same time need not have the same fence.
+};
+
 // One acquire operation, and the hold that came of it. Every time is that of the client.
 struct tenure {
   std::string id;    // For people: the process and a number.
@@ -38,10 +54,13 @@ struct tenure {
   std::string reason;
   std::optional<instant> granted;  // or with one,
   std::uint64_t fence = 0;
-  instant expires = 0;  // the latest that it said,
+  instant expires = 0;  // what it said last,
   instant margin = 0;
   std::optional<instant> given_up;  // when the program began to give it up,
   std::optional<instant> told;      // or was told of its loss.
+
+  std::string client;
+  std::vector<instant> jumps;  // Of a server's clock, that its client saw meanwhile.
 
   // It said that it was valid until then.
   instant claimed_until() const;
@@ -62,6 +81,7 @@ struct process_history {
   std::string name;
   std::optional<instant> killed;
   std::vector<span> frozen;
+  std::vector<instant> jumps;  // Of a server's clock, that its clients saw.
   std::map<std::string, tenure> tenures;
   std::map<std::string, operation> operations;
   std::map<std::string, std::uint64_t> counts;
@@ -79,10 +99,6 @@ struct judgement {
   instant latest_loss = 0;  // how late a loss was told.
 };
 
-// `losing`: when grants may have been lost. Two may be in together then, and the fence has to tell them apart.
-// `quorum`: entries of one owner, and readers, who came at the same time need not have the same fence.
-// `forgetting`: when a minority of a quorum may have lost what it had, so that a hold may end early, and nothing worse.
-judgement judge(const std::vector<process_history>&, const std::vector<span>& losing, bool quorum = false,
-                const std::vector<span>& forgetting = {});
+judgement judge(const std::vector<process_history>&, const excuses& = {});
 
 }  // namespace leasehold::test

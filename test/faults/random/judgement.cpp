@@ -35,15 +35,26 @@ process_history process(std::initializer_list<tenure> tenures) {
   return p;
 }
 
-std::string judged(const process_history& p, const std::vector<span>& losing = {}) {
-  const judgement j = judge({p}, losing);
+std::string judged(const process_history& p, const excuses& e = {}) {
+  const judgement j = judge({p}, e);
   if (j.violations.empty()) return {};
   const std::string& first = j.violations.front();
   return first.substr(0, first.find(':'));
 }
 
-std::string judged(std::initializer_list<tenure> tenures, const std::vector<span>& losing = {}) {
-  return judged(process(tenures), losing);
+std::string judged(std::initializer_list<tenure> tenures, const excuses& e = {}) { return judged(process(tenures), e); }
+
+excuses losing(instant from, instant to) {
+  excuses e;
+  e.losing = {{from, to}};
+  return e;
+}
+
+// By a second, at the tenth.
+excuses stepped() {
+  excuses e;
+  e.steps = {{{10 * second, 10 * second + 1}, second}};
+  return e;
 }
 
 }  // namespace
@@ -71,23 +82,67 @@ BOOST_AUTO_TEST_CASE(finds_two_at_a_time) {
 
 BOOST_AUTO_TEST_CASE(allows_two_where_grants_were_lost_if_their_fences_differ) {
   const tenure first = held("mutex", "-", 10, 1);
-  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 2)}, {{10 * second, 11 * second}}) == "");
-  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 2)}, {{9 * second, 9 * second + 1}}) == "together");
-  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 2)}, {{11 * second, 12 * second}}) == "together");
-  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 1)}, {{10 * second, 11 * second}}) ==
+  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 2)}, losing(10 * second, 11 * second)) == "");
+  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 2)}, losing(9 * second, 9 * second + 1)) == "together");
+  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 2)}, losing(11 * second, 12 * second)) == "together");
+  BOOST_TEST(judged({first, held("mutex", "-", 10.5, 1)}, losing(10 * second, 11 * second)) ==
              "together with the same fence");
+}
+
+// An early loss, and two at a time, by no more than the step, and only those whose leases had begun.
+BOOST_AUTO_TEST_CASE(allows_what_a_step_of_the_clock_does) {
+  const tenure first = held("mutex", "-", 10, 1);
+  BOOST_TEST(judged({first, held("mutex", "-", 10.1, 2)}, stepped()) == "");
+  BOOST_TEST(judged({first, held("mutex", "-", 10.1, 1)}, stepped()) == "together with the same fence");
+  tenure longer = first;
+  longer.given_up = longer.expires;
+  BOOST_TEST(judged({longer, held("mutex", "-", 10.9, 2)}, stepped()) == "together");
+  BOOST_TEST(judged({longer, held("mutex", "-", 11.1, 2)}, stepped()) == "");
+  BOOST_TEST(judged({held("mutex", "-", 10.2, 1), held("mutex", "-", 10.9, 2)}, stepped()) == "together");
+  const tenure permit = held("counting_semaphore", "1", 10, 1);
+  BOOST_TEST(judged({permit, held("counting_semaphore", "1", 10.1, 2)}, stepped()) == "");
+  BOOST_TEST(judged({permit, held("counting_semaphore", "1", 10.2, 2), held("counting_semaphore", "1", 10.3, 3)},
+                    stepped()) == "more than the limit");
+  BOOST_TEST(judged({held("mutex", "-", 10, 3), held("mutex", "-", 12, 2)}, stepped()) == "a fence that does not grow");
+  // The first one's grant arrived when its lease, and that of the second, had ended.
+  tenure arrives_late = held("mutex", "-", 10.9, 1);
+  arrives_late.called = 9 * second;
+  tenure meanwhile = held("mutex", "-", 10.5, 2);
+  meanwhile.given_up = 10 * second + second / 2 + 1;
+  arrives_late.expires = 11 * second;
+  BOOST_TEST(judged({arrives_late, meanwhile}) == "a fence that does not grow");
+  BOOST_TEST(judged({arrives_late, meanwhile}, stepped()) == "");
+
+  tenure lost = first;
+  lost.given_up.reset();
+  lost.told = 10 * second + 1;
+  BOOST_TEST(judged({lost}, stepped()) == "");
+  lost = held("mutex", "-", 20, 1);
+  lost.given_up.reset();
+  lost.told = 20 * second + 1;
+  BOOST_TEST(judged({lost}, stepped()) == "lost without a reason");
+  // Whoever has seen it knows better.
+  tenure knows = first;
+  knows.jumps = {10 * second + second / 20};
+  BOOST_TEST(judged({knows, held("mutex", "-", 10.1, 2)}, stepped()) == "together");
+  knows.jumps = {10 * second + second / 5};
+  BOOST_TEST(judged({knows, held("mutex", "-", 10.1, 2)}, stepped()) == "");
+  process_history p = process({first});
+  p.jumps = {10 * second};
+  BOOST_TEST(judged(p, stepped()) == "");
+  BOOST_TEST(judged(p) == "saw a step of a clock that was not stepped");
 }
 
 BOOST_AUTO_TEST_CASE(finds_fences_that_do_not_grow) {
   BOOST_TEST(judged({held("mutex", "-", 10, 2), held("mutex", "-", 12, 2)}) == "a fence that does not grow");
   BOOST_TEST(judged({held("mutex", "-", 10, 3), held("mutex", "-", 12, 2)}) == "a fence that does not grow");
   // Whatever is lost: the first was granted before the second was asked for.
-  BOOST_TEST(judged({held("mutex", "-", 10, 3), held("mutex", "-", 12, 2)}, {{10 * second, 12 * second}}) ==
+  BOOST_TEST(judged({held("mutex", "-", 10, 3), held("mutex", "-", 12, 2)}, losing(10 * second, 12 * second)) ==
              "a fence that does not grow");
   tenure early = held("mutex", "-", 12, 2);
   early.called = 9 * second;
   BOOST_TEST(judged({held("mutex", "-", 10, 3), early}) == "a fence that does not grow");
-  BOOST_TEST(judged({held("mutex", "-", 10, 3), early}, {{10 * second, 12 * second}}) == "");
+  BOOST_TEST(judged({held("mutex", "-", 10, 3), early}, losing(10 * second, 12 * second)) == "");
   BOOST_TEST(judged({held("counting_semaphore", "2", 10, 2), held("counting_semaphore", "2", 12, 1)}) ==
              "a fence that does not grow");
   BOOST_TEST(judged({held("shared_mutex", "r", 10, 2), held("shared_mutex", "w", 12, 2)}) ==
@@ -96,7 +151,7 @@ BOOST_AUTO_TEST_CASE(finds_fences_that_do_not_grow) {
   reader.called = 9 * second;
   const process_history readers = process({held("shared_mutex", "r", 10, 3), reader});
   BOOST_TEST(judged(readers) == "a fence that does not grow");
-  BOOST_TEST(judge({readers}, {}, true).violations.empty());
+  BOOST_TEST(judge({readers}, {.quorum = true}).violations.empty());
 }
 
 BOOST_AUTO_TEST_CASE(finds_what_comes_late_or_never) {
@@ -110,11 +165,11 @@ BOOST_AUTO_TEST_CASE(finds_what_comes_late_or_never) {
   BOOST_TEST(judged(p) == "");
   lost.told = *lost.granted + 1;
   BOOST_TEST(judged({lost}) == "lost without a reason");
-  BOOST_TEST(judged({lost}, {{10 * second, 11 * second}}) == "");
-  const std::vector<span> forgetting{{10 * second, 11 * second}};
-  BOOST_TEST(judge({process({lost})}, {}, true, forgetting).violations.empty());
-  const process_history both = process({held("mutex", "-", 10, 1), held("mutex", "-", 10.9, 2)});
-  BOOST_TEST(!judge({both}, {}, true, forgetting).violations.empty());
+  BOOST_TEST(judged({lost}, losing(10 * second, 11 * second)) == "");
+  excuses forgetting;
+  forgetting.forgetting = {{10 * second, 11 * second}};
+  BOOST_TEST(judged({lost}, forgetting) == "");
+  BOOST_TEST(judged({held("mutex", "-", 10, 1), held("mutex", "-", 10.9, 2)}, forgetting) == "together");
   process_history killed = process({held("mutex", "-", 10, 1)});
   killed.tenures["0"].given_up.reset();
   killed.killed = 10 * second + 2;
@@ -139,16 +194,19 @@ BOOST_AUTO_TEST_CASE(reads_notes) {
   process_history p;
   p.name = "p";
   p.read(folder.write("notes",
-                      "call 1 shared_mutex n w 5 100 0 7\n"
+                      "call 1 shared_mutex n w 5 100 0 7 0\n"
                       "grant 1 6 77 200\n"
                       "expires 1 300\n"
                       "expires 1 250\n"
+                      "jump 0 35\n"
+                      "jump 1 36\n"
                       "give_up 1 40\n"
-                      "call 2 mutex m - 9 -1 1 0\n"
+                      "call 2 mutex m - 9 -1 1 0 1\n"
                       "end 2 50 Operation canceled\n"
                       "begin 3 release 60 90\n"
                       "done 3 70 timed out\n"
                       "count passed 3\n"
+                      "jump 0 80\n"
                       "end 1 7"));
   const tenure& t = p.tenures.at("1");
   BOOST_TEST(t.id == "p/1");
@@ -157,7 +215,7 @@ BOOST_AUTO_TEST_CASE(reads_notes) {
   BOOST_TEST(t.margin == 7);
   BOOST_TEST(t.granted.value() == 6);
   BOOST_TEST(t.fence == 77U);
-  BOOST_TEST(t.expires == 300);
+  BOOST_TEST(t.expires == 250);
   BOOST_TEST(t.claimed_until() == 40);
   BOOST_TEST(!t.ended.has_value());
   BOOST_TEST(!p.tenures.at("2").limit.has_value());
@@ -166,6 +224,8 @@ BOOST_AUTO_TEST_CASE(reads_notes) {
   BOOST_TEST(p.operations.at("3").limit == 90);
   BOOST_TEST(p.operations.at("3").reason == "timed out");
   BOOST_TEST(p.counts.at("passed") == 3U);
+  BOOST_TEST((p.jumps == std::vector<instant>{35, 36, 80}));
+  BOOST_TEST((t.jumps == std::vector<instant>{35}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -44,7 +44,8 @@ class one_round {
       c.seen.read(c.notes);
       all.push_back(std::move(c.seen));
     }
-    judgement j = judge(all, losing_, deployment_->urls().size() > 1, forgetting_);
+    excuses_.quorum = deployment_->urls().size() > 1;
+    judgement j = judge(all, excuses_);
     for (const auto& [what, n] : faults_) j.counts["fault: " + what] += n;
     for (const auto& w : broken_) j.violations.push_back(w);
     nothing_left(j);
@@ -97,11 +98,14 @@ class one_round {
     }
     if (of_servers) {
       ++faults_[f.name];
-      log_.push_back({now_noted(), f.name});
+      const instant injected = now_noted();
+      log_.push_back({injected, f.name});
       f.inject();
       std::this_thread::sleep_for(f.lasts);
       f.heal();
-      log_.push_back({now_noted(), f.name + ", healed"});
+      const instant healed = now_noted();
+      log_.push_back({healed, f.name + ", healed"});
+      if (f.forward > 0ms) excuses_.steps.push_back({{injected, healed}, std::chrono::nanoseconds(f.forward).count()});
       deployment_->wait_until_ok();
     }
     if (c && dies) begin_client();
@@ -111,11 +115,16 @@ class one_round {
       c->process->signal(SIGCONT);
       log_.push_back({now_noted(), "thaw " + c->seen.name});
     }
+    check(f);
+  }
+
+  // What the servers may have lost since the last check.
+  void check(const fault& f) {
     const std::string roles = deployment_->roles();
     // By the command of an operator nothing is lost in a cluster: the old master waits for the new one.
     const bool by_itself = roles != roles_ && f.name != "fail over by command";
-    if (f.loses || by_itself) losing_.push_back({checked_, now_noted()});
-    if (f.forgets) forgetting_.push_back({checked_, now_noted()});
+    if (f.loses || by_itself) excuses_.losing.push_back({checked_, now_noted()});
+    if (f.forgets) excuses_.forgetting.push_back({checked_, now_noted()});
     if (by_itself) ++faults_["(the roles changed)"];
     roles_ = roles;
     checked_ = now_noted();
@@ -137,6 +146,7 @@ class one_round {
         c.process.reset();
       }
     }
+    check({});
   }
 
   // A line's keys stay for a minute after the last look of somebody who was killed; a record as long as its lease.
@@ -170,7 +180,8 @@ class one_round {
   std::string what_was_done() const {
     std::string text = "what was done:";
     for (const auto& [at, what] : log_) text += "\n  " + shown(at) + " " + what;
-    for (const span& s : losing_) text += "\n  grants may have been lost from " + shown(s.from) + " to " + shown(s.to);
+    for (const span& s : excuses_.losing)
+      text += "\n  grants may have been lost from " + shown(s.from) + " to " + shown(s.to);
     return text;
   }
 
@@ -180,8 +191,7 @@ class one_round {
   std::vector<client_process> clients_;
   std::string roles_;
   instant checked_ = now_noted();
-  std::vector<span> losing_;
-  std::vector<span> forgetting_;
+  excuses excuses_;
   std::map<std::string, std::uint64_t> faults_;
   std::vector<std::pair<instant, std::string>> log_;
   std::vector<std::string> broken_;

@@ -79,16 +79,6 @@ awaitable<answer> ask(Lock lock, acquire_options o, bool once, std::optional<mil
   co_return a;
 }
 
-client_options settings(bool pass_on) {
-  client_options o;
-  o.command_timeout = 500ms;
-  o.connect_timeout = 1000ms;
-  o.reconnect = {.first = 5ms, .max = 200ms, .factor = 2.0, .jitter = 0.5};
-  o.restart_delay = restart_delay;
-  if (!pass_on) o.cohort = 0us;
-  return o;
-}
-
 constexpr milliseconds command_timeout{500};
 constexpr milliseconds connect_timeout{1000};
 
@@ -101,6 +91,19 @@ struct crowd {
   std::string next() { return std::to_string(++numbers); }
 };
 
+client_options settings(crowd& all, int client) {
+  client_options o;
+  o.observer = [&all, client](const event& e) {
+    if (e.what == event::kind::clock_jump) all.out.write("jump {} {}", client, now_noted());
+  };
+  o.command_timeout = 500ms;
+  o.connect_timeout = 1000ms;
+  o.reconnect = {.first = 5ms, .max = 200ms, .factor = 2.0, .jitter = 0.5};
+  o.restart_delay = restart_delay;
+  if (client != 0) o.cohort = 0us;
+  return o;
+}
+
 // What happens to a hold while it lives. The handler of lost() shares it.
 struct watched {
   crowd& all;
@@ -110,8 +113,8 @@ struct watched {
 
 class actor {
  public:
-  actor(crowd& all, client c, std::uint64_t seed, bool semaphores)
-      : all_(all), client_(std::move(c)), dice_(seed), semaphores_(semaphores) {}
+  actor(crowd& all, client c, int number, std::uint64_t seed, bool semaphores)
+      : all_(all), client_(std::move(c)), number_(number), dice_(seed), semaphores_(semaphores) {}
 
   awaitable<void> act() {
     while (!all_.stopping) {
@@ -145,8 +148,8 @@ class actor {
 
   void sample(const hold& h, const std::string& id, instant& expires) {
     const instant now = noted(h.expires_at());
-    // Valid afterwards, so it was valid when it said so.
-    if (!h.valid() || now <= expires) return;
+    // Valid afterwards, so it was valid when it said so. A step of the server's clock lowers it.
+    if (now == expires || (now > expires && !h.valid())) return;
     expires = now;
     all_.out.write("expires {} {}", id, now);
   }
@@ -200,8 +203,8 @@ class actor {
     if (cancel) limit = std::min(limit.value_or(*cancel), *cancel);
 
     const std::string id = all_.next();
-    all_.out.write("call {} {} {} {} {} {} {} {}", id, lock.kind, lock.name, lock.who, now_noted(),
-                   limit ? noted(*limit) : -1, cancel ? 1 : 0, noted(o.margin));
+    all_.out.write("call {} {} {} {} {} {} {} {} {}", id, lock.kind, lock.name, lock.who, now_noted(),
+                   limit ? noted(*limit) : -1, cancel ? 1 : 0, noted(o.margin), number_);
     auto asked = std::visit([&](const auto& l) { return ask(l, o, try_once, cancel); }, lock.lock);
     answer a = co_await std::move(asked);
     if (a.ec || a.got.token().empty()) {
@@ -218,9 +221,9 @@ class actor {
 
   awaitable<void> use(hold& h, std::shared_ptr<watched> w, const acquire_options& o, const one_lock& lock,
                       instant expires) {
-    // Short ones are passed on within a client.
+    // Short ones are passed on within a client. The ends of leases that nobody renews show whether deadlines are early.
     milliseconds length{0};
-    if (dice_.one_in(12))
+    if (dice_.one_in(o.renew == renewal::none ? 2 : 12))
       length = dice_.between(0ms, o.lease * 3 / 2);
     else if (dice_.one_in(2))
       length = dice_.between(0ms, 60ms);
@@ -240,6 +243,7 @@ class actor {
         if (!w) co_return;
       }
     }
+    sample(h, w->id, expires);
     give_up(*w);
     if (dice_.one_in(4)) {
       h = hold();
@@ -261,11 +265,12 @@ class actor {
   // From the call on it claims no more than a reader does; the reader's tenure begins with the answer.
   awaitable<std::shared_ptr<watched>> become_reader(hold& h, std::shared_ptr<watched> w, const one_lock& lock,
                                                     milliseconds margin, instant& expires) {
+    sample(h, w->id, expires);
     give_up(*w);
     w->ended = true;
     const std::string id = all_.next();
-    all_.out.write("call {} {} {} r {} {} 0 {}", id, lock.kind, lock.name, now_noted(), noted(command_timeout),
-                   noted(margin));
+    all_.out.write("call {} {} {} r {} {} 0 {} {}", id, lock.kind, lock.name, now_noted(), noted(command_timeout),
+                   noted(margin), number_);
     auto [ec] = co_await h.downgrade(as_tuple);
     if (ec) {
       all_.out.write("end {} {} {}", id, now_noted(), ec.message());
@@ -278,6 +283,7 @@ class actor {
 
   crowd& all_;
   client client_;
+  const int number_;  // Of the client.
   dice dice_;
   bool semaphores_;
 };
@@ -323,11 +329,11 @@ int work(const std::vector<std::string>& arguments) {
     asio::co_spawn(
         context,
         [&all, &context, &urls, semaphores, i, seeds = dice(d.number())]() mutable -> awaitable<void> {
-          client c(context, urls, settings(i == 0));
+          client c(context, urls, settings(all, i));
           std::vector<std::unique_ptr<actor>> actors;
           int acting = 4;
           for (int k = 0; k < 4; ++k) {
-            actors.push_back(std::make_unique<actor>(all, c, seeds.number(), semaphores));
+            actors.push_back(std::make_unique<actor>(all, c, i, seeds.number(), semaphores));
             asio::co_spawn(context, actors.back()->act(), [&acting](std::exception_ptr failure) {
               if (failure) std::rethrow_exception(failure);
               --acting;
