@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -17,6 +18,9 @@ constexpr instant ms = 1000000;
 
 // Only a broken subject is ever as late.
 constexpr instant bound = 3000 * ms;
+
+// Far longer than it takes to tell that several holds are there.
+constexpr instant together_bound = 1000 * ms;
 
 // What a loss may be told too early for the noted deadline: the notes and the library read the clock one after the other.
 constexpr instant nearly = 20 * ms;
@@ -230,6 +234,31 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
   }
 }
 
+// All or none.
+void judge_groups(judgement& j, const process_history& p) {
+  std::map<std::string, std::vector<const tenure*>> groups;
+  for (const auto& [id, t] : p.tenures) {
+    if (!t.together.empty()) groups[t.together].push_back(&t);
+  }
+  for (const auto& [together, all] : groups) {
+    const auto granted = std::count_if(all.begin(), all.end(), [](auto* t) { return t->granted.has_value(); });
+    const auto ended = std::count_if(all.begin(), all.end(), [](auto* t) { return t->ended.has_value(); });
+    std::string who = p.name;
+    for (const tenure* t : all) who += " " + t->id + " " + t->name;
+    if (granted != 0) ++j.counts["grants of several at once"];
+    if (granted != 0 && ended != 0) j.violations.push_back("a part of what was asked for together: " + who);
+    if (granted == 0) continue;
+    // The holds of all of them were valid when the last one was there.
+    instant last = 0, first_end = std::numeric_limits<instant>::max();
+    for (const tenure* t : all) {
+      if (!t->granted) continue;
+      last = std::max(last, *t->granted);
+      first_end = std::min(first_end, t->at_first);
+    }
+    if (p.late(first_end, last) > together_bound) j.violations.push_back("not all of them at once: " + who);
+  }
+}
+
 }  // namespace
 
 instant now_noted() {
@@ -279,6 +308,8 @@ void process_history::read(const std::string& path) {
       t.cancelled = number() != 0;
       t.margin = number();
       words >> t.client;
+    } else if (what == "together") {
+      words >> tenures.at(id).together;
     } else if (what == "end") {
       tenure& t = tenures.at(id);
       t.ended = number();
@@ -287,7 +318,7 @@ void process_history::read(const std::string& path) {
       tenure& t = tenures.at(id);
       t.granted = number();
       t.fence = static_cast<std::uint64_t>(number());
-      t.expires = number();
+      t.at_first = t.expires = number();
     } else if (what == "expires") {
       tenure& t = tenures.at(id);
       t.expires = number();
@@ -331,6 +362,10 @@ judgement judge(const std::vector<process_history>& processes, const excuses& e)
   std::map<std::string, std::vector<const tenure*>> granted;
   for (const auto& p : processes) {
     judge_times(j, p, reasons);
+    judge_groups(j, p);
+    if (const auto n = p.counts.find("held_by_nobody"); n != p.counts.end() && n->second != 0) {
+      j.violations.push_back("holds that nobody has: " + std::to_string(n->second) + " of " + p.name);
+    }
     j.counts["stalls"] += p.frozen.size();
     j.counts["steps of a clock seen"] += p.jumps.size();
     for (const instant seen : p.jumps) {

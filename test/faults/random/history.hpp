@@ -46,7 +46,8 @@ struct tenure {
   std::string id;    // For people: the process and a number.
   std::string kind;  // mutex, recursive_mutex, shared_mutex, counting_semaphore
   std::string name;
-  std::string who;  // The owner; "w" or "r"; the limit.
+  std::string who;       // The owner; "w" or "r"; the limit.
+  std::string together;  // What was asked for at once, all or none, has the same here; "": alone.
   instant called = 0;
   std::optional<instant> limit;  // It has to end by then; nothing: when the lock is free.
   bool cancelled = false;        // It may be.
@@ -54,7 +55,8 @@ struct tenure {
   std::string reason;
   std::optional<instant> granted;  // or with one,
   std::uint64_t fence = 0;
-  instant expires = 0;  // what it said last,
+  instant at_first = 0;  // what it said then of its end,
+  instant expires = 0;   // what it said last,
   instant margin = 0;
   std::optional<instant> given_up;  // when the program began to give it up,
   std::optional<instant> told;      // or was told of its loss.

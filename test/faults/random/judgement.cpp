@@ -24,7 +24,7 @@ tenure held(std::string kind, std::string who, double granted, std::uint64_t fen
   t.called = *t.granted - second / 10;
   t.limit = *t.granted;
   t.fence = fence;
-  t.expires = *t.granted + 2 * second;
+  t.at_first = t.expires = *t.granted + 2 * second;
   t.given_up = *t.granted + second;
   return t;
 }
@@ -189,6 +189,26 @@ BOOST_AUTO_TEST_CASE(finds_what_comes_late_or_never) {
   BOOST_TEST(judged({waits}) == "ended with Operation canceled");
 }
 
+BOOST_AUTO_TEST_CASE(finds_a_part_of_what_was_asked_for_together) {
+  tenure a = held("mutex", "-", 10, 1);
+  tenure b = held("mutex", "-", 10, 1);
+  b.name = "m";
+  a.together = b.together = "1";
+  BOOST_TEST(judged({a, b}) == "");
+  tenure ended = b;
+  ended.granted.reset();
+  ended.ended = *a.granted;
+  ended.reason = "timed out";
+  BOOST_TEST(judged({a, ended}) == "a part of what was asked for together");
+  ended.together.clear();
+  BOOST_TEST(judged({a, ended}) == "");
+  b.at_first = *a.granted - 2 * second;
+  BOOST_TEST(judged({a, b}) == "not all of them at once");
+  process_history p = process({held("mutex", "-", 10, 1)});
+  p.counts["held_by_nobody"] = 1;
+  BOOST_TEST(judged(p) == "holds that nobody has");
+}
+
 BOOST_AUTO_TEST_CASE(reads_notes) {
   const temporary_folder folder;
   process_history p;
@@ -202,6 +222,7 @@ BOOST_AUTO_TEST_CASE(reads_notes) {
                       "jump 1 36\n"
                       "give_up 1 40\n"
                       "call 2 mutex m - 9 -1 1 0 1\n"
+                      "together 2 1\n"
                       "end 2 50 Operation canceled\n"
                       "begin 3 release 60 90\n"
                       "done 3 70 timed out\n"
@@ -220,6 +241,7 @@ BOOST_AUTO_TEST_CASE(reads_notes) {
   BOOST_TEST(!t.ended.has_value());
   BOOST_TEST(!p.tenures.at("2").limit.has_value());
   BOOST_TEST(p.tenures.at("2").cancelled);
+  BOOST_TEST(p.tenures.at("2").together == "1");
   BOOST_TEST(p.tenures.at("2").reason == "Operation canceled");
   BOOST_TEST(p.operations.at("3").limit == 90);
   BOOST_TEST(p.operations.at("3").reason == "timed out");

@@ -48,11 +48,20 @@ class notes {
   int file_;
 };
 
+// In a cluster the first and the last are in one slot.
+const std::vector<std::string> mutexes{"mutex0", "mutex1", "{mutex0}2"};
+
 struct one_lock {
   std::string kind;
   std::string name;
   std::string who;
   any_lock lock;
+};
+
+// The same for acquire_all.
+struct part : basic_lock {
+  template <std::derived_from<basic_lock> Lock>
+  explicit part(const Lock& l) : basic_lock(l) {}
 };
 
 struct answer {
@@ -61,12 +70,14 @@ struct answer {
   bool asked_once = false;
 };
 
+// Far longer than anything takes.
+constexpr milliseconds never = std::chrono::hours(1);
+
 template <class Lock>
 awaitable<answer> ask(Lock lock, acquire_options o, bool once, std::optional<milliseconds> cancel) {
   answer a;
   a.asked_once = once;
-  // Far longer than anything takes.
-  const auto token = asio::cancel_after(cancel.value_or(milliseconds(std::chrono::hours(1))), as_tuple);
+  const auto token = asio::cancel_after(cancel.value_or(never), as_tuple);
   if (once) {
     auto [ec, got] = co_await lock.try_acquire(o, token);
     a.ec = ec;
@@ -118,7 +129,11 @@ class actor {
 
   awaitable<void> act() {
     while (!all_.stopping) {
-      co_await once();
+      if (dice_.one_in(5)) {
+        co_await several();
+      } else {
+        co_await once();
+      }
       co_await pause(dice_.between(0ms, 20ms));
     }
   }
@@ -127,7 +142,7 @@ class actor {
   one_lock any() {
     const auto roll = dice_.below(semaphores_ ? 12 : 10);
     if (roll < 6) {
-      const std::string name = "mutex" + std::to_string(roll % 3);
+      const std::string name = mutexes.at(roll % mutexes.size());
       return {"mutex", name, "-", mutex(client_, name)};
     }
     if (roll < 8) {
@@ -179,9 +194,17 @@ class actor {
     co_return ec;
   }
 
-  awaitable<void> once() {
-    const one_lock lock = any();
-    acquire_options o;
+  // What is asked for, and when it has to end.
+  struct terms {
+    acquire_options options;
+    bool once = false;
+    std::optional<milliseconds> cancel;
+    std::optional<milliseconds> limit;
+  };
+
+  terms any_terms() {
+    terms t;
+    acquire_options& o = t.options;
     o.lease = any_lease();
     const auto patience = dice_.below(10);
     o.wait = patience == 0 ? 0ms : patience == 1 ? forever : dice_.between(1ms, 3000ms);
@@ -190,44 +213,121 @@ class actor {
     else if (dice_.one_in(5))
       o.renew = renewal::at_most(2);
     if (dice_.one_in(5)) o.margin = dice_.between(1ms, 50ms);
-    const bool try_once = dice_.one_in(8);
-    std::optional<milliseconds> cancel;
-    if (dice_.one_in(5)) cancel = dice_.one_in(3) ? dice_.between(0ms, 5ms) : dice_.between(0ms, 1000ms);
-    std::optional<milliseconds> limit;
-    if (try_once)
-      limit = o.wait == 0ms ? command_timeout : std::min(o.wait, command_timeout);
+    t.once = dice_.one_in(8);
+    if (dice_.one_in(5)) t.cancel = dice_.one_in(3) ? dice_.between(0ms, 5ms) : dice_.between(0ms, 1000ms);
+    if (t.once)
+      t.limit = o.wait == 0ms ? command_timeout : std::min(o.wait, command_timeout);
     else if (o.wait == 0ms)
-      limit = command_timeout;
+      t.limit = command_timeout;
     else if (o.wait != forever)
-      limit = o.wait;
-    if (cancel) limit = std::min(limit.value_or(*cancel), *cancel);
+      t.limit = o.wait;
+    if (t.cancel) t.limit = std::min(t.limit.value_or(*t.cancel), *t.cancel);
+    return t;
+  }
 
+  std::string call(const one_lock& lock, const terms& t) {
     const std::string id = all_.next();
     all_.out.write("call {} {} {} {} {} {} {} {} {}", id, lock.kind, lock.name, lock.who, now_noted(),
-                   limit ? noted(*limit) : -1, cancel ? 1 : 0, noted(o.margin), number_);
-    auto asked = std::visit([&](const auto& l) { return ask(l, o, try_once, cancel); }, lock.lock);
+                   t.limit ? noted(*t.limit) : -1, t.cancel ? 1 : 0, noted(t.options.margin), number_);
+    return id;
+  }
+
+  void ended(const std::string& id, const std::string& reason) {
+    all_.out.write("end {} {} {}", id, now_noted(), reason);
+  }
+
+  // What is refused at once is not asked for at once again.
+  awaitable<void> think(error_code ec) {
+    if (ec && ec != error::timed_out) co_await pause(dice_.between(10ms, 100ms));
+  }
+
+  awaitable<void> once() {
+    const one_lock lock = any();
+    const terms t = any_terms();
+    const std::string id = call(lock, t);
+    auto asked = std::visit([&](const auto& l) { return ask(l, t.options, t.once, t.cancel); }, lock.lock);
     answer a = co_await std::move(asked);
     if (a.ec || a.got.token().empty()) {
-      all_.out.write("end {} {} {}", id, now_noted(), a.ec ? a.ec.message() : "busy");
-      // What is refused at once is not asked for at once again.
-      if (a.ec && a.ec != error::timed_out) co_await pause(dice_.between(10ms, 100ms));
+      ended(id, a.ec ? a.ec.message() : "busy");
+      co_await think(a.ec);
       co_return;
     }
     instant expires = 0;
     grant(a.got, id, expires);
     auto w = watch(a.got, id);
-    co_await use(a.got, w, o, lock, expires);
+    co_await use(a.got, w, t.options, lock, expires);
+  }
+
+  // All of them or none, of any kinds and in any order.
+  awaitable<void> several() {
+    std::vector<one_lock> locks;
+    const std::size_t n = 2 + dice_.below(2);
+    while (locks.size() < n) {
+      one_lock l = any();
+      if (std::none_of(locks.begin(), locks.end(), [&](const one_lock& o) { return o.name == l.name; })) {
+        locks.push_back(std::move(l));
+      }
+    }
+    terms t = any_terms();
+    if (t.once) t.options.wait = *t.limit;
+    std::vector<part> parts;
+    std::vector<std::string> ids;
+    for (const one_lock& l : locks) {
+      std::visit([&](const auto& lock) { parts.emplace_back(lock); }, l.lock);
+      ids.push_back(call(l, t));
+      all_.out.write("together {} {}", ids.back(), ids.front());
+    }
+    const auto token = asio::cancel_after(t.cancel.value_or(never), as_tuple);
+    auto asked = acquire_all(t.options, parts)(token);
+    auto [ec, got] = co_await std::move(asked);
+    got.resize(n);
+    std::vector<instant> expires(n);
+    std::vector<std::shared_ptr<watched>> watching;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (got[i].token().empty()) {
+        ended(ids[i], ec ? ec.message() : "nothing");
+      } else {
+        grant(got[i], ids[i], expires[i]);
+        watching.push_back(watch(got[i], ids[i]));
+      }
+    }
+    if (watching.size() < n) {
+      co_await think(ec);
+      co_return;
+    }
+    const auto end = std::chrono::steady_clock::now() + any_length(t.options);
+    const auto valid = [](const hold& h) { return h.valid(); };
+    while (std::all_of(got.begin(), got.end(), valid) && std::chrono::steady_clock::now() < end) {
+      co_await pause(dice_.between(1ms, 20ms));
+      for (std::size_t i = 0; i < n; ++i) sample(got[i], ids[i], expires[i]);
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+      sample(got[i], ids[i], expires[i]);
+      give_up(*watching[i]);
+    }
+    if (dice_.one_in(4)) co_return;
+    auto bound = 0ms;
+    for (const hold& h : got) bound = std::max(bound, limit_of_release(h));
+    holds<3> together(std::move(got));
+    auto released = together.release(as_tuple);
+    co_await noted_operation("release_all", bound, std::move(released));
+  }
+
+  // Short ones are passed on within a client. The ends of leases that nobody renews show whether deadlines are early.
+  milliseconds any_length(const acquire_options& o) {
+    if (dice_.one_in(o.renew == renewal::none ? 2 : 12)) return dice_.between(0ms, o.lease * 3 / 2);
+    return dice_.one_in(2) ? dice_.between(0ms, 60ms) : 0ms;
+  }
+
+  // It is given back as long as its lease may run.
+  static milliseconds limit_of_release(const hold& h) {
+    const auto left = std::chrono::ceil<milliseconds>(h.expires_at() - std::chrono::steady_clock::now());
+    return std::max(left, milliseconds(0)) + command_timeout;
   }
 
   awaitable<void> use(hold& h, std::shared_ptr<watched> w, const acquire_options& o, const one_lock& lock,
                       instant expires) {
-    // Short ones are passed on within a client. The ends of leases that nobody renews show whether deadlines are early.
-    milliseconds length{0};
-    if (dice_.one_in(o.renew == renewal::none ? 2 : 12))
-      length = dice_.between(0ms, o.lease * 3 / 2);
-    else if (dice_.one_in(2))
-      length = dice_.between(0ms, 60ms);
-    const auto end = std::chrono::steady_clock::now() + length;
+    const auto end = std::chrono::steady_clock::now() + any_length(o);
     bool writes = lock.who == "w";
     while (h.valid() && std::chrono::steady_clock::now() < end) {
       co_await pause(dice_.between(1ms, 20ms));
@@ -249,9 +349,7 @@ class actor {
       h = hold();
       co_return;
     }
-    // It is given back as long as its lease may run.
-    const auto left = std::chrono::ceil<milliseconds>(h.expires_at() - std::chrono::steady_clock::now());
-    const auto bound = std::max(left, milliseconds(0)) + command_timeout;
+    const auto bound = limit_of_release(h);
     if (dice_.one_in(8)) {
       const auto token = asio::cancel_after(dice_.between(0ms, 5ms), as_tuple);
       // Nobody waits for the answer.
@@ -273,7 +371,7 @@ class actor {
                    noted(margin), number_);
     auto [ec] = co_await h.downgrade(as_tuple);
     if (ec) {
-      all_.out.write("end {} {} {}", id, now_noted(), ec.message());
+      ended(id, ec.message());
       h = hold();
       co_return nullptr;
     }
@@ -340,6 +438,9 @@ int work(const std::vector<std::string>& arguments) {
             });
           }
           while (acting > 0) co_await pause(5ms);
+          // Nobody has a hold any more, and what nobody has must not be renewed.
+          for (int k = 0; k < 1000 && c.stats().held != 0; ++k) co_await pause(5ms);
+          all.out.write("count held_by_nobody {}", c.stats().held);
           co_await close(all, c);
           note_counts(all, c.stats());
           ++all.ended;
@@ -358,7 +459,8 @@ int work(const std::vector<std::string>& arguments) {
 }  // namespace
 
 std::vector<std::string> lock_names(bool semaphores) {
-  std::vector<std::string> all{"mutex0", "mutex1", "mutex2", "shared", "recursive"};
+  std::vector<std::string> all = mutexes;
+  all.insert(all.end(), {"shared", "recursive"});
   if (semaphores) all.push_back("permits");
   return all;
 }
