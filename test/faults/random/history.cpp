@@ -19,6 +19,9 @@ constexpr instant ms = 1000000;
 // Only a broken subject is ever as late.
 constexpr instant bound = 3000 * ms;
 
+// No server is stopped for longer.
+constexpr instant late_bytes = 10000 * ms;
+
 // Far longer than it takes to tell that several holds are there.
 constexpr instant together_bound = 1000 * ms;
 
@@ -30,10 +33,16 @@ bool together(const tenure& a, const tenure& b) {
   return a.kind == "shared_mutex" && a.who == "r" && b.who == "r";
 }
 
+// Of a semaphore.
+struct limits {
+  std::uint64_t most = 0;                 // That anybody knew of.
+  std::vector<const operation*> resizes;  // In the order of their calls.
+};
+
 class judge_of_one {
  public:
-  judge_of_one(judgement& j, const excuses& e, std::vector<const tenure*> granted)
-      : j_(j), excuses_(e), granted_(std::move(granted)) {
+  judge_of_one(judgement& j, const excuses& e, std::vector<const tenure*> granted, const limits& l)
+      : j_(j), excuses_(e), granted_(std::move(granted)), limits_(l) {
     std::sort(granted_.begin(), granted_.end(), [](auto* a, auto* b) { return *a->granted < *b->granted; });
   }
 
@@ -44,9 +53,10 @@ class judge_of_one {
       if (b->claimed_until() <= *b->granted) continue;
       if (b->kind == "counting_semaphore") {
         in.push_back(b);
-        if (in.size() <= std::stoul(b->who)) continue;
-        const auto ended = std::count_if(in.begin(), in.end(), [&](auto* a) { return may_have_ended(*a, *b); });
-        if (in.size() - static_cast<std::size_t>(ended) <= std::stoul(b->who)) {
+        if (fits(in)) continue;
+        std::vector<const tenure*> surely_in = in;
+        std::erase_if(surely_in, [&](const tenure* a) { return may_have_ended(*a, *b); });
+        if (surely_in.empty() || fits(surely_in)) {
           ++j_.counts["allowed: more than the limit, for the clock was stepped"];
           continue;
         }
@@ -113,6 +123,38 @@ class judge_of_one {
     return older.claimed_until() - stepped(older, *newer.granted) <= *newer.granted;
   }
 
+  // All were in together, so the last one of them entered beside the others, under the limit of then.
+  bool fits(const std::vector<const tenure*>& in) const {
+    const auto last = std::max_element(in.begin(), in.end(), [](auto* a, auto* b) { return a->fence < b->fence; });
+    return in.size() <= limit_for(**last);
+  }
+
+  // The largest limit that may have been in force when it entered. A limit is certain only since a resize, and as long as
+  // the semaphore is not free: whoever comes first brings the one that he knows.
+  std::uint64_t limit_for(const tenure& t) const {
+    const operation* certain = nullptr;
+    for (const operation* r : limits_.resizes) {
+      if (r->reason == "Success" && *r->ended <= t.called) certain = r;
+    }
+    if (!certain || !never_free(certain->called, *t.granted)) return limits_.most;
+    std::uint64_t limit = certain->resize;
+    for (const operation* r : limits_.resizes) {
+      // One that was not answered runs when its server goes on, if it does.
+      const instant by = r->reason == "Success" ? *r->ended : r->ended.value_or(r->called) + late_bytes;
+      if (r->called <= *t.granted && by >= certain->called) limit = std::max(limit, r->resize);
+    }
+    return limit;
+  }
+
+  bool never_free(instant from, instant to) const {
+    for (const tenure* a : granted_) {
+      if (*a->granted > from) return false;
+      if (!lost_in(a->called, a->claimed_until())) from = std::max(from, a->claimed_until() - stepped(*a, to));
+      if (from >= to) return true;
+    }
+    return false;
+  }
+
   void violated(const std::string& what, const tenure& a, const tenure& b) {
     const auto text = [](const tenure& t) {
       return fmt::format("\n  {} {} called {} granted {} expires {} given up {} told {} fence {}", t.id, t.who,
@@ -165,10 +207,13 @@ class judge_of_one {
   judgement& j_;
   const excuses& excuses_;
   std::vector<const tenure*> granted_;
+  const limits& limits_;
 };
 
 // `reasons`: when a hold may have been lost.
-void judge_times(judgement& j, const process_history& p, const std::vector<span>& reasons) {
+// `resized`: the names of semaphores whose limit was changed.
+void judge_times(judgement& j, const process_history& p, const std::vector<span>& reasons,
+                 const std::set<std::string>& resized) {
   const auto violated = [&](const std::string& what, const std::string& who) {
     std::string text = what + ": " + who;
     for (const span& s : p.frozen) text += "\n  frozen from " + shown(s.from) + " to " + shown(s.to);
@@ -198,11 +243,18 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
     ends(o.id + " " + o.what, o.limit, o.ended, o.what + ", " + o.reason);
     if (o.ended && !usual.contains(o.reason)) violated(o.what + " ended with " + o.reason, o.id);
   }
+  const auto of_a_resized = [&](const tenure& t) { return t.kind == "counting_semaphore" && resized.contains(t.name); };
+  std::set<std::string> with_a_resized;
+  for (const auto& [id, t] : p.tenures) {
+    if (!t.together.empty() && of_a_resized(t)) with_a_resized.insert(t.together);
+  }
   for (const auto& [id, t] : p.tenures) {
     const std::string who = t.id + " " + t.kind + " " + t.name + " called " + shown(t.called);
     ++j.counts["attempts"];
     ends(who, t.limit, t.granted ? t.granted : t.ended, t.granted ? "granted" : t.reason);
-    if (t.ended && !usual.contains(t.reason) && !(t.cancelled && t.reason == "Operation canceled")) {
+    const bool may_be = (t.cancelled && t.reason == "Operation canceled") ||
+                        (t.reason == "wrong limit" && (of_a_resized(t) || with_a_resized.contains(t.together)));
+    if (t.ended && !usual.contains(t.reason) && !may_be) {
       violated("ended with " + t.reason, who);
     }
     if (t.ended && !t.limit && (t.reason == "timed out" || t.reason == "unreachable" || t.reason == "no quorum")) {
@@ -326,6 +378,10 @@ void process_history::read(const std::string& path) {
       tenures.at(id).given_up = number();
     } else if (what == "told") {
       tenures.at(id).told = number();
+    } else if (what == "resize") {
+      operation& o = operations[id];
+      words >> o.name;
+      o.resize = static_cast<std::uint64_t>(number());
     } else if (what == "begin") {
       operation& o = operations[id];
       o.id = name + "/" + id;
@@ -360,8 +416,27 @@ judgement judge(const std::vector<process_history>& processes, const excuses& e)
   reasons.insert(reasons.end(), e.forgetting.begin(), e.forgetting.end());
   for (const step& s : e.steps) reasons.push_back(s.when);
   std::map<std::string, std::vector<const tenure*>> granted;
+  std::map<std::string, limits> semaphores;
+  std::set<std::string> resized;
   for (const auto& p : processes) {
-    judge_times(j, p, reasons);
+    for (const auto& [id, o] : p.operations) {
+      if (o.resize == 0) continue;
+      limits& l = semaphores[o.name];
+      l.most = std::max(l.most, o.resize);
+      l.resizes.push_back(&o);
+      resized.insert(o.name);
+    }
+    for (const auto& [id, t] : p.tenures) {
+      if (t.kind != "counting_semaphore") continue;
+      limits& l = semaphores[t.name];
+      l.most = std::max<std::uint64_t>(l.most, std::stoull(t.who));
+    }
+  }
+  for (auto& [name, l] : semaphores) {
+    std::sort(l.resizes.begin(), l.resizes.end(), [](auto* a, auto* b) { return a->called < b->called; });
+  }
+  for (const auto& p : processes) {
+    judge_times(j, p, reasons, resized);
     judge_groups(j, p);
     if (const auto n = p.counts.find("held_by_nobody"); n != p.counts.end() && n->second != 0) {
       j.violations.push_back("holds that nobody has: " + std::to_string(n->second) + " of " + p.name);
@@ -379,7 +454,7 @@ judgement judge(const std::vector<process_history>& processes, const excuses& e)
     }
   }
   for (auto& [name, all] : granted) {
-    judge_of_one one(j, e, std::move(all));
+    judge_of_one one(j, e, std::move(all), semaphores[name]);
     one.exclusion();
     one.fences();
   }

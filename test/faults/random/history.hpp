@@ -68,10 +68,12 @@ struct tenure {
   instant claimed_until() const;
 };
 
-// Another operation: extend, release, close.
+// Another operation: extend, release, resize, close.
 struct operation {
   std::string id;
   std::string what;
+  std::string name;          // Of the semaphore that is resized,
+  std::uint64_t resize = 0;  // and to what.
   instant called = 0;
   instant limit = 0;
   std::optional<instant> ended;

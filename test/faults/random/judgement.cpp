@@ -209,6 +209,48 @@ BOOST_AUTO_TEST_CASE(finds_a_part_of_what_was_asked_for_together) {
   BOOST_TEST(judged(p) == "holds that nobody has");
 }
 
+// Which limit was in force is certain only after a resize, and while somebody is in.
+BOOST_AUTO_TEST_CASE(knows_the_limits_of_a_semaphore) {
+  const tenure first = held("counting_semaphore", "2", 10, 1);
+  const tenure another = held("counting_semaphore", "2", 10.5, 2);
+  const tenure third = held("counting_semaphore", "2", 10.8, 3);
+  const auto resized = [](double called, std::uint64_t limit, const char* reason) {
+    operation o;
+    o.what = "resize";
+    o.name = "n";
+    o.resize = limit;
+    o.called = static_cast<instant>(called * second);
+    o.limit = o.called + second;
+    o.ended = o.called + second / 100;
+    o.reason = reason;
+    return o;
+  };
+  const auto judged_with = [&](std::initializer_list<tenure> tenures, std::initializer_list<operation> resizes) {
+    process_history p = process(tenures);
+    for (const operation& o : resizes) p.operations[std::to_string(p.operations.size())] = o;
+    return judged(p);
+  };
+  BOOST_TEST(judged_with({first, another, third}, {}) == "more than the limit");
+  BOOST_TEST(judged_with({first, another, third}, {resized(10.1, 3, "Success")}) == "");
+  BOOST_TEST(judged_with({first, another, third}, {resized(10.1, 3, "unreachable")}) == "");
+  BOOST_TEST(judged_with({first, another}, {resized(10.1, 1, "Success")}) == "more than the limit");
+  BOOST_TEST(judged_with({first, another}, {resized(10.1, 1, "unreachable")}) == "");
+  // The second was in before.
+  BOOST_TEST(judged_with({first, another}, {resized(10.45, 1, "Success")}) == "");
+  BOOST_TEST(judged_with({first, another}, {resized(10.1, 1, "Success"), resized(10.2, 2, "Success")}) == "");
+  BOOST_TEST(judged_with({first, another}, {resized(10.1, 2, "Success"), resized(10.2, 1, "Success")}) ==
+             "more than the limit");
+  // Nobody was in for a while, and the next one brought the limit that he knew.
+  BOOST_TEST(judged_with({first, held("counting_semaphore", "2", 11.1, 2), held("counting_semaphore", "2", 11.5, 3)},
+                         {resized(10.1, 1, "Success")}) == "");
+  tenure refused = held("counting_semaphore", "2", 10, 1);
+  refused.granted.reset();
+  refused.ended = 10 * second;
+  refused.reason = "wrong limit";
+  BOOST_TEST(judged({refused}) == "ended with wrong limit");
+  BOOST_TEST(judged_with({refused}, {resized(9, 3, "Success")}) == "");
+}
+
 BOOST_AUTO_TEST_CASE(reads_notes) {
   const temporary_folder folder;
   process_history p;
@@ -224,7 +266,8 @@ BOOST_AUTO_TEST_CASE(reads_notes) {
                       "call 2 mutex m - 9 -1 1 0 1\n"
                       "together 2 1\n"
                       "end 2 50 Operation canceled\n"
-                      "begin 3 release 60 90\n"
+                      "resize 3 permits 2\n"
+                      "begin 3 resize 60 90\n"
                       "done 3 70 timed out\n"
                       "count passed 3\n"
                       "jump 0 80\n"
@@ -244,6 +287,8 @@ BOOST_AUTO_TEST_CASE(reads_notes) {
   BOOST_TEST(p.tenures.at("2").together == "1");
   BOOST_TEST(p.tenures.at("2").reason == "Operation canceled");
   BOOST_TEST(p.operations.at("3").limit == 90);
+  BOOST_TEST(p.operations.at("3").name == "permits");
+  BOOST_TEST(p.operations.at("3").resize == 2U);
   BOOST_TEST(p.operations.at("3").reason == "timed out");
   BOOST_TEST(p.counts.at("passed") == 3U);
   BOOST_TEST((p.jumps == std::vector<instant>{35, 36, 80}));

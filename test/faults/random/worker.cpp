@@ -51,6 +51,9 @@ class notes {
 // In a cluster the first and the last are in one slot.
 const std::vector<std::string> mutexes{"mutex0", "mutex1", "{mutex0}2"};
 
+// The semaphore whose limit is changed.
+const std::string resized = "resized";
+
 struct one_lock {
   std::string kind;
   std::string name;
@@ -140,7 +143,7 @@ class actor {
 
  private:
   one_lock any() {
-    const auto roll = dice_.below(semaphores_ ? 12 : 10);
+    const auto roll = dice_.below(semaphores_ ? 14 : 10);
     if (roll < 6) {
       const std::string name = mutexes.at(roll % mutexes.size());
       return {"mutex", name, "-", mutex(client_, name)};
@@ -154,7 +157,8 @@ class actor {
       const std::string owner = "owner" + std::to_string(dice_.below(3));
       return {"recursive_mutex", "recursive", owner, recursive_mutex(client_, "recursive", owner)};
     }
-    return {"counting_semaphore", "permits", "2", counting_semaphore(client_, "permits", 2)};
+    if (roll < 12) return {"counting_semaphore", "permits", "2", counting_semaphore(client_, "permits", 2)};
+    return {"counting_semaphore", resized, std::to_string(limit_), counting_semaphore(client_, resized, limit_)};
   }
 
   milliseconds any_lease() {
@@ -186,7 +190,10 @@ class actor {
 
   template <class Operation>
   awaitable<error_code> noted_operation(const char* what, milliseconds bound, Operation operation) {
-    const std::string id = all_.next();
+    return noted_operation(all_.next(), what, bound, std::move(operation));
+  }
+  template <class Operation>
+  awaitable<error_code> noted_operation(std::string id, const char* what, milliseconds bound, Operation operation) {
     const instant now = now_noted();
     all_.out.write("begin {} {} {} {}", id, what, now, now + noted(bound));
     const auto [ec] = co_await std::move(operation);
@@ -236,14 +243,27 @@ class actor {
     all_.out.write("end {} {} {}", id, now_noted(), reason);
   }
 
-  // What is refused at once is not asked for at once again.
+  // What is refused at once is not asked for at once again. Whoever learns that the limit is another tries one.
   awaitable<void> think(error_code ec) {
+    if (ec == error::wrong_limit) limit_ = any_limit();
     if (ec && ec != error::timed_out) co_await pause(dice_.between(10ms, 100ms));
+  }
+
+  std::uint32_t any_limit() { return 1 + static_cast<std::uint32_t>(dice_.below(3)); }
+
+  awaitable<void> resize() {
+    const std::string id = all_.next();
+    const std::uint32_t limit = any_limit();
+    all_.out.write("resize {} {} {}", id, resized, limit);
+    auto done = counting_semaphore(client_, resized, limit_).resize(limit, as_tuple);
+    const error_code ec = co_await noted_operation(id, "resize", command_timeout, std::move(done));
+    if (!ec) limit_ = limit;
   }
 
   awaitable<void> once() {
     const one_lock lock = any();
     const terms t = any_terms();
+    if (lock.name == resized && dice_.one_in(10)) co_await resize();
     const std::string id = call(lock, t);
     auto asked = std::visit([&](const auto& l) { return ask(l, t.options, t.once, t.cancel); }, lock.lock);
     answer a = co_await std::move(asked);
@@ -327,7 +347,9 @@ class actor {
 
   awaitable<void> use(hold& h, std::shared_ptr<watched> w, const acquire_options& o, const one_lock& lock,
                       instant expires) {
-    const auto end = std::chrono::steady_clock::now() + any_length(o);
+    // What limit is in force is known as long as somebody is in.
+    const auto length = lock.name == resized ? dice_.between(0ms, 400ms) : any_length(o);
+    const auto end = std::chrono::steady_clock::now() + length;
     bool writes = lock.who == "w";
     while (h.valid() && std::chrono::steady_clock::now() < end) {
       co_await pause(dice_.between(1ms, 20ms));
@@ -337,6 +359,7 @@ class actor {
         co_await noted_operation("extend", command_timeout, std::move(extended));
         sample(h, w->id, expires);
       }
+      if (lock.name == resized && dice_.one_in(10)) co_await resize();
       if (writes && dice_.one_in(10) && h.valid()) {
         writes = false;
         w = co_await become_reader(h, std::move(w), lock, o.margin, expires);
@@ -384,6 +407,7 @@ class actor {
   const int number_;  // Of the client.
   dice dice_;
   bool semaphores_;
+  std::uint32_t limit_ = 2;  // That of `resized`, as far as it knows.
 };
 
 awaitable<void> close(crowd& all, client c) {
@@ -461,7 +485,7 @@ int work(const std::vector<std::string>& arguments) {
 std::vector<std::string> lock_names(bool semaphores) {
   std::vector<std::string> all = mutexes;
   all.insert(all.end(), {"shared", "recursive"});
-  if (semaphores) all.push_back("permits");
+  if (semaphores) all.insert(all.end(), {"permits", resized});
   return all;
 }
 
