@@ -146,12 +146,16 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     bool wanted = true;      // It is a master with slots, as far as anybody knows. Others are only asked for the slots.
     bool announced = false;  // The client knows of this connection.
     std::string failure;     // Why there is none, as far as it was told.
+    bool failed = false;     // Its latest attempt has come to nothing,
+    std::string refusal;     // because the server said so.
     store::server found;
 
    private:
     void on_up(const store::server& s) override {
       found = s;
       failure.clear();
+      failed = false;
+      refusal.clear();
       asked_.clear();
       told_.clear();
       if (!leaving_) cluster_->on_node_up(*this);
@@ -264,17 +268,39 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
   }
 
   void on_no_answer(node& n, std::string_view why) {
+    n.failed = true;
+    n.refusal.clear();
     if (events_ == nullptr) return;
-    if (!up()) return events_->on_no_answer(why);
+    if (!up()) {
+      const node* const refusing = refusing_while_others_fail();
+      return refusing != nullptr ? events_->on_refused(refusing->refusal) : events_->on_no_answer(why);
+    }
+    tell_failure(n, why);
+  }
+
+  void on_refused(node& n, std::string_view words) {
+    n.failed = true;
+    n.refusal = words;
+    if (events_ == nullptr) return;
+    if (up()) return tell_failure(n, words);
+    if (refusing_while_others_fail() != nullptr) events_->on_refused(words);
+  }
+
+  // Before any slot is served: one node's refusal is that of the cluster when nobody else is left who may answer.
+  const node* refusing_while_others_fail() const {
+    const node* refusing = nullptr;
+    for (const auto& [name, n] : nodes_) {
+      if (!n->failed) return nullptr;
+      if (!n->refusal.empty()) refusing = n.get();
+    }
+    return refusing;
+  }
+
+  void tell_failure(node& n, std::string_view why) {
     // The slots of the others are served. There is an attempt every second: the same is told once.
     if (!n.wanted || n.failure == why) return;
     n.failure = why;
     events_->on_no_answer(n.where.host + ':' + n.where.port + ": " + n.failure);
-  }
-
-  void on_refused(node& n, std::string_view words) {
-    if (!up() && events_ != nullptr) return events_->on_refused(words);
-    on_no_answer(n, words);
   }
 
   void on_node_stopped(node& n) {
@@ -346,11 +372,13 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     asking_ = true;
     asked_at_ = now;
     n.server->exec({{"CLUSTER", "NODES"}}, milliseconds(0),
-                   [weak = weak_from_this(), number = ++asked_, host = n.where.host](const std::vector<reply>* replies) {
+                   [weak = weak_from_this(), number = ++asked_,
+                    weak_node = n.weak_from_this()](const std::vector<reply>* replies) {
                      const auto self = weak.lock();
                      if (!self || number != self->asked_ || self->stopping_) return;
                      self->asking_ = false;
-                     if (replies != nullptr) self->take_reply(replies->front(), host);
+                     const auto asked = weak_node.lock();
+                     if (replies != nullptr && asked) self->take_reply(replies->front(), *asked);
                    });
   }
 
@@ -359,10 +387,10 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     return known_ && std::all_of(by_slot_.begin(), by_slot_.end(), [](const node* n) { return n != nullptr && n->serves(); });
   }
 
-  void take_reply(const reply& r, std::string_view host) {
-    if (!r.is_error()) return take(read_cluster_nodes(r.text(0), host, where_.tls));
+  void take_reply(const reply& r, node& from) {
+    if (!r.is_error()) return take(read_cluster_nodes(r.text(0), from.where.host, where_.tls));
     // It is no node of a cluster, or the user may not ask.
-    if (!known_ && events_ != nullptr) events_->on_refused(r.text(0));
+    if (!known_) on_refused(from, r.text(0));
   }
 
   void take(const std::vector<cluster_node>& found) {

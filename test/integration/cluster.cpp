@@ -339,6 +339,66 @@ BOOST_AUTO_TEST_CASE(one_node_that_does_not_know_the_user) {
   for (std::size_t i = 0; i < cluster.size(); ++i) cluster.node(i).command("ACL", "DELUSER", "app");
 }
 
+// It is no reason to give up while the others have not answered yet.
+BOOST_AUTO_TEST_CASE(the_first_node_to_answer_refuses_the_user) {
+  struct refusal {
+    const char* error;
+    std::vector<std::string> rules;  // Of the user on this node.
+  };
+  const std::vector<refusal> refusals{{"WRONGPASS", {"off"}}, {"NOPERM", {"on", ">secret", "~*", "&*", "+@all", "-cluster"}}};
+  const auto set_user = [&](std::size_t node, const std::vector<std::string>& rules) {
+    cluster.node(node).command("ACL", "SETUSER", "app", "reset");
+    for (const auto& r : rules) cluster.node(node).command("ACL", "SETUSER", "app", r);
+  };
+  const auto url_of = [&](const std::string& user) {
+    std::string url = cluster.url();
+    return url.insert(url.find("//") + 2, user + ":secret@");
+  };
+  client_options o;
+  o.connect_timeout = 20s;
+  o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
+  for (const auto& r : refusals) {
+    BOOST_TEST_CONTEXT(r.error) {
+      set_user(0, r.rules);
+      for (const std::size_t i : {1, 2}) set_user(i, {"on", ">secret", "~*", "&*", "+@all"});
+      const auto refused = [&]() -> std::uint64_t {
+        const std::string all = cluster.node(0).command("INFO", "errorstats").text;
+        const std::string field = std::string("errorstat_") + r.error + ":count=";
+        const auto at = all.find(field);
+        return at == all.npos ? 0 : std::stoull(all.substr(at + field.size()));
+      };
+      run([&]() -> awaitable<void> {
+        for (const std::size_t i : {1, 2}) cluster.node(i).stop();
+        const auto before = refused();
+        client c(co_await asio::this_coro::executor, url_of("app"), o);
+        std::optional<error_code> ready;
+        c.ready([&](error_code ec) { ready = ec; });
+        // Whoever is refused twice has heard of the first time.
+        co_await eventually("it is refused", [&] { return refused() >= before + 2 || ready; });
+        BOOST_TEST(!ready.has_value());
+        for (const std::size_t i : {1, 2}) cluster.node(i).go_on();
+        co_await eventually("it is ready", [&] { return ready.has_value(); });
+        BOOST_TEST(!*ready, ready->message());
+        const auto elsewhere = [&](const std::string& name) { return cluster.master_of(name) != 0; };
+        hold h = co_await mutex(c, *std::find_if(names.begin(), names.end(), elsewhere)).acquire();
+        BOOST_TEST(h.valid());
+        co_await h.release();
+        co_await c.close();
+      });
+    }
+  }
+  // Nobody knows this one; and it is so although a node of the URL does not answer at all.
+  run([&]() -> awaitable<void> {
+    const std::string dead = ",127.0.0.1:" + std::to_string(free_port());
+    client c(co_await asio::this_coro::executor, url_of("nobody") + dead, o);
+    auto [ec] = co_await c.ready(as_tuple);
+    BOOST_TEST(ec == error::refused, ec.message());
+    BOOST_TEST(c.last_refusal().starts_with("WRONGPASS"), c.last_refusal());
+    co_await c.close();
+  });
+  for (std::size_t i = 0; i < cluster.size(); ++i) cluster.node(i).command("ACL", "DELUSER", "app");
+}
+
 BOOST_AUTO_TEST_CASE(a_slot_moves_under_a_hold_and_its_line) {
   const std::string name = "moving";
   const int slot = cluster_servers::slot_of(name);
