@@ -355,6 +355,26 @@ BOOST_AUTO_TEST_CASE(a_step_of_one_clock_takes_nothing_that_the_others_have) {
   });
 }
 
+// Not promised: a step forward of one of a bare majority is as that of a single server. The fence tells them apart.
+BOOST_AUTO_TEST_CASE(a_step_of_one_clock_lets_another_in_beside_a_bare_majority) {
+  stepped_clock clock;
+  quorum_servers all(3, {clock.environment()});
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, all.urls(), forgiving());
+    client d(executor, all.urls(), forgiving());
+    co_await eventually("all are up", [&] { return c.stats().connects == 3 && d.stats().connects == 3; });
+    all.servers[2]->command("SET", "n", "somebody's");
+    hold h = co_await mutex(c, "n").acquire({.lease = std::chrono::minutes(10), .renew = renewal::none});
+    all.servers[2]->command("DEL", "n");
+    clock.step(std::chrono::hours(1));
+    hold g = co_await mutex(d, "n").acquire();
+    BOOST_TEST(g.valid());
+    BOOST_TEST(h.valid());
+    BOOST_TEST(g.fence() > h.fence());
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_deadline_is_early_on_a_quorum) {
   quorum_servers all(3);
   run([&]() -> awaitable<void> {
