@@ -43,7 +43,7 @@ std::string decode(std::string_view text) {
   return result;
 }
 
-redis::config parse(std::string_view url) {
+redis::config config_of(std::string_view url) {
   redis::config config;
   config.reconnect_wait_interval = std::chrono::seconds(0);  // Never.
   std::string_view rest = url;
@@ -102,7 +102,7 @@ struct database::state {
 database::database(asio::io_context& context, const std::string& url) {
   redis::config config;
   try {
-    config = parse(url);
+    config = config_of(url);
   } catch (const support::usage_error& e) {
     throw support::usage_error(fmt::format("\"{}\": {}", url.substr(url.rfind('@') + 1), e.what()));
   }
