@@ -25,9 +25,8 @@ acquire_op::acquire_op(const std::shared_ptr<lock_state>& lock, const acquire_op
 void acquire_op::start(std::shared_ptr<acquire_op> op) {
   std::visit(
       [&op](auto& handler) {
-        handler.connect_cancellation(op, any_type, [](const std::shared_ptr<acquire_op>& o) {
-          o->core_->post([o] { o->cancel(); });
-        });
+        handler.connect_cancellation(
+            op, any_type, [](const std::shared_ptr<acquire_op>& o) { o->core_->post([o] { o->cancel(); }); });
       },
       op->handler_);
   auto& core = *op->core_;
@@ -46,7 +45,7 @@ void acquire_op::begin() {
   began_ = clock::now();
   const bool single = once_ || options_.wait == milliseconds(0);
   const milliseconds limit = core_->options().command_timeout;
-  const milliseconds wait = !single                             ? options_.wait
+  const milliseconds wait = !single                            ? options_.wait
                             : options_.wait == milliseconds(0) ? limit
                                                                : std::min(options_.wait, limit);
   if (wait != forever) {

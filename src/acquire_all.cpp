@@ -75,8 +75,7 @@ asio::any_io_executor executor_of(const std::shared_ptr<hold_group>& group) noex
 }
 
 asio::any_io_executor executor_of(const std::shared_ptr<lock_group>& group) noexcept {
-  return group->members.empty() ? asio::any_io_executor(asio::system_executor())
-                                : executor_of(group->members.front());
+  return group->members.empty() ? asio::any_io_executor(asio::system_executor()) : executor_of(group->members.front());
 }
 
 void start_release_all(const std::shared_ptr<hold_group>& group, hold_handler handler) {
@@ -165,7 +164,8 @@ void acquire_all_op::begin() {
     one_server_ = one_server_ && l->handle->core == core_ && l->identity->slot == locks.front()->identity->slot;
   }
   if (options_.wait != forever) {
-    deadline_ = later(clock::now(), options_.wait == milliseconds(0) ? core_->options().command_timeout : options_.wait);
+    deadline_ =
+        later(clock::now(), options_.wait == milliseconds(0) ? core_->options().command_timeout : options_.wait);
   }
   begin_again();
 }
@@ -285,10 +285,10 @@ void acquire_all_op::acquire_next() {
   acquiring_ = true;
   const auto self = shared_from_this();
   start_acquire(locks_->members[order_[next_]],
-                asio::bind_executor(core_->strand(),
-                                    asio::bind_cancellation_slot(stop_next_.slot(), [self](error_code ec, hold h) {
-                                      self->acquired(ec, std::move(h));
-                                    })),
+                asio::bind_executor(core_->strand(), asio::bind_cancellation_slot(stop_next_.slot(),
+                                                                                  [self](error_code ec, hold h) {
+                                                                                    self->acquired(ec, std::move(h));
+                                                                                  })),
                 options);
 }
 

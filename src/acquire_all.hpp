@@ -28,8 +28,7 @@ class acquire_all_op final : public caller,
   using handler = pending<void(error_code, std::vector<hold>)>;
 
   acquire_all_op(std::shared_ptr<lock_group> locks, const acquire_options& options, handler::handler_type h);
-  static void start(const std::shared_ptr<lock_group>& locks, const acquire_options& options,
-                    handler::handler_type h);
+  static void start(const std::shared_ptr<lock_group>& locks, const acquire_options& options, handler::handler_type h);
 
  private:
   // On the strand of the first lock's client, like everything here.
@@ -59,7 +58,7 @@ class acquire_all_op final : public caller,
   handler handler_;
 
   std::vector<std::size_t> order_;  // In which the locks are acquired one by one: that of their records' bytes.
-  bool one_server_ = true;  // And one slot of it.
+  bool one_server_ = true;          // And one slot of it.
   clock::time_point deadline_ = clock::time_point::max();
 
   // The one script.

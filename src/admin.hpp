@@ -34,7 +34,7 @@ class list_op final : public query<std::vector<listed_lock>> {
   bool routed_ = false;               // once they are known.
   std::string cursor_ = "0";
   std::vector<listed_lock> found_;
-  std::size_t counted_ = 0;                       // So many of those found have their waiters, and
+  std::size_t counted_ = 0;                        // So many of those found have their waiters, and
   std::shared_ptr<const lock_identity> counting_;  // this one is asked for next.
 };
 

@@ -270,8 +270,8 @@ std::shared_ptr<line_entry> client_core::find_entry(const lock_identity& lock) c
 void client_core::forget_entry(line_entry& entry) {
   forget_token(entry);
   const auto limit = entry.first_limit();
-  const auto found = limit == 0 ? entries_.find(entry.lock().local_line)
-                                : entries_.find(entry.lock().local_line_with(limit));
+  const auto found =
+      limit == 0 ? entries_.find(entry.lock().local_line) : entries_.find(entry.lock().local_line_with(limit));
   if (found != entries_.end() && found->second.get() == &entry) entries_.erase(found);
 }
 

@@ -273,7 +273,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   std::unordered_map<std::string, line_entry*> entries_in_line_;          // By token.
   std::unordered_multimap<std::string, line_entry*> listeners_;           // By lock_identity::unlock_channel.
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
-  std::unordered_map<std::uint16_t, std::size_t> attended_;               // How many are in line in a slot of a cluster.
+  std::unordered_map<std::uint16_t, std::size_t> attended_;  // How many are in line in a slot of a cluster.
   bool refused_ = false;
 
   std::mt19937_64 engine_;

@@ -68,7 +68,8 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
       const auto now = clock::now();
       const acquire_op* next = entry ? entry->first(now) : nullptr;
       // Whoever waited may have gone meanwhile, and somebody with other wishes may have come.
-      if (next != nullptr && next->options().replicas == 0 && next->options().lease <= lease_ && grant_.deadline - next->options().margin > now) {
+      if (next != nullptr && next->options().replicas == 0 && next->options().lease <= lease_ &&
+          grant_.deadline - next->options().margin > now) {
         entry->grant_locally(std::move(grant_));
       } else {
         to_release()->start(nullptr);
@@ -107,8 +108,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
 // Asks for the next fence while the passing goes on, so that it need not stop for it.
 class prefetch_op final : public caller {
  public:
-  prefetch_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock,
-              const hold_state::grant& g)
+  prefetch_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, const hold_state::grant& g)
       : core_(std::move(core)), lock_(std::move(lock)), token_(g.token), lease_(g.lease), tenure_(g.tenure) {}
 
  private:

@@ -14,7 +14,8 @@ using std::chrono::milliseconds;
 extend_op::extend_op(std::shared_ptr<hold_state> hold, hold_handler handler, std::optional<milliseconds> lease)
     : core_(hold->core()), hold_(std::move(hold)), handler_(std::move(handler), core_->executor()), lease_(lease) {}
 
-void extend_op::start(const std::shared_ptr<hold_state>& hold, hold_handler handler, std::optional<milliseconds> lease) {
+void extend_op::start(const std::shared_ptr<hold_state>& hold, hold_handler handler,
+                      std::optional<milliseconds> lease) {
   auto op = make_recycled<extend_op>(hold, std::move(handler), lease);
   op->handler_.connect_cancellation(op, stops_waiting, [](const std::shared_ptr<extend_op>& o) {
     o->core_->post([o] { o->end(asio::error::operation_aborted); });

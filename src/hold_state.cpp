@@ -138,8 +138,7 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
 void hold_state::raise(clock::time_point sent, milliseconds lease, milliseconds left) {
   const auto confirmed = local_deadline(sent, lease, left, core_->drift());
   if (confirmed > deadline()) deadline_.store(confirmed, std::memory_order_release);
-  renew_at_ = renewals_left_ == 0 ? clock::time_point::max()
-                                   : renewal_due(clock::now(), deadline() - grant_.margin);
+  renew_at_ = renewals_left_ == 0 ? clock::time_point::max() : renewal_due(clock::now(), deadline() - grant_.margin);
   schedule();
 }
 

@@ -40,8 +40,8 @@ class hold_state final : public caller, public member, public alarm, public std:
     renewal renew = renewal::automatic;
     std::chrono::milliseconds margin{0};
     unanswered_attempt unanswered;
-    clock::time_point confirmed_at{};  // When the request was sent by which Redis has confirmed this grant.
-    std::uint32_t passes = 0;          // How often it was passed on since, without asking Redis (cohort.hpp).
+    clock::time_point confirmed_at{};       // When the request was sent by which Redis has confirmed this grant.
+    std::uint32_t passes = 0;               // How often it was passed on since, without asking Redis (cohort.hpp).
     std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass.
     std::uint32_t depth = 1;
     bool contended = false;  // It was waited for: others may wait, too.

@@ -27,13 +27,16 @@ void inspect_op::take(const reply& r) {
     info.holders = r.number<std::size_t>(0);
     // What the holder asked for: his owner, or a letter and his owner (lua/shared/call.lua).
     if (lock_->kind == &scripts::recursive_mutex) info.owner = r.text(4);
-    if (lock_->kind == &scripts::shared_mutex && r.text(4) == "w" && !r.text(7).empty()) info.owner = r.text(7).substr(1);
+    if (lock_->kind == &scripts::shared_mutex && r.text(4) == "w" && !r.text(7).empty())
+      info.owner = r.text(7).substr(1);
   }
   end(error_code(), std::move(info));
 }
 
 resize_op::resize_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h, std::uint32_t limit)
-    : query(lock->handle, *lock->identity->kind, lock->identity->record, std::move(h)), lock_(lock->identity), limit_(limit) {}
+    : query(lock->handle, *lock->identity->kind, lock->identity->record, std::move(h)),
+      lock_(lock->identity),
+      limit_(limit) {}
 
 void resize_op::write(std::uint32_t, arguments& a) {
   lock_->write_keys(a);

@@ -44,7 +44,7 @@ std::shared_ptr<lock_state> make_reader(const std::shared_ptr<client_handle>& ha
 std::shared_ptr<lock_state> make_semaphore(const std::shared_ptr<client_handle>& handle, std::string name,
                                            std::uint32_t limit) {
   // Each server of a quorum counts by itself: two holders of one permit are no contradiction there.
-  const error_code bad = limit == 0                 ? make_error_code(error::invalid_option)
+  const error_code bad = limit == 0                  ? make_error_code(error::invalid_option)
                          : handle->core->is_quorum() ? make_error_code(error::not_supported)
                                                      : error_code();
   return std::make_shared<lock_state>(handle, std::move(name), scripts::counting_semaphore, "", company::together,

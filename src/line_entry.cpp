@@ -29,7 +29,9 @@ constexpr milliseconds hint_spread{2};
 // How many of one local line ask at once, at the most.
 constexpr std::size_t most_at_once = 256;
 
-milliseconds whole_ms(clock::duration d) { return std::max(std::chrono::duration_cast<milliseconds>(d), milliseconds(1)); }
+milliseconds whole_ms(clock::duration d) {
+  return std::max(std::chrono::duration_cast<milliseconds>(d), milliseconds(1));
+}
 
 }  // namespace
 
@@ -129,8 +131,7 @@ void line_entry::write(std::uint32_t attempt, arguments& a) {
   a.arg(asked_lease_.count());
   if (attempt == proof_) return;
   // Another server may have to be asked the same (store::run).
-  attempt_may_run_until_ =
-      std::max(attempt_may_run_until_, a.not_after(stamp_, core_->options().command_timeout));
+  attempt_may_run_until_ = std::max(attempt_may_run_until_, a.not_after(stamp_, core_->options().command_timeout));
   if (role_ == role::once || !a.may_wait_in_line()) {
     a.arg("");
   } else {
@@ -190,7 +191,8 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
   if (!core_->has_line()) {
     core_->listen(*this);
     state_ = state::pausing;
-    const clock::duration until_free = lease.left < milliseconds(0) ? clock::duration::max() : lease.left + milliseconds(1);
+    const clock::duration until_free =
+        lease.left < milliseconds(0) ? clock::duration::max() : lease.left + milliseconds(1);
     return core_->set(*this, later(now, std::min<clock::duration>(pauses_.next(core_->random()), until_free)));
   }
   state_ = state::waiting;
@@ -247,7 +249,8 @@ void line_entry::on_grant(const lease_reply& lease, const answer& a) {
 void line_entry::prove() {
   const auto& o = front().options();
   // It must leave something of the lease.
-  const auto limit = std::min({core_->options().command_timeout, o.lease / 2, whole_ms(front().deadline() - clock::now())});
+  const auto limit =
+      std::min({core_->options().command_timeout, o.lease / 2, whole_ms(front().deadline() - clock::now())});
   state_ = state::proving;
   unset();
   proof_ = ++attempt_;
@@ -459,9 +462,7 @@ void line_entry::ring(clock::time_point) {
   ask();
 }
 
-error_code line_entry::no_answer() const {
-  return core_->too_few_answer() ? error::no_quorum : error::unreachable;
-}
+error_code line_entry::no_answer() const { return core_->too_few_answer() ? error::no_quorum : error::unreachable; }
 
 bool line_entry::known_busy(clock::time_point now) const {
   // An attempt that has just been sent says nothing yet; one that waits for its answer says that there is none.

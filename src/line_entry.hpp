@@ -27,8 +27,8 @@ namespace leasehold::detail {
 class acquire_op;
 
 // Somebody in the local line.
-class local_waiter : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
-};
+class local_waiter
+    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {};
 
 class line_entry final : public caller, public alarm, public std::enable_shared_from_this<line_entry> {
  public:
@@ -125,7 +125,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   boost::intrusive::list<local_waiter, boost::intrusive::constant_time_size<false>> waiters_;
   pauses pauses_;
   std::uint32_t attempt_ = 0;
-  std::uint32_t proof_ = 0;  // The last attempt that was to prove a grant.
+  std::uint32_t proof_ = 0;    // The last attempt that was to prove a grant.
   clock::time_point stamp_{};  // When the latest attempt was sent.
   std::chrono::milliseconds asked_lease_{0};
   clock::time_point attempt_may_run_until_{};
@@ -135,9 +135,9 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   bool asked_again_ = false;
   std::weak_ptr<acquire_op> leaving_;
 
-  std::size_t may_ask_ = 1;                // How many of this local line may ask at once,
-  std::size_t beside_ = 0;                 // and how many do so beside it.
-  std::weak_ptr<line_entry> local_line_;   // role::beside: while its first answer is expected.
+  std::size_t may_ask_ = 1;               // How many of this local line may ask at once,
+  std::size_t beside_ = 0;                // and how many do so beside it.
+  std::weak_ptr<line_entry> local_line_;  // role::beside: while its first answer is expected.
 
   // Readers who waited here when one of them was let in enter with him, past writers who wait behind: who was let in last,
   // how many may follow him still, and whom the attempt under way follows.

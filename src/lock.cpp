@@ -102,7 +102,8 @@ asio::any_io_executor executor_of(const std::shared_ptr<lock_state>& lock) noexc
 
 void start_acquire(const std::shared_ptr<lock_state>& lock, asio::any_completion_handler<void(error_code, hold)> h,
                    acquire_options options) {
-  acquire_op::start(make_recycled<acquire_op>(lock, options, acquire_op::wait_handler(std::move(h), executor_of(lock))));
+  acquire_op::start(
+      make_recycled<acquire_op>(lock, options, acquire_op::wait_handler(std::move(h), executor_of(lock))));
 }
 
 void start_try_acquire(const std::shared_ptr<lock_state>& lock,

@@ -31,8 +31,8 @@ struct lock_identity {
                 company with = company::exclusive, std::uint32_t limit = 0);
 
   std::string name;
-  std::string record;  // prefix + name: the key, verbatim.
-  std::uint16_t slot;  // Of a cluster; 0 elsewhere.
+  std::string record;       // prefix + name: the key, verbatim.
+  std::uint16_t slot;       // Of a cluster; 0 elsewhere.
   std::string_view fences;  // Derived from the record alone: the keys of its fences and its line.
   std::string line;
   std::string entries;

@@ -21,9 +21,8 @@ class lost_op final {
 
   static void start(const std::shared_ptr<hold_state>& hold, hold_handler handler) {
     auto op = make_recycled<lost_op>(hold, std::move(handler));
-    op->handler_.connect_cancellation(op, any_type, [](const std::shared_ptr<lost_op>& o) {
-      o->core_->post([o] { o->cancel(); });
-    });
+    op->handler_.connect_cancellation(op, any_type,
+                                      [](const std::shared_ptr<lost_op>& o) { o->core_->post([o] { o->cancel(); }); });
     op->core_->post([op, hold] {
       if (op->handler_) hold->wait_for_loss(op);
     });

@@ -69,7 +69,8 @@ void check(const client_options& o) {
 std::string default_label(std::string_view host, std::int64_t pid) {
   const std::string end = "-" + std::to_string(pid);
   std::string label(host.substr(0, longest_label - end.size()));
-  std::replace_if(label.begin(), label.end(), [](char c) { return !is_label_character(c); }, '-');
+  std::replace_if(
+      label.begin(), label.end(), [](char c) { return !is_label_character(c); }, '-');
   return label + end;
 }
 

@@ -65,15 +65,15 @@ class pending<void(Args...)> {
   // handler's side and must not be touched from the strand. (any_completion_executor can only be dispatched to, hence
   // the post to `base`, which also keeps the caller's code off the strand.)
   void complete(const asio::any_io_executor& base, Args... args) {
-    asio::post(base, [handler = std::move(handler_), executor = std::move(executor_),
-                      ... args = std::move(args)]() mutable {
-      auto run_on = std::move(executor);
-      asio::dispatch(run_on, [handler = std::move(handler), ... args = std::move(args)]() mutable {
-        auto slot = asio::get_associated_cancellation_slot(handler);
-        if (slot.is_connected()) slot.clear();
-        std::move(handler)(std::move(args)...);
-      });
-    });
+    asio::post(base,
+               [handler = std::move(handler_), executor = std::move(executor_), ... args = std::move(args)]() mutable {
+                 auto run_on = std::move(executor);
+                 asio::dispatch(run_on, [handler = std::move(handler), ... args = std::move(args)]() mutable {
+                   auto slot = asio::get_associated_cancellation_slot(handler);
+                   if (slot.is_connected()) slot.clear();
+                   std::move(handler)(std::move(args)...);
+                 });
+               });
   }
 
   // Destroys the handler without invoking it: its context is going away.

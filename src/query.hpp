@@ -25,8 +25,7 @@ template <class Result>
 class query : public caller, public member, public alarm, public std::enable_shared_from_this<query<Result>> {
  public:
   using result = std::conditional_t<std::is_void_v<Result>, std::monostate, Result>;
-  using handler =
-      pending<std::conditional_t<std::is_void_v<Result>, void(error_code), void(error_code, result)>>;
+  using handler = pending<std::conditional_t<std::is_void_v<Result>, void(error_code), void(error_code, result)>>;
 
   // To be called once. `bad` is the outcome if it is an error: nothing is asked then.
   void start(error_code bad = {}) {
@@ -110,11 +109,8 @@ class query : public caller, public member, public alarm, public std::enable_sha
     switch (classify(r.text(0))) {
       case refusal::try_again:
         return core_->set(*this, std::min(later(a.received, std::chrono::milliseconds(50)), give_up_at_));
-      case refusal::wrong_type:
-        return end(error::wrong_type);
-      case refusal::no:
-        core_->note_refusal(r.text(0));
-        return end(error::refused);
+      case refusal::wrong_type: return end(error::wrong_type);
+      case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
     }
   }
 

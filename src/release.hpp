@@ -18,7 +18,7 @@ namespace leasehold::detail {
 // A token with such an attempt is released once more after that instant.
 struct unanswered_attempt {
   bool exists = false;
-  std::uint64_t epoch = 0;        // The connection it was sent on.
+  std::uint64_t epoch = 0;  // The connection it was sent on.
   clock::time_point may_run_until{};
   clock::time_point gone_by{};  // A lease after that, nothing of it can be left.
 

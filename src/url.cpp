@@ -182,7 +182,8 @@ class parser {
       }
     }
     if (a.certificate.empty() != a.key.empty()) fail("has only one of cert and key, which belong together");
-    if (a.sentinel_password.empty() && !a.sentinel_user.empty()) fail("has a sentinel_user without a sentinel_password");
+    if (a.sentinel_password.empty() && !a.sentinel_user.empty())
+      fail("has a sentinel_user without a sentinel_password");
   }
 
   static std::optional<std::uint32_t> number(std::string_view s) {

@@ -27,8 +27,9 @@ struct address {
   bool tls = false;    // With rediss and what is made of it.
   bool verify = true;  // TLS: the certificate and the host name.
   std::string ca;      // TLS: file of a certificate authority; "": the system's.
-  std::string certificate;  // TLS: file of the client's certificate, and of those between it and its authority; "": none.
-  std::string key;          // TLS: file of its key; "": none.
+  std::string
+      certificate;  // TLS: file of the client's certificate, and of those between it and its authority; "": none.
+  std::string key;  // TLS: file of its key; "": none.
   std::string sentinel_user;      // For the Sentinels themselves; "": the default user.
   std::string sentinel_password;  // "" : none.
 };

@@ -70,11 +70,8 @@ struct seller {
         ++s.counted.listed;
         items.pop_back();
         break;
-      case outcome::refused:
-        ++s.counted.retries;
-        break;
-      case outcome::gone:
-        throw std::runtime_error(fmt::format("item {} is not in inventory:{}", item, id));
+      case outcome::refused: ++s.counted.retries; break;
+      case outcome::gone: throw std::runtime_error(fmt::format("item {} is not in inventory:{}", item, id));
     }
   }
 
@@ -105,9 +102,7 @@ struct buyer {
           s.counted.waited += seconds(steady::now() - since);
           since = steady::now();
           break;
-        case outcome::refused:
-          ++s.counted.retries;
-          break;
+        case outcome::refused: ++s.counted.retries; break;
         case outcome::gone:
           ++s.counted.too_late;
           wanted = co_await me.look();

@@ -49,12 +49,9 @@ const printed* in_book(const load& size, method how) {
 
 std::string_view long_name(method how) {
   switch (how) {
-    case method::watch:
-      return "WATCH";
-    case method::one_lock:
-      return "one lock";
-    case method::item_lock:
-      return "lock per item";
+    case method::watch: return "WATCH";
+    case method::one_lock: return "one lock";
+    case method::item_lock: return "lock per item";
   }
   return "";
 }
@@ -86,12 +83,9 @@ std::optional<figures> find(const std::vector<result>& all, long sellers, long b
 
 std::string_view short_name(method how) {
   switch (how) {
-    case method::watch:
-      return "watch";
-    case method::one_lock:
-      return "one";
-    case method::item_lock:
-      return "item";
+    case method::watch: return "watch";
+    case method::one_lock: return "one";
+    case method::item_lock: return "item";
   }
   return "";
 }

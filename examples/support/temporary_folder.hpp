@@ -12,7 +12,8 @@ namespace support {
 // A folder of one's own that is gone with this object. In /tmp, because the path of a unix socket has to be short.
 class temporary_folder {
  public:
-  explicit temporary_folder(const std::string& prefix) : path_((std::filesystem::temp_directory_path() / (prefix + ".XXXXXX")).string()) {
+  explicit temporary_folder(const std::string& prefix)
+      : path_((std::filesystem::temp_directory_path() / (prefix + ".XXXXXX")).string()) {
     if (!::mkdtemp(path_.data())) throw std::system_error(errno, std::generic_category(), path_);
   }
   ~temporary_folder() {

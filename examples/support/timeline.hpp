@@ -44,14 +44,11 @@ class timeline {
   void add(std::size_t server, const event_line& e) {
     const auto key = std::pair(server, e.name);
     switch (e.what) {
-      case event_line::kind::listening:
-        break;
+      case event_line::kind::listening: break;
       case event_line::kind::waiting:
         if (waiting_[key]++ == 0) waits_.push_back({server, e.name, e.at});
         break;
-      case event_line::kind::failed:
-        end_wait(key, e.at);
-        break;
+      case event_line::kind::failed: end_wait(key, e.at); break;
       case event_line::kind::acquired: {
         end_wait(key, e.at);
         hold h;

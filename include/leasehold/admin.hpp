@@ -21,8 +21,8 @@ namespace leasehold {
 
 /// One of those who have a lock.
 struct listed_hold {
-  std::string token;        ///< Of another program: its value, or its owner.
-  std::uint64_t fence = 0;  ///< 0 if it is another program's.
+  std::string token;                             ///< Of another program: its value, or its owner.
+  std::uint64_t fence = 0;                       ///< 0 if it is another program's.
   std::optional<std::chrono::milliseconds> ttl;  ///< What is left of its lease; none without expiry.
   std::string role;                              ///< Of a shared mutex: "reader" or "writer"; "" elsewhere.
   std::string owner;                             ///< Of a recursive or shared mutex; "" if there is none.
@@ -30,11 +30,12 @@ struct listed_hold {
 
 /// A lock of any kind, and who has it.
 struct lock_details : lock_info {
-  std::string kind;         ///< "mutex", "recursive_mutex", "shared_mutex" or "counting_semaphore"; "" if the lock is free
-                            ///< or another program's.
-  std::string mode;         ///< Of a shared mutex: "readers" or "writer"; "" elsewhere.
+  std::string kind;  ///< "mutex", "recursive_mutex", "shared_mutex" or "counting_semaphore"; "" if the lock is free
+                     ///< or another program's.
+  std::string mode;  ///< Of a shared mutex: "readers" or "writer"; "" elsewhere.
   std::uint32_t limit = 0;  ///< Of a counting semaphore; 0 elsewhere.
-  std::vector<listed_hold> holds;  ///< In the order of their fences, the first 100 at most; lock_info::holders counts all.
+  /// In the order of their fences, the first 100 at most; lock_info::holders counts all.
+  std::vector<listed_hold> holds;
 };
 
 /// A lock that somebody has.
@@ -87,7 +88,7 @@ void start_break(const std::shared_ptr<client_handle>&, asio::any_completion_han
 template <asio::completion_token_for<void(error_code, std::vector<listed_lock>)> Token>
 auto list(const client& c, Token&& token) {
   return detail::initiate<&detail::start_list, void(error_code, std::vector<listed_lock>)>(detail::access::handle(c),
-                                                                                         std::forward<Token>(token));
+                                                                                           std::forward<Token>(token));
 }
 inline auto list(const client& c) { return list(c, asio::deferred); }  ///< @overload
 

@@ -100,22 +100,22 @@ struct statistics {
   std::size_t held = 0;     ///< Gauge: holds alive.
   std::size_t waiting = 0;  ///< Gauge: acquire operations under way.
 
-  std::uint64_t acquired = 0;       ///< Locks acquired.
-  std::uint64_t handed_off = 0;     ///< Grants that a releaser made and the store pushed.
-  std::uint64_t passed = 0;         ///< Grants from one local waiter to the next without asking Redis.
-  std::uint64_t contended = 0;      ///< Operations that found the lock busy at least once.
-  std::uint64_t timed_out = 0;      ///< acquire operations that ended with error::timed_out.
-  std::uint64_t cancelled = 0;      ///< acquire and try_acquire operations that were cancelled.
-  std::uint64_t lost = 0;           ///< Holds lost.
-  std::uint64_t released = 0;       ///< Releases that the store confirmed.
-  std::uint64_t renewed = 0;        ///< Leases lengthened by automatic renewal.
-  std::uint64_t renewal_failed = 0; ///< Renewals that got no answer or were refused; each is tried again.
-  std::uint64_t given_back = 0;     ///< Attempts withdrawn: late or unknown grants that were released again.
-  std::uint64_t refused = 0;        ///< Times the server said no.
-  std::uint64_t commands = 0;       ///< Scripts sent.
-  std::uint64_t connects = 0;       ///< Connections that came up.
-  std::uint64_t reconnects = 0;     ///< Those that came up after another was lost.
-  std::uint64_t clock_jumps = 0;    ///< Forward steps of the server's clock noticed.
+  std::uint64_t acquired = 0;        ///< Locks acquired.
+  std::uint64_t handed_off = 0;      ///< Grants that a releaser made and the store pushed.
+  std::uint64_t passed = 0;          ///< Grants from one local waiter to the next without asking Redis.
+  std::uint64_t contended = 0;       ///< Operations that found the lock busy at least once.
+  std::uint64_t timed_out = 0;       ///< acquire operations that ended with error::timed_out.
+  std::uint64_t cancelled = 0;       ///< acquire and try_acquire operations that were cancelled.
+  std::uint64_t lost = 0;            ///< Holds lost.
+  std::uint64_t released = 0;        ///< Releases that the store confirmed.
+  std::uint64_t renewed = 0;         ///< Leases lengthened by automatic renewal.
+  std::uint64_t renewal_failed = 0;  ///< Renewals that got no answer or were refused; each is tried again.
+  std::uint64_t given_back = 0;      ///< Attempts withdrawn: late or unknown grants that were released again.
+  std::uint64_t refused = 0;         ///< Times the server said no.
+  std::uint64_t commands = 0;        ///< Scripts sent.
+  std::uint64_t connects = 0;        ///< Connections that came up.
+  std::uint64_t reconnects = 0;      ///< Those that came up after another was lost.
+  std::uint64_t clock_jumps = 0;     ///< Forward steps of the server's clock noticed.
 
   histogram waiting_time;  ///< From the start of an operation to its lock.
   histogram hold_time;     ///< From the lock to its release or loss.

@@ -15,15 +15,15 @@ using boost::system::system_error;
 /// Everything that can go wrong, in one category. Cancellation is `boost::asio::error::operation_aborted` and nothing
 /// else is. `message()` is the enumerator with spaces, for example "timed out".
 enum class error {
-  timed_out = 1,   ///< `acquire_options::wait` ended while the store said that the lock is busy.
-  lost,            ///< The hold had gone before: its lease ended, or Redis no longer knows its token.
-  not_held,        ///< The hold is empty or was released already.
-  no_quorum,       ///< Fewer than a majority of a quorum's servers answered, or too few replicas acknowledged the grant.
-  unreachable,     ///< The store did not answer in time.
-  refused,         ///< The server said no (NOAUTH, NOPERM, READONLY, OOM, ...); its words: `client::last_refusal()`.
-  wrong_type,      ///< The key holds something that is not a lock of this kind.
-  wrong_limit,     ///< The semaphore exists with another limit.
-  invalid_name,    ///< A name is 1 to 65,536 bytes, and with its prefix does not begin with "leasehold:".
+  timed_out = 1,  ///< `acquire_options::wait` ended while the store said that the lock is busy.
+  lost,           ///< The hold had gone before: its lease ended, or Redis no longer knows its token.
+  not_held,       ///< The hold is empty or was released already.
+  no_quorum,      ///< Fewer than a majority of a quorum's servers answered, or too few replicas acknowledged the grant.
+  unreachable,    ///< The store did not answer in time.
+  refused,        ///< The server said no (NOAUTH, NOPERM, READONLY, OOM, ...); its words: `client::last_refusal()`.
+  wrong_type,     ///< The key holds something that is not a lock of this kind.
+  wrong_limit,    ///< The semaphore exists with another limit.
+  invalid_name,   ///< A name is 1 to 65,536 bytes, and with its prefix does not begin with "leasehold:".
   invalid_option,  ///< An option is out of its documented range, for example a negative duration.
   invalid_url,     ///< The URL cannot be understood.
   not_supported,   ///< This kind of lock or deployment cannot do that.

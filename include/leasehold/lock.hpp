@@ -22,7 +22,8 @@ struct lock_info {
   std::string token;        ///< The holder's token (one of them, if several); a foreign client's value verbatim; "" if
                             ///< free.
   std::uint64_t fence = 0;  ///< The latest holder's fence; 0 if free or held by a foreign client.
-  std::optional<std::chrono::milliseconds> ttl;  ///< What is left of the longest lease; none if free, or without expiry.
+  /// What is left of the longest lease; none if free, or without expiry.
+  std::optional<std::chrono::milliseconds> ttl;
   std::size_t waiters = 0;  ///< Entries in the line.
   std::size_t holders = 0;  ///< Holds: 1 for a mutex, readers, permits in use, how many times the owner is in.
   std::string owner;        ///< Of a recursive mutex, or of the writer; "" elsewhere.
@@ -69,15 +70,14 @@ class basic_lock {
   /// answer meanwhile, the giving back goes on in the background.
   template <asio::completion_token_for<void(error_code, hold)> Token>
   auto acquire(acquire_options options, Token&& token) const {
-    return detail::initiate<&detail::start_acquire, void(error_code, hold)>(lock_, std::forward<Token>(token),
-                                                                           options);
+    return detail::initiate<&detail::start_acquire, void(error_code, hold)>(lock_, std::forward<Token>(token), options);
   }
   template <asio::completion_token_for<void(error_code, hold)> Token>
   auto acquire(Token&& token) const {
     return acquire(acquire_options(), std::forward<Token>(token));
-  }  ///< @overload
+  }                                                                                         ///< @overload
   auto acquire(acquire_options options) const { return acquire(options, asio::deferred); }  ///< @overload
-  auto acquire() const { return acquire(acquire_options(), asio::deferred); }  ///< @overload
+  auto acquire() const { return acquire(acquire_options(), asio::deferred); }               ///< @overload
 
   /// Asks once. A busy lock is no error: the result is empty then.
   ///
@@ -95,9 +95,9 @@ class basic_lock {
   template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
   auto try_acquire(Token&& token) const {
     return try_acquire(acquire_options(), std::forward<Token>(token));
-  }  ///< @overload
+  }                                                                                                 ///< @overload
   auto try_acquire(acquire_options options) const { return try_acquire(options, asio::deferred); }  ///< @overload
-  auto try_acquire() const { return try_acquire(acquire_options(), asio::deferred); }  ///< @overload
+  auto try_acquire() const { return try_acquire(acquire_options(), asio::deferred); }               ///< @overload
 
   /// What Redis says about the lock.
   ///

@@ -30,7 +30,8 @@ class mutex : public basic_lock {
  public:
   /// A bad name (empty, longer than 65,536 bytes, or beginning with "leasehold:" with its prefix) is reported by the
   /// operations as error::invalid_name.
-  mutex(const client& c, std::string name) : basic_lock(detail::make_mutex(detail::access::handle(c), std::move(name))) {}
+  mutex(const client& c, std::string name)
+      : basic_lock(detail::make_mutex(detail::access::handle(c), std::move(name))) {}
 };
 
 }  // namespace leasehold

@@ -55,9 +55,9 @@ class shared_mutex : public basic_lock {
   template <asio::completion_token_for<void(error_code, hold)> Token>
   auto acquire_shared(Token&& token) const {
     return reader_.acquire(std::forward<Token>(token));
-  }  ///< @overload
+  }                                                                                        ///< @overload
   auto acquire_shared(acquire_options options) const { return reader_.acquire(options); }  ///< @overload
-  auto acquire_shared() const { return reader_.acquire(); }  ///< @overload
+  auto acquire_shared() const { return reader_.acquire(); }                                ///< @overload
 
   /// As try_acquire, for a reader.
   template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
@@ -67,9 +67,9 @@ class shared_mutex : public basic_lock {
   template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
   auto try_acquire_shared(Token&& token) const {
     return reader_.try_acquire(std::forward<Token>(token));
-  }  ///< @overload
+  }                                                                                                ///< @overload
   auto try_acquire_shared(acquire_options options) const { return reader_.try_acquire(options); }  ///< @overload
-  auto try_acquire_shared() const { return reader_.try_acquire(); }  ///< @overload
+  auto try_acquire_shared() const { return reader_.try_acquire(); }                                ///< @overload
 
  private:
   reader_side reader_;

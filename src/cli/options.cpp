@@ -148,8 +148,8 @@ void check_left_over(const CLI::App& app) {
   const auto rest = app.remaining();
   refuse_options(app, rest);
   if (rest.empty()) return;
-  throw wrong_usage(fmt::format("{}one word too many: {}", app.get_parent() ? app.get_name() + ": " : "",
-                                in_quotes(rest[0])));
+  throw wrong_usage(
+      fmt::format("{}one word too many: {}", app.get_parent() ? app.get_name() + ": " : "", in_quotes(rest[0])));
 }
 
 // The names before the command. Those that look like options stand between two separators: `run -- -name -- command`.
@@ -312,9 +312,9 @@ struct grammar {
 
 grammar::grammar() {
   add_common(run, t, "The lock's name: 1 to 65536 bytes. Several names: all or none\nof these locks");
-  CLI::Option* shared = run.add_flag("--shared", t.shared,
-                                     "NAME is a shared mutex: run beside other readers, and\nnever beside a writer")
-                            ->option_text(" ");
+  CLI::Option* shared =
+      run.add_flag("--shared", t.shared, "NAME is a shared mutex: run beside other readers, and\nnever beside a writer")
+          ->option_text(" ");
   CLI::Option* exclusive =
       run.add_flag("--exclusive", t.exclusive, "NAME is a shared mutex: run as its only writer")->option_text(" ");
   CLI::Option* permits = add_text(run, "--permits", t.permits, "N",

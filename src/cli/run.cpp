@@ -326,7 +326,7 @@ class session {
 
   asio::steady_timer changed_;
   asio::cancellation_signal stop_waiting_;
-  std::optional<int> signal_;  // that ended the waiting
+  std::optional<int> signal_;   // that ended the waiting
   const hold* lost_ = nullptr;  // the first of them
   int exit_status_ = 0;
   std::exception_ptr failed_;

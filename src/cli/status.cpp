@@ -43,9 +43,9 @@ std::string in_words(const std::string& name, const lock_status& lock) {
   text += fmt::format(", {} waiting\n", lock.waiters) + holds_text(lock);
   for (std::size_t i = 0; i < lock.line.size(); ++i) {
     const waiter& w = lock.line[i];
-    text += fmt::format("{:>3}  {}  {:.1f} s{}{}\n", i + 1, printable(w.token),
-                        static_cast<double>(w.lease.count()) / 1000, asker_text(w.role, w.owner),
-                        w.silent ? "  silent" : "");
+    text +=
+        fmt::format("{:>3}  {}  {:.1f} s{}{}\n", i + 1, printable(w.token), static_cast<double>(w.lease.count()) / 1000,
+                    asker_text(w.role, w.owner), w.silent ? "  silent" : "");
   }
   if (lock.waiters > lock.line.size()) text += fmt::format("     and {} more\n", lock.waiters - lock.line.size());
   return text;

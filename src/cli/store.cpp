@@ -34,13 +34,11 @@ failure describe(const error_code& ec, const client& store, const store_options&
       const std::string why = store.last_failure();
       return {code, fmt::format("{}: {}{}{}", urls, ec.message(), why.empty() ? "" : ": ", why)};
     }
-    case exit_code::refused:
-      return {code, fmt::format("{}: refused: {}", urls, store.last_refusal())};
+    case exit_code::refused: return {code, fmt::format("{}: refused: {}", urls, store.last_refusal())};
     case exit_code::wrong_type:
       return {code, fmt::format("{}: wrong type: the key {} holds something that is no lock", in_quotes(name),
                                 in_quotes(where.prefix + name))};
-    default:
-      break;
+    default: break;
   }
   // What a quorum has not: semaphores, replicas, and what operators ask of one server.
   if (ec == error::not_supported && where.urls.size() > 1) {

@@ -167,12 +167,9 @@ void ballot::decide(bool late) {
   if (!who_) return;
   switch (kind_) {
     case kind::acquire:
-    case kind::downgrade:
-      return fence_ == 0 ? decide_grant(late) : decide_raise(late);
-    case kind::renew:
-      return decide_renewal(late);
-    case kind::inspect:
-      return decide_inspection(late);
+    case kind::downgrade: return fence_ == 0 ? decide_grant(late) : decide_raise(late);
+    case kind::renew: return decide_renewal(late);
+    case kind::inspect: return decide_inspection(late);
   }
 }
 

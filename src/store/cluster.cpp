@@ -187,7 +187,9 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
       cluster_->on_node_stopped(*this);
     }
 
-    bool redirect(redis_server::call& c, std::string_view words) override { return cluster_->redirect(*this, c, words); }
+    bool redirect(redis_server::call& c, std::string_view words) override {
+      return cluster_->redirect(*this, c, words);
+    }
     bool tells(std::uint16_t slot) const override { return told_.contains(slot); }
     void on_shard_channel(std::string_view channel, bool tells) override {
       const auto slot = slot_of(channel);
@@ -219,8 +221,8 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     n->server = servers_.make(std::move(one), {}, *n, n.get());
     for (const auto& c : channels_) n->server->listen(c);
     // The node is kept by its server's coroutines, and keeps the cluster and the client.
-    n->server->start(std::make_shared<std::pair<std::shared_ptr<node>, std::shared_ptr<cluster_store>>>(
-        n, shared_from_this()));
+    n->server->start(
+        std::make_shared<std::pair<std::shared_ptr<node>, std::shared_ptr<cluster_store>>>(n, shared_from_this()));
     return *n;
   }
 
@@ -384,7 +386,8 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
 
   // Every slot has a master that answers.
   bool complete() const {
-    return known_ && std::all_of(by_slot_.begin(), by_slot_.end(), [](const node* n) { return n != nullptr && n->serves(); });
+    return known_ &&
+           std::all_of(by_slot_.begin(), by_slot_.end(), [](const node* n) { return n != nullptr && n->serves(); });
   }
 
   void take_reply(const reply& r, node& from) {

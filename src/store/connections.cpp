@@ -48,10 +48,8 @@ void add_node(reply& r, const redis::resp3::node_view& node) {
     case redis::resp3::type::map:
     case redis::resp3::type::set:
     case redis::resp3::type::push:
-    case redis::resp3::type::attribute:
-      return;
-    default:
-      break;
+    case redis::resp3::type::attribute: return;
+    default: break;
   }
   if (is_error(node)) r.set_error();
   r.add(node.value);

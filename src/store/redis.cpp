@@ -112,9 +112,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   void start(std::shared_ptr<void> keep_alive) override {
     if (where_.kind == address::scheme::sentinel) {
-      sentinels_ = std::make_shared<sentinels>(strand_, where_, connect_timeout_, backoff_, [weak = this->weak_from_this()] {
-        if (const auto self = weak.lock()) self->reset("the Sentinels have another master");
-      });
+      sentinels_ =
+          std::make_shared<sentinels>(strand_, where_, connect_timeout_, backoff_, [weak = this->weak_from_this()] {
+            if (const auto self = weak.lock()) self->reset("the Sentinels have another master");
+          });
     }
     asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), asio::detached);
     asio::co_spawn(strand_, keep_receiving(this->shared_from_this()), asio::detached);
@@ -155,22 +156,23 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const auto request = std::make_shared<redis::request>(make_request());
     for (const auto& words : all) request->push_range(words.front(), std::next(words.begin()), words.end());
     const auto replies = std::make_shared<std::vector<reply>>();
-    redis::any_adapter adapter([this, replies](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
-                                               error_code&) {
-      if (out_of_step_) return;
-      if (e == redis::any_adapter::parse_event::init) replies->emplace_back();
-      if (e == redis::any_adapter::parse_event::node) add_node(replies->back(), node);
-    });
+    redis::any_adapter adapter(
+        [this, replies](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
+          if (out_of_step_) return;
+          if (e == redis::any_adapter::parse_event::init) replies->emplace_back();
+          if (e == redis::any_adapter::parse_event::node) add_node(replies->back(), node);
+        });
     const auto limit = std::make_shared<timer>(strand_);
     limit->expires_at(later(later(clock::now(), command_timeout_), longer));
     limit->async_wait([self = this->shared_from_this(), epoch = epoch_](error_code ec) {
       if (!ec && epoch == self->epoch_ && !self->stopping_) self->reset("no answer");
     });
-    connection_.async_exec(*request, std::move(adapter),
-                           [request, replies, limit, number = all.size(), then = std::move(then)](error_code ec, std::size_t) {
-                             limit->cancel();
-                             then(ec || replies->size() != number ? nullptr : replies.get());
-                           });
+    connection_.async_exec(
+        *request, std::move(adapter),
+        [request, replies, limit, number = all.size(), then = std::move(then)](error_code ec, std::size_t) {
+          limit->cancel();
+          then(ec || replies->size() != number ? nullptr : replies.get());
+        });
   }
 
   void publish(const std::string& channel, std::string_view message) override {
@@ -392,13 +394,13 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   void exec_change_of_channels(const std::shared_ptr<redis::request>& request) {
-    redis::any_adapter adapter([this](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
-                                      error_code&) {
-      if (e != redis::any_adapter::parse_event::node || !is_error(node)) return;
-      out_of_step_ = true;
-      deaf_ = classify(node.value) != refusal::try_again;
-      asio::post(strand_, [self = this->shared_from_this(), why = std::string(node.value)] { self->reset(why); });
-    });
+    redis::any_adapter adapter(
+        [this](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
+          if (e != redis::any_adapter::parse_event::node || !is_error(node)) return;
+          out_of_step_ = true;
+          deaf_ = classify(node.value) != refusal::try_again;
+          asio::post(strand_, [self = this->shared_from_this(), why = std::string(node.value)] { self->reset(why); });
+        });
     connection_.async_exec(*request, std::move(adapter), [request](error_code, std::size_t) {});
   }
 
@@ -446,16 +448,16 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (in_flight_.empty()) watch(later(b->calls.front().sent, command_timeout_));
     in_flight_.push_back(b);
     // The connection keeps the adapter, so the adapter must not keep the store.
-    redis::any_adapter adapter([this, b](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
-                                         error_code&) {
-      if (out_of_step_) return;
-      // Never sets an error: Boost.Redis would tear the connection down.
-      switch (e) {
-        case redis::any_adapter::parse_event::init: reading_.clear(); break;
-        case redis::any_adapter::parse_event::node: add_node(reading_, node); break;
-        case redis::any_adapter::parse_event::done: on_reply(*b); break;
-      }
-    });
+    redis::any_adapter adapter(
+        [this, b](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
+          if (out_of_step_) return;
+          // Never sets an error: Boost.Redis would tear the connection down.
+          switch (e) {
+            case redis::any_adapter::parse_event::init: reading_.clear(); break;
+            case redis::any_adapter::parse_event::node: add_node(reading_, node); break;
+            case redis::any_adapter::parse_event::done: on_reply(*b); break;
+          }
+        });
     connection_.async_exec(b->request, std::move(adapter),
                            [self = this->shared_from_this(), b](error_code, std::size_t) { self->on_batch_end(b); });
   }
@@ -578,7 +580,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   const std::shared_ptr<std::string> host_ =
       std::make_shared<std::string>(where_.hosts.empty() ? std::string() : where_.hosts.front().host);
   std::shared_ptr<sentinels> sentinels_;  // Null for a server that the URL names.
-  redis_server::router* const router_;  // Null: there is one server.
+  redis_server::router* const router_;    // Null: there is one server.
   server_clock clock_;
   std::string run_id_;
   bool was_up_before_ = false;
@@ -625,7 +627,8 @@ server_maker::server_maker(const asio::any_io_executor& executor, const client_o
   const auto make_on = [this, &options](auto strand) {
     strand_ = strand;
     using made = redis_store<decltype(strand)>;
-    make_ = [strand, &options](address where, std::string channel, store::events& events, redis_server::router* router) {
+    make_ = [strand, &options](address where, std::string channel, store::events& events,
+                               redis_server::router* router) {
       const witness::maker another = [strand, &options, where](store::events& e) {
         return std::make_shared<made>(strand, where, options, std::string(), e, nullptr, witness::maker());
       };

@@ -65,7 +65,8 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
     receive();
     connection_.async_run(config, [self = shared_from_this()](error_code ec) {
       self->connection_.cancel(redis::operation::all);
-      if (self->owner_ != nullptr) self->owner_->on_end(*self, self->refused_->empty() ? ec.message() : *self->refused_);
+      if (self->owner_ != nullptr)
+        self->owner_->on_end(*self, self->refused_->empty() ? ec.message() : *self->refused_);
     });
   }
 

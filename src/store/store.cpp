@@ -17,9 +17,7 @@ bool says(std::string_view words, std::string_view code) {
 
 bool is_read_only(std::string_view words) noexcept { return says(words, "READONLY "); }
 
-bool may_have_written(std::string_view error) noexcept {
-  return error.find(" script") != error.npos;
-}
+bool may_have_written(std::string_view error) noexcept { return error.find(" script") != error.npos; }
 
 refusal classify(std::string_view words) noexcept {
   if (says(words, "WRONGTYPE ")) return refusal::wrong_type;

@@ -164,8 +164,8 @@ class store {
   // What a connection learns of its server.
   struct server {
     std::string version;
-    std::string maxmemory_policy;   // "" if the server does not tell.
-    std::string mute;               // The server's words if it does not let us publish, else "".
+    std::string maxmemory_policy;  // "" if the server does not tell.
+    std::string mute;              // The server's words if it does not let us publish, else "".
     std::chrono::seconds uptime{0};
     bool again = false;    // It is not the first connection of this store to it.
     bool another = false;  // It may not know what the one before has granted: another process, or another server.
@@ -226,7 +226,8 @@ class store {
   virtual void leave(std::uint16_t slot) { (void)slot; }
   // A server's clock was stepped forward by so much: until when this token certainly keeps what it was to have until
   // `deadline`.
-  virtual clock::time_point after_jump(const std::string& token, clock::time_point deadline, clock::duration jump) const {
+  virtual clock::time_point after_jump(const std::string& token, clock::time_point deadline,
+                                       clock::duration jump) const {
     (void)token;
     return deadline - jump;
   }

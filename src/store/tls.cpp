@@ -48,7 +48,8 @@ void use_certificate(boost::asio::ssl::context& context, const address& where) {
   if (where.certificate.empty()) return;
   error_code ec;
   // OpenSSL would ask at the terminal for the password of an encrypted key.
-  context.set_password_callback([](std::size_t, boost::asio::ssl::context::password_purpose) { return std::string(); }, ec);
+  context.set_password_callback([](std::size_t, boost::asio::ssl::context::password_purpose) { return std::string(); },
+                                ec);
   context.use_certificate_chain_file(where.certificate, ec);
   if (ec) fail("the certificate '" + where.certificate + "'", ec);
   context.use_private_key_file(where.key, boost::asio::ssl::context::pem, ec);
@@ -65,7 +66,8 @@ auto verification(std::shared_ptr<const std::string> host, std::shared_ptr<std::
     if (boost::asio::ssl::host_name_verification(*host)(preverified, context)) return true;
     X509_STORE_CTX* const store = context.native_handle();
     if (preverified) X509_STORE_CTX_set_error(store, X509_V_ERR_HOSTNAME_MISMATCH);
-    *why = "the certificate of '" + *host + "' is refused: " + X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+    *why = "the certificate of '" + *host +
+           "' is refused: " + X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
     return false;
   };
 }

@@ -15,8 +15,9 @@
 namespace leasehold::bench {
 
 void cluster(const settings& s, report& out) {
-  out.section("cluster",
-              "acquire + release on names of their own, per second: three masters of a cluster beside three single servers");
+  out.section(
+      "cluster",
+      "acquire + release on names of their own, per second: three masters of a cluster beside three single servers");
   test::cluster_servers servers(3);
   const std::array<test::redis_server, 3> single;
   const std::vector<std::string> singles{single[0].tcp_url(), single[1].tcp_url(), single[2].tcp_url()};

@@ -43,14 +43,16 @@ void kinds(const settings& s, report& out) {
   all.push_back(of_kind("recursive_mutex", [](const client& c, std::string n, const std::string& i) {
     return recursive_mutex(c, n, "owner " + i);
   }));
-  all.push_back(
-      of_kind("shared_mutex, writers", [](const client& c, std::string n, const std::string&) { return shared_mutex(c, n); }));
-  all.push_back(of_kind("shared_mutex, readers",
-                        [](const client& c, std::string n, const std::string&) { return shared_mutex(c, n).shared(); }));
+  all.push_back(of_kind("shared_mutex, writers",
+                        [](const client& c, std::string n, const std::string&) { return shared_mutex(c, n); }));
+  all.push_back(of_kind("shared_mutex, readers", [](const client& c, std::string n, const std::string&) {
+    return shared_mutex(c, n).shared();
+  }));
   all.push_back(of_kind("counting_semaphore of 10", [](const client& c, std::string n, const std::string&) {
     return counting_semaphore(c, n, 10);
   }));
-  out.line(fmt::format("{:>26}  {:>10}  {:>12}  {:>14}  {:>16}", "", "coroutines", "own names", "to the mutex", "all on one name"));
+  out.line(fmt::format("{:>26}  {:>10}  {:>12}  {:>14}  {:>16}", "", "coroutines", "own names", "to the mutex",
+                       "all on one name"));
   for (const std::size_t coroutines : s.coroutines) {
     for (auto& c : all) c.alone = c.to_mutex = c.contended = {};
     for (int round = 0; round < s.rounds; ++round) {
@@ -77,7 +79,8 @@ void kinds(const settings& s, report& out) {
     ratios.push_back({c.name, median(c.to_mutex)});
     rates.push_back({c.name, median(c.alone)});
   }
-  picture.bars(fmt::format("acquire + release per second, {} coroutines on names of their own", s.coroutines.back()), rates);
+  picture.bars(fmt::format("acquire + release per second, {} coroutines on names of their own", s.coroutines.back()),
+               rates);
   picture.bars("the same, to the mutex", ratios, 0.7);
   out.draw(picture);
 }

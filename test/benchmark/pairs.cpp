@@ -4,8 +4,8 @@
 // io_context and one thread; each coroutine acquires and releases a lock of its own, again and again.
 #include "bench.hpp"
 
-#include "slots.hpp"
 #include "scripts.hpp"
+#include "slots.hpp"
 
 #include "support/redis_server.hpp"
 

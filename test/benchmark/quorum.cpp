@@ -46,9 +46,10 @@ asio::awaitable<void> acquire_again_and_again(client c, seconds time, std::vecto
 double acquire_time(const five& servers, seconds time) {
   asio::io_context context(1);
   std::vector<double> took;
-  asio::co_spawn(context, acquire_again_and_again(client(context, urls(servers)), time, took), [](std::exception_ptr e) {
-    if (e) std::rethrow_exception(e);
-  });
+  asio::co_spawn(context, acquire_again_and_again(client(context, urls(servers)), time, took),
+                 [](std::exception_ptr e) {
+                   if (e) std::rethrow_exception(e);
+                 });
   context.run();
   return median(std::move(took));
 }

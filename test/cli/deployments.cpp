@@ -35,8 +35,9 @@ BOOST_AUTO_TEST_CASE(a_quorum) {
   BOOST_TEST(run_leasehold(words{"run"} + options + words{"n", "--", "echo", "in"}).output == "in\n");
   BOOST_TEST(run_leasehold({"run", "n", "--", "echo", "in"}, environment(urls)).output == "in\n");
   // What a quorum has not.
-  for (const words& rest : {words{"run", "--permits", "2", "n", "--", "true"}, words{"run", "--replicas", "1", "n", "--", "true"},
-                            words{"status", "n"}, words{"list"}, words{"break", "n"}}) {
+  for (const words& rest :
+       {words{"run", "--permits", "2", "n", "--", "true"}, words{"run", "--replicas", "1", "n", "--", "true"},
+        words{"status", "n"}, words{"list"}, words{"break", "n"}}) {
     const ended e = run_leasehold(words{rest.front()} + options + words(std::next(rest.begin()), rest.end()));
     BOOST_TEST_CONTEXT(e.errors) {
       BOOST_TEST(e.status == 64);
@@ -55,16 +56,19 @@ BOOST_AUTO_TEST_CASE(a_quorum) {
 BOOST_AUTO_TEST_CASE(a_cluster) {
   cluster_servers cluster(3);
   BOOST_TEST(run_leasehold({"run", "a", "b", "c", "--", "echo", "in"}, environment(cluster.url())).output == "in\n");
-  const ended inside = run_leasehold(
-      {"run", "n", "--", "sh", "-c", fmt::format("{0} status n && {0} list", LEASEHOLD_CLI_PATH)}, environment(cluster.url()));
+  const ended inside =
+      run_leasehold({"run", "n", "--", "sh", "-c", fmt::format("{0} status n && {0} list", LEASEHOLD_CLI_PATH)},
+                    environment(cluster.url()));
   BOOST_TEST(contains(inside.output, "n: held, "));
   BOOST_TEST(contains(inside.output, "\nn "));
 }
 
 BOOST_AUTO_TEST_CASE(a_sentinel_group_with_replicas) {
   sentinel_group group;
-  BOOST_TEST(run_leasehold({"run", "--replicas", "1", "n", "--", "echo", "in"}, environment(group.url())).output == "in\n");
-  const ended e = run_leasehold({"run", "--replicas", "9", "--no-wait", "n", "--", "echo", "in"}, environment(group.url()));
+  BOOST_TEST(run_leasehold({"run", "--replicas", "1", "n", "--", "echo", "in"}, environment(group.url())).output ==
+             "in\n");
+  const ended e =
+      run_leasehold({"run", "--replicas", "9", "--no-wait", "n", "--", "echo", "in"}, environment(group.url()));
   BOOST_TEST(e.status == 69);
   BOOST_TEST(is_error_line(e.errors, "no quorum"));
 }

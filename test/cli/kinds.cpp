@@ -69,8 +69,7 @@ BOOST_AUTO_TEST_CASE(there_are_as_many_permits_as_asked_for) {
   wait_until("the third waits", [&] { return contains((text = run({"status", "n"})).output, ", 1 waiting\n"); });
   BOOST_TEST_CONTEXT(text.output) {
     BOOST_TEST(text.output.starts_with("n: 2 of 2 permits, "));
-    BOOST_TEST(
-        std::regex_search(text.output, std::regex("\n  \\*  " + token + "  [0-9.]+ s left  fence [0-9]+\n")));
+    BOOST_TEST(std::regex_search(text.output, std::regex("\n  \\*  " + token + "  [0-9.]+ s left  fence [0-9]+\n")));
   }
   BOOST_TEST(contains(run({"status", "--json", "n"}).output,
                       R"("kind":"counting_semaphore","holders":2,"limit":2,"holds":[{"token":")"));
@@ -157,9 +156,10 @@ BOOST_AUTO_TEST_CASE(the_table_tells_kinds_and_how_far_they_are_taken) {
     }
   }
   const ended json = run({"list", "--json"});
-  BOOST_TEST(contains(json.output, R"("kind":"recursive_mutex","holders":2,"owner":"request 7","holds":[{"token":"x.1",)"));
-  BOOST_TEST(run({"status", "d"}).output.starts_with(
-      "d: held 2 times by request 7, for ever, fence 7, 0 waiting\n  *  x.1  "));
+  BOOST_TEST(
+      contains(json.output, R"("kind":"recursive_mutex","holders":2,"owner":"request 7","holds":[{"token":"x.1",)"));
+  BOOST_TEST(run({"status", "d"})
+                 .output.starts_with("d: held 2 times by request 7, for ever, fence 7, 0 waiting\n  *  x.1  "));
   folder.write("end", "");
   for (child* c : {&reader, &writer, &permit}) BOOST_TEST(c->wait() == 0);
 }

@@ -82,8 +82,7 @@ BOOST_AUTO_TEST_CASE(a_signal_while_waiting_for_the_second_leaves_no_trace) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     child c = start({"run", "b", "a", "--", "echo", "no"});
     wait_until("it has the first", [&] { return redis.get("a").has_value(); });
-    wait_until("it waits for the second",
-               [&] { return redis.command("EXISTS", "leasehold:{0}:line:b").integer == 1; });
+    wait_until("it waits for the second", [&] { return redis.command("EXISTS", "leasehold:{0}:line:b").integer == 1; });
     c.signal(signal);
     const ended e = end_of(c);
     BOOST_TEST(e.status == 128 + signal);
@@ -108,7 +107,8 @@ BOOST_AUTO_TEST_CASE(the_loss_of_any_stops_the_command) {
 }
 
 BOOST_AUTO_TEST_CASE(success_without_one_of_the_locks_is_no_success) {
-  const ended e = run({"run", "a", "b", "--", "sh", "-c", "redis-cli -s " + redis.socket_path() + " DEL b > $FOLDER/out"});
+  const ended e =
+      run({"run", "a", "b", "--", "sh", "-c", "redis-cli -s " + redis.socket_path() + " DEL b > $FOLDER/out"});
   BOOST_TEST(e.status == 74);
   BOOST_TEST(is_error_line(e.errors, "'b'"));
   BOOST_TEST(redis.size() == 0U);
@@ -131,10 +131,9 @@ BOOST_AUTO_TEST_CASE(opposite_orders_never_wait_for_each_other) {
   std::vector<std::unique_ptr<child>> all;
   for (int i = 0; i < 10; ++i) {
     const bool forward = i % 2 == 0;
-    all.push_back(std::make_unique<child>(
-        leasehold_command({"run", "--wait", "60s", forward ? "a" : "b", forward ? "b" : "a", "--", "sh", "-c",
-                           increment}),
-        environment()));
+    all.push_back(std::make_unique<child>(leasehold_command({"run", "--wait", "60s", forward ? "a" : "b",
+                                                             forward ? "b" : "a", "--", "sh", "-c", increment}),
+                                          environment()));
   }
   // One lock alone excludes them, too.
   for (const std::string name : {"a", "b"}) {

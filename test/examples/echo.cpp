@@ -27,7 +27,8 @@ BOOST_AUTO_TEST_CASE(servers_that_share_a_lock_answer_every_request) {
     servers += "127.0.0.1:";
     servers += line.substr(10);
   }
-  const ended load = run({"echo_client", "--servers", servers, "--connections", "6", "--requests", "20", "--names", "2"});
+  const ended load =
+      run({"echo_client", "--servers", servers, "--connections", "6", "--requests", "20", "--names", "2"});
   BOOST_TEST(load.status == 0, load.output + load.errors);
   BOOST_TEST(contains(load.output, "120"), load.output);
   for (child* c : {&first, &second}) {
@@ -38,8 +39,7 @@ BOOST_AUTO_TEST_CASE(servers_that_share_a_lock_answer_every_request) {
 }
 
 BOOST_AUTO_TEST_CASE(the_demo_survives_the_death_of_a_holder) {
-  const ended e =
-      run({"demo", "--bin-dir", LEASEHOLD_EXAMPLES_DIR, "--out", folder.path(), "--seconds", "6"});
+  const ended e = run({"demo", "--bin-dir", LEASEHOLD_EXAMPLES_DIR, "--out", folder.path(), "--seconds", "6"});
   BOOST_TEST(e.status == 0, e.output + e.errors);
   BOOST_TEST(std::filesystem::file_size(folder / "demo.svg") > 1000U);
 }

@@ -63,8 +63,8 @@ BOOST_AUTO_TEST_CASE(each_method_trades_and_nothing_is_lost) {
 
 BOOST_AUTO_TEST_CASE(what_appears_or_vanishes_is_found) {
   // Five buyers with clients of their own, as in the book, who meet at the locks in Redis.
-  const ended e = run({"market", "--redis", redis.url(), "--keep", "--seconds", "1", "--loads", "2+5", "--methods", "item",
-                       "--clients", "own"});
+  const ended e = run({"market", "--redis", redis.url(), "--keep", "--seconds", "1", "--loads", "2+5", "--methods",
+                       "item", "--clients", "own"});
   BOOST_REQUIRE_MESSAGE(e.status == 0, e.output + e.errors);
   const std::vector<long> numbers = row(e.output, "lock per item");
   BOOST_REQUIRE(numbers.size() == 4U);

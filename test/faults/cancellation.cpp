@@ -26,15 +26,15 @@ struct cancellable {
   bool ended() const { return ec.has_value(); }
   void acquire(const mutex& lock, acquire_options o = {}) {
     lock.acquire(o, asio::bind_cancellation_slot(signal.slot(), [this](error_code e, hold h) {
-      ec = e;
-      if (h.valid()) got = std::move(h);
-    }));
+                   ec = e;
+                   if (h.valid()) got = std::move(h);
+                 }));
   }
   void try_acquire(const mutex& lock, acquire_options o = {}) {
     lock.try_acquire(o, asio::bind_cancellation_slot(signal.slot(), [this](error_code e, std::optional<hold> h) {
-      ec = e;
-      got = std::move(h);
-    }));
+                       ec = e;
+                       got = std::move(h);
+                     }));
   }
   auto handler() {
     return asio::bind_cancellation_slot(signal.slot(), [this](error_code e) { ec = e; });
@@ -143,7 +143,8 @@ BOOST_AUTO_TEST_CASE(while_the_reply_with_the_grant_is_on_its_way) {
         network.hold_replies();
         cancellable a;
         once ? a.try_acquire(lock) : a.acquire(lock);
-        co_await eventually("the server has granted it", [&] { return redis.get("n").has_value() || !network.replies().empty(); });
+        co_await eventually("the server has granted it",
+                            [&] { return redis.get("n").has_value() || !network.replies().empty(); });
         co_await a.cancel(type);
         network.pass();
         co_await eventually("it is free", [&] { return !redis.get("n"); });
@@ -351,7 +352,8 @@ BOOST_AUTO_TEST_CASE(while_inspecting) {
     network.hold_replies();
     for (const auto type : all_types) {
       cancellable i;
-      mutex(c, "n").inspect(asio::bind_cancellation_slot(i.signal.slot(), [&](error_code ec, lock_info) { i.ec = ec; }));
+      mutex(c, "n").inspect(
+          asio::bind_cancellation_slot(i.signal.slot(), [&](error_code ec, lock_info) { i.ec = ec; }));
       co_await pause(5ms);
       co_await i.cancel(type);
     }

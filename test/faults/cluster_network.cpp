@@ -30,9 +30,8 @@ struct behind_ports {
     for (std::size_t i = 0; i < cluster.size(); ++i) {
       wait_until("a node knows the ports of all", [&] {
         const std::string nodes = cluster.node(i).command("CLUSTER", "NODES").text;
-        return std::all_of(ports.begin(), ports.end(), [&](unsigned short p) {
-          return nodes.find(":" + std::to_string(p) + "@") != nodes.npos;
-        });
+        return std::all_of(ports.begin(), ports.end(),
+                           [&](unsigned short p) { return nodes.find(":" + std::to_string(p) + "@") != nodes.npos; });
       });
     }
     cluster.wait_until_ok();
@@ -130,9 +129,8 @@ BOOST_AUTO_TEST_CASE(each_connection_is_cut_while_one_holds_and_one_waits) {
         co_await h.extend(21s + std::chrono::seconds(i));
         BOOST_TEST(h.valid());
       }
-      co_await eventually("both are connected again", [&] {
-        return one.stats().reconnects > first && two.stats().reconnects > second;
-      });
+      co_await eventually("both are connected again",
+                          [&] { return one.stats().reconnects > first && two.stats().reconnects > second; });
       for (const auto& a : waiting) BOOST_TEST(!a.ended());
     }
     // One place in each line, which the waiter has kept.
@@ -196,9 +194,8 @@ BOOST_AUTO_TEST_CASE(a_half_open_connection_does_not_lose_a_hold) {
     }
     network[1].swallow();
     const auto renewed = c.stats().renewed;
-    co_await eventually("all are renewed", [&] {
-      return c.stats().renewed >= renewed + 3 && c.stats().reconnects == 1;
-    });
+    co_await eventually("all are renewed",
+                        [&] { return c.stats().renewed >= renewed + 3 && c.stats().reconnects == 1; });
     for (std::size_t i = 0; i < 3; ++i) {
       co_await eventually("it is renewed", [&] { return ttl(names[i]) > 1900; });
       BOOST_TEST(held[i].valid());
@@ -328,9 +325,8 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_broken_connection_leave_nothing) {
           network[i].hold_requests();
           asker a{any_lock(mutex(c, names[i]))};
           a.acquire({.lease = std::chrono::minutes(60)});
-          co_await eventually("the attempt was sent", [&] {
-            return network[i].requests().find(names[i]) != std::string::npos;
-          });
+          co_await eventually("the attempt was sent",
+                              [&] { return network[i].requests().find(names[i]) != std::string::npos; });
           network[i].cut_clients();
           BOOST_REQUIRE(network[i].late() == 1U);
           network[i].pass_connected();

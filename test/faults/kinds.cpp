@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // What may happen to locks of every kind.
-#include "support/child.hpp"
 #include "support/kinds.hpp"
+#include "support/child.hpp"
 #include "support/proxy.hpp"
 
 #include <algorithm>
@@ -25,11 +25,14 @@ int hold_on(const std::vector<std::string>& arguments) {
   asio::io_context context;
   client c(context, arguments.at(0));
   asker a(all_kinds.at(std::stoul(arguments.at(1))).holder(c));
-  asio::co_spawn(context, [&]() -> awaitable<void> {
-    co_await acquired(a, {.lease = std::chrono::milliseconds(std::stoi(arguments.at(2)))});
-    say(std::to_string(a.got.fence()));
-    a.got.lost([&](error_code) { say(a.got.valid() ? "valid" : "lost"); });
-  }, asio::detached);
+  asio::co_spawn(
+      context,
+      [&]() -> awaitable<void> {
+        co_await acquired(a, {.lease = std::chrono::milliseconds(std::stoi(arguments.at(2)))});
+        say(std::to_string(a.got.fence()));
+        a.got.lost([&](error_code) { say(a.got.valid() ? "valid" : "lost"); });
+      },
+      asio::detached);
   context.run();
   return 0;
 }
@@ -47,24 +50,27 @@ int enter_and_leave(const std::vector<std::string>& arguments) {
   const auto note = [&](const hold& h) {
     if (h.valid()) log.command({"RPUSH", "log", arguments[1] + " " + std::to_string(h.fence())});
   };
-  asio::co_spawn(context, [&]() -> awaitable<void> {
-    for (;;) {
-      std::vector<hold> holds;
-      const auto depth = 1 + engine() % 3;
-      for (std::size_t i = 0; i < depth; ++i) {
-        hold h = co_await lock.acquire({.lease = 1500ms});
-        note(h);
-        holds.push_back(std::move(h));
-        co_await turn(static_cast<int>(engine() % 3));
-      }
-      while (!holds.empty()) {
-        const auto at = static_cast<std::ptrdiff_t>(engine() % holds.size());
-        note(holds[static_cast<std::size_t>(at)]);
-        co_await holds[static_cast<std::size_t>(at)].release(as_tuple);
-        holds.erase(holds.begin() + at);
-      }
-    }
-  }, asio::detached);
+  asio::co_spawn(
+      context,
+      [&]() -> awaitable<void> {
+        for (;;) {
+          std::vector<hold> holds;
+          const auto depth = 1 + engine() % 3;
+          for (std::size_t i = 0; i < depth; ++i) {
+            hold h = co_await lock.acquire({.lease = 1500ms});
+            note(h);
+            holds.push_back(std::move(h));
+            co_await turn(static_cast<int>(engine() % 3));
+          }
+          while (!holds.empty()) {
+            const auto at = static_cast<std::ptrdiff_t>(engine() % holds.size());
+            note(holds[static_cast<std::size_t>(at)]);
+            co_await holds[static_cast<std::size_t>(at)].release(as_tuple);
+            holds.erase(holds.begin() + at);
+          }
+        }
+      },
+      asio::detached);
   context.run();
   return 0;
 }
@@ -234,9 +240,8 @@ BOOST_AUTO_TEST_CASE(a_downgrade_that_was_given_up_and_happened_is_found_out) {
     asio::cancellation_signal signal;
     outcome downgraded;
     a.got.downgrade(asio::bind_cancellation_slot(signal.slot(), downgraded.handler()));
-    co_await eventually("it has happened", [&] {
-      return redis.command("HGET", "n", "leasehold").text.ends_with(" r");
-    });
+    co_await eventually("it has happened",
+                        [&] { return redis.command("HGET", "n", "leasehold").text.ends_with(" r"); });
     signal.emit(asio::cancellation_type::terminal);
     co_await eventually("it ends", [&] { return downgraded.ended(); });
     BOOST_TEST(*downgraded.ec == asio::error::operation_aborted);
@@ -603,7 +608,8 @@ BOOST_AUTO_TEST_CASE(cuts_lose_nothing) {
         for (int i = 0; i < 4; ++i) {
           networks.emplace_back(executor, redis);
           const client c(executor, networks.back().url(), brisk());
-          for (int j = 0; j < 2; ++j) asio::co_spawn(executor, one(all.emplace_back(k.next(c, 2 * i + j))), asio::detached);
+          for (int j = 0; j < 2; ++j)
+            asio::co_spawn(executor, one(all.emplace_back(k.next(c, 2 * i + j))), asio::detached);
         }
         while (ended < 8) {
           co_await pause(std::chrono::milliseconds(engine() % 20));

@@ -58,10 +58,10 @@ struct waiter {
   void acquire(acquire_options o = {}) {
     ec.reset();
     lock.acquire(o, asio::bind_cancellation_slot(signal.slot(), [this](error_code e, hold h) {
-      ec = e;
-      got = std::move(h);
-      at = std::chrono::steady_clock::now();
-    }));
+                   ec = e;
+                   got = std::move(h);
+                   at = std::chrono::steady_clock::now();
+                 }));
   }
 };
 
@@ -146,7 +146,8 @@ BOOST_AUTO_TEST_CASE(who_is_granted_and_dead_costs_the_line_a_short_time) {
             // Its place is kept, and it is alive again: its next look is due.
             const reply e = redis.command("HGET", entries_key, dead);
             const reply t = redis.command("TIME");
-            return !e.is_nil() && std::stoll(e.text.substr(e.text.rfind(' ') + 1)) / 1000000 >= std::stoll(t.items[0].text);
+            return !e.is_nil() &&
+                   std::stoll(e.text.substr(e.text.rfind(' ') + 1)) / 1000000 >= std::stoll(t.items[0].text);
           });
           BOOST_TEST(redis.get("n").value().find(second.got.token()) != std::string::npos);
           co_await second.got.release();
@@ -417,7 +418,8 @@ BOOST_AUTO_TEST_CASE(cancellation_races_the_grant) {
         ++ended;
       };
       std::deque<waiter> all;
-      for (int i = 0; i < 5; ++i) asio::co_spawn(executor, one(all.emplace_back(executor, redis.url())), asio::detached);
+      for (int i = 0; i < 5; ++i)
+        asio::co_spawn(executor, one(all.emplace_back(executor, redis.url())), asio::detached);
       co_await eventually("all have ended", [&] { return ended == 5; });
       BOOST_TEST(granted > 10);
       BOOST_TEST(cancelled > 10);

@@ -163,9 +163,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_away_is_released_when_it_is_back) {
     co_await h.release();
     BOOST_TEST(all.with("n") == 0U);
     // Longer than a command may take: the connection is given up.
-    co_await eventually("it is given up", [&] {
-      return c.stats().connects == 3 && c.stats().released == 1;
-    });
+    co_await eventually("it is given up", [&] { return c.stats().connects == 3 && c.stats().released == 1; });
     co_await pause(500ms);
     all[2].go_on();
     co_await all.nothing_left();

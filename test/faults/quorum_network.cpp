@@ -64,9 +64,8 @@ BOOST_AUTO_TEST_CASE(each_connection_is_cut_while_one_holds_and_one_waits) {
     next.acquire();
     for (std::uint64_t i = 0; i < 6; ++i) {
       network[i % 3].cut();
-      co_await eventually("both are connected again", [&] {
-        return one.stats().reconnects > i && two.stats().reconnects > i;
-      });
+      co_await eventually("both are connected again",
+                          [&] { return one.stats().reconnects > i && two.stats().reconnects > i; });
       co_await h.extend(6s + std::chrono::seconds(i));
       BOOST_TEST(h.valid());
       BOOST_TEST(!next.ended());
@@ -396,13 +395,11 @@ BOOST_AUTO_TEST_CASE(a_sentinel_group_among_the_servers_fails_over) {
       group.replicate();
       group.fail_over();
     });
-    co_await eventually("the Sentinels have another master", [&] {
-      return over.wait_for(0s) == std::future_status::ready;
-    });
+    co_await eventually("the Sentinels have another master",
+                        [&] { return over.wait_for(0s) == std::future_status::ready; });
     over.get();
-    co_await eventually("both are at the new master", [&] {
-      return one.stats().reconnects > 0 && two.stats().reconnects > 0;
-    });
+    co_await eventually("both are at the new master",
+                        [&] { return one.stats().reconnects > 0 && two.stats().reconnects > 0; });
     redis_server& master = group.master();
     BOOST_TEST(&master != &old);
     BOOST_TEST(h.valid());

@@ -295,8 +295,9 @@ BOOST_AUTO_TEST_CASE(without_memory_acquire_is_refused_and_holds_live_on) {
 BOOST_AUTO_TEST_CASE(a_replica_refuses) {
   redis_server replica;
   replica.command("REPLICAOF", "127.0.0.1", std::to_string(redis.port()));
-  wait_until("the replica is in step",
-             [&] { return replica.command("INFO", "replication").text.find("master_link_status:up") != std::string::npos; });
+  wait_until("the replica is in step", [&] {
+    return replica.command("INFO", "replication").text.find("master_link_status:up") != std::string::npos;
+  });
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, replica.url());
     auto [ec, none] = co_await mutex(c, "n").acquire(as_tuple);
@@ -320,8 +321,8 @@ BOOST_AUTO_TEST_CASE(a_replica_refuses) {
 
 // C9: a user without the rights.
 BOOST_AUTO_TEST_CASE(a_user_without_rights_is_refused) {
-  redis.command("ACL", "SETUSER", "nothing", "on", ">pw", "~*", "&*", "-@all", "+hello", "+auth", "+select", "+ping", "+time",
-                "+info", "+client");
+  redis.command("ACL", "SETUSER", "nothing", "on", ">pw", "~*", "&*", "-@all", "+hello", "+auth", "+select", "+ping",
+                "+time", "+info", "+client");
   redis.command("ACL", "SETUSER", "elsewhere", "on", ">pw", "~other:*", "&*", "+@all");
   redis.command("ACL", "SETUSER", "enough", "on", ">pw", "~n", "~leasehold:*", "&*", "+@all", "-info");
   run([&]() -> awaitable<void> {

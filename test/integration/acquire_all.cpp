@@ -169,9 +169,7 @@ BOOST_AUTO_TEST_CASE(it_waits_in_the_lines_until_all_are_there) {
     hold first = co_await far_a.acquire();
     hold second = co_await far_b.acquire();
     std::optional<holds<2>> got;
-    const auto wait = [&]() -> awaitable<void> {
-      got = co_await acquire_all(b.shared(), a);
-    };
+    const auto wait = [&]() -> awaitable<void> { got = co_await acquire_all(b.shared(), a); };
     asio::co_spawn(executor, wait, asio::detached);
     co_await eventually("it waits for a", [&] { return redis.command("EXISTS", "leasehold:{0}:line:a").integer == 1; });
     BOOST_TEST(redis.command("EXISTS", "leasehold:{0}:line:b").integer == 0);
@@ -247,7 +245,8 @@ BOOST_AUTO_TEST_CASE(no_order_of_the_arguments_is_a_deadlock) {
         const mutex y(c, std::to_string(which[1]));
         const mutex z(c, std::to_string(which[2]));
         auto all = co_await acquire_all(x, y, z);
-        for (int i = 0; i < 3; ++i) collisions += inside[static_cast<std::size_t>(which[static_cast<std::size_t>(i)])]++;
+        for (int i = 0; i < 3; ++i)
+          collisions += inside[static_cast<std::size_t>(which[static_cast<std::size_t>(i)])]++;
         co_await asio::post(executor, asio::use_awaitable);
         for (int i = 0; i < 3; ++i) --inside[static_cast<std::size_t>(which[static_cast<std::size_t>(i)])];
         co_await all.release();
@@ -325,7 +324,8 @@ BOOST_AUTO_TEST_CASE(cancelled_at_any_instant_it_leaves_nothing) {
       std::optional<hold> busy;
       if (i % 3 != 0) busy = co_await far.acquire();
       const std::chrono::microseconds after(random() % 1500);
-      const auto [ec, both] = co_await acquire_all(a, b)(asio::cancel_after(after, asio::as_tuple(asio::use_awaitable)));
+      const auto [ec, both] =
+          co_await acquire_all(a, b)(asio::cancel_after(after, asio::as_tuple(asio::use_awaitable)));
       if (ec == asio::error::operation_aborted) {
         ++cancelled;
         BOOST_TEST(!redis.get("a").has_value());

@@ -22,7 +22,8 @@ struct notes {
     return [to = shared](const event& e) { to->emplace_back(e.what, std::string(e.text)); };
   }
   std::size_t count(event::kind what) const {
-    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const auto& n) { return n.first == what; }));
+    return static_cast<std::size_t>(
+        std::count_if(all.begin(), all.end(), [&](const auto& n) { return n.first == what; }));
   }
   std::string text(event::kind what) const {
     for (const auto& n : all) {
@@ -136,7 +137,8 @@ BOOST_AUTO_TEST_CASE(the_store_may_come_up_later) {
 
 BOOST_AUTO_TEST_CASE(bad_urls_throw_and_name_the_url_without_its_password) {
   asio::io_context context;
-  for (const char* url : {"", "nonsense", "http://h", "redis://", "redis://u:secret@h:x", "redis://h:99999", "unix://x"}) {
+  for (const char* url :
+       {"", "nonsense", "http://h", "redis://", "redis://u:secret@h:x", "redis://h:99999", "unix://x"}) {
     std::string text;
     BOOST_TEST(code_of([&] { client c(context, url); }, &text) == error::invalid_url);
     BOOST_TEST(text.find("secret") == text.npos);

@@ -345,7 +345,8 @@ BOOST_AUTO_TEST_CASE(the_first_node_to_answer_refuses_the_user) {
     const char* error;
     std::vector<std::string> rules;  // Of the user on this node.
   };
-  const std::vector<refusal> refusals{{"WRONGPASS", {"off"}}, {"NOPERM", {"on", ">secret", "~*", "&*", "+@all", "-cluster"}}};
+  const std::vector<refusal> refusals{{"WRONGPASS", {"off"}},
+                                      {"NOPERM", {"on", ">secret", "~*", "&*", "+@all", "-cluster"}}};
   const auto set_user = [&](std::size_t node, const std::vector<std::string>& rules) {
     cluster.node(node).command("ACL", "SETUSER", "app", "reset");
     for (const auto& r : rules) cluster.node(node).command("ACL", "SETUSER", "app", r);

@@ -212,10 +212,14 @@ BOOST_AUTO_TEST_CASE(a_certificate_is_for_what_the_nodes_are_known_by) {
   const auto verdicts = [&](bool address, bool name) {
     run([&]() -> awaitable<void> {
       const std::string words = "' is refused: hostname mismatch";
-      if (address) co_await accepts(cluster.url("127.0.0.1") + ca);
-      else co_await refuses(cluster.url("127.0.0.1") + ca, "the certificate of '127.0.0.1" + words);
-      if (name) co_await accepts(cluster.url("localhost") + ca);
-      else co_await refuses(cluster.url("localhost") + ca, "hostname mismatch");
+      if (address)
+        co_await accepts(cluster.url("127.0.0.1") + ca);
+      else
+        co_await refuses(cluster.url("127.0.0.1") + ca, "the certificate of '127.0.0.1" + words);
+      if (name)
+        co_await accepts(cluster.url("localhost") + ca);
+      else
+        co_await refuses(cluster.url("localhost") + ca, "hostname mismatch");
       co_await accepts(cluster.url("localhost") + "?insecure=1");
     });
   };

@@ -220,7 +220,8 @@ BOOST_AUTO_TEST_CASE(a_waiter_with_a_longer_lease_gets_its_whole_lease) {
     co_await short_lease.release();
     co_await eventually("the second holds", [&] { return long_lease.has_value(); });
     co_await eventually("Redis has the longer lease", [&] { return redis.ttl("n") > 50000; });
-    co_await eventually("so has the hold", [&] { return long_lease->expires_at() > std::chrono::steady_clock::now() + 50s; });
+    co_await eventually("so has the hold",
+                        [&] { return long_lease->expires_at() > std::chrono::steady_clock::now() + 50s; });
     BOOST_TEST(long_lease->valid());
   });
 }
@@ -233,10 +234,12 @@ BOOST_AUTO_TEST_CASE(the_entry_leaves_the_line_when_the_last_local_waiter_was_se
     hold first = co_await lock.acquire();
     std::optional<hold> second;
     lock.acquire([&](error_code, hold h) { second = std::move(h); });
-    co_await eventually("the second is in line", [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 1; });
+    co_await eventually("the second is in line",
+                        [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 1; });
     co_await first.release();
     co_await eventually("the second holds", [&] { return second.has_value(); });
-    co_await eventually("the line is empty", [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 0; });
+    co_await eventually("the line is empty",
+                        [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 0; });
     BOOST_TEST(second->valid());
     BOOST_TEST(redis.get("n").value().starts_with("leasehold:" + second->token() + ":"));
     co_await second->release();

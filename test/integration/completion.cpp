@@ -18,7 +18,9 @@ using tuple_of_hold = std::tuple<error_code, hold>;
 
 // Every overload of every operation can be named without a token; the result is a deferred operation.
 template <class Operation>
-constexpr bool is_deferred = requires(Operation o) { std::move(o)(asio::detached); };
+constexpr bool is_deferred = requires(Operation o) {
+  std::move(o)(asio::detached);
+};
 static_assert(is_deferred<decltype(std::declval<const mutex&>().acquire())>);
 static_assert(is_deferred<decltype(std::declval<const mutex&>().acquire(acquire_options()))>);
 static_assert(is_deferred<decltype(std::declval<const mutex&>().try_acquire())>);
@@ -313,7 +315,8 @@ BOOST_AUTO_TEST_CASE(no_handler_runs_inside_the_initiating_call) {
 BOOST_AUTO_TEST_CASE(handlers_run_on_their_associated_executor) {
   asio::io_context context;
   asio::thread_pool elsewhere(1);
-  const std::thread::id there = asio::post(elsewhere, asio::use_future([] { return std::this_thread::get_id(); })).get();
+  const std::thread::id there =
+      asio::post(elsewhere, asio::use_future([] { return std::this_thread::get_id(); })).get();
   std::atomic<int> completed{0};
   const auto check = [&](auto&&...) {
     BOOST_TEST((std::this_thread::get_id() == there));

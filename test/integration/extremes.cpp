@@ -60,7 +60,8 @@ BOOST_AUTO_TEST_CASE(an_expiry_in_thousands_of_years_is_waited_for_like_any_othe
       BOOST_TEST(info.held);
       BOOST_TEST((info.ttl.has_value() && *info.ttl <= all && *info.ttl > all - limit), info.ttl.value_or(0ms).count());
       const lock_status status = co_await show(c, "n");
-      BOOST_TEST((status.ttl.has_value() && *status.ttl <= all && *status.ttl > all - limit), status.ttl.value_or(0ms).count());
+      BOOST_TEST((status.ttl.has_value() && *status.ttl <= all && *status.ttl > all - limit),
+                 status.ttl.value_or(0ms).count());
       auto busy = co_await lock.try_acquire();
       BOOST_TEST(!busy);
       auto [ec, none] = co_await lock.acquire({.wait = 30ms}, as_tuple);
@@ -80,7 +81,8 @@ BOOST_AUTO_TEST_CASE(an_expiry_in_thousands_of_years_is_waited_for_like_any_othe
       redis.command("HSET", "n", "somebody", "1");
       BOOST_TEST(redis.command("PEXPIRE", "n", ttl).integer == 1);
       const lock_info again = co_await recursive_mutex(c, "n", "owner").inspect();
-      BOOST_TEST((again.ttl.has_value() && *again.ttl <= all && *again.ttl > all - limit), again.ttl.value_or(0ms).count());
+      BOOST_TEST((again.ttl.has_value() && *again.ttl <= all && *again.ttl > all - limit),
+                 again.ttl.value_or(0ms).count());
       auto [waited, nothing] = co_await recursive_mutex(c, "n", "owner").acquire({.wait = 30ms}, as_tuple);
       BOOST_TEST(waited == error::timed_out);
       redis.command("DEL", "n");

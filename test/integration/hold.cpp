@@ -449,8 +449,8 @@ BOOST_AUTO_TEST_CASE(watching_can_be_cancelled_without_harm) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
     hold h = co_await mutex(c, "n").acquire();
-    for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
-                            asio::cancellation_type::total}) {
+    for (const auto type :
+         {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
       asio::cancellation_signal signal;
       outcome lost;
       h.lost(asio::bind_cancellation_slot(signal.slot(), lost.handler()));

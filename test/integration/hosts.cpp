@@ -208,7 +208,8 @@ BOOST_AUTO_TEST_CASE(closing_does_not_wait_for_a_resolver) {
   set_slow(true);
   client_options o;
   o.connect_timeout = 100ms;
-  std::optional<client> c(std::in_place, context, "redis://" + name_for({"127.0.0.1"}) + ":" + std::to_string(redis.port()), o);
+  std::optional<client> c(std::in_place, context,
+                          "redis://" + name_for({"127.0.0.1"}) + ":" + std::to_string(redis.port()), o);
   outcome ready;
   outcome acquired;
   outcome closed;

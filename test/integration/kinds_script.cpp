@@ -100,7 +100,9 @@ struct with_scripts {
   }
   reply inspect(const script& kind) { return call(kind, {"inspect"}); }
   std::int64_t holds(const script& kind) { return inspect(kind).items.at(0).integer; }
-  bool has_member(const std::string& token) { return redis.command("HEXISTS", record, "leasehold:" + token).integer == 1; }
+  bool has_member(const std::string& token) {
+    return redis.command("HEXISTS", record, "leasehold:" + token).integer == 1;
+  }
   std::map<std::string, std::string> fields() {
     std::map<std::string, std::string> all;
     const reply r = redis.command("HGETALL", record);
@@ -263,9 +265,12 @@ BOOST_AUTO_TEST_CASE(without_memory_a_renewed_hold_is_renewed_again_and_left) {
 }
 
 BOOST_AUTO_TEST_CASE(records_of_other_types_are_left_alone) {
-  const std::vector<std::vector<std::string>> others = {{"SET", record, "value"},      {"HSET", record, "a", "b"},
-                                                        {"HSET", record, "a", "1", "b", "2"}, {"RPUSH", record, "a", "b"},
-                                                        {"ZADD", record, "1", "a"},    {"SADD", record, "a"},
+  const std::vector<std::vector<std::string>> others = {{"SET", record, "value"},
+                                                        {"HSET", record, "a", "b"},
+                                                        {"HSET", record, "a", "1", "b", "2"},
+                                                        {"RPUSH", record, "a", "b"},
+                                                        {"ZADD", record, "1", "a"},
+                                                        {"SADD", record, "a"},
                                                         {"HSET", record, "leasehold", "nonsense"},
                                                         {"HSET", record, "leasehold", "1"}};
   for_each_kind([&](const kind_of_lock& k, const script& s) {
@@ -274,13 +279,14 @@ BOOST_AUTO_TEST_CASE(records_of_other_types_are_left_alone) {
         redis.command("FLUSHALL");
         connection.command(other);
         const std::string before = redis.command("DUMP", record).text;
-        for (const auto& arguments : std::vector<std::vector<std::string>>{{"acquire", "x", "1000", never, "", k.ask, "1"},
-                                                                           {"acquire", "x", "1000", never, "1", k.ask},
-                                                                           {"renew", "x", "1000"},
-                                                                           {"confirm", "x", "1000"},
-                                                                           {"release", "x"},
-                                                                           {"release", "x", "1000", k.ask},
-                                                                           {"inspect"}}) {
+        for (const auto& arguments :
+             std::vector<std::vector<std::string>>{{"acquire", "x", "1000", never, "", k.ask, "1"},
+                                                   {"acquire", "x", "1000", never, "1", k.ask},
+                                                   {"renew", "x", "1000"},
+                                                   {"confirm", "x", "1000"},
+                                                   {"release", "x"},
+                                                   {"release", "x", "1000", k.ask},
+                                                   {"inspect"}}) {
           const reply r = call(s, arguments);
           BOOST_TEST_CONTEXT(arguments[0]) BOOST_TEST(r.text.starts_with("WRONGTYPE"));
         }
@@ -419,8 +425,9 @@ BOOST_AUTO_TEST_CASE(a_member_past_its_deadline_is_never_renewed) {
 }
 
 BOOST_AUTO_TEST_CASE(owners_may_be_any_bytes) {
-  const std::vector<std::string> owners = {"two words", " leading", "   ", "line\nend", "\n", std::string("a\0b", 3),
-                                           std::string("\0", 1), "1 2 3", "trailing ", "%d%s", "\xff\xfe"};
+  const std::vector<std::string> owners = {
+      "two words",          " leading", "   ",       "line\nend", "\n",      std::string("a\0b", 3),
+      std::string("\0", 1), "1 2 3",    "trailing ", "%d%s",      "\xff\xfe"};
   for (const auto& owner : owners) {
     for (const std::string letter : {"", "r", "w"}) {
       const script& s = letter.empty() ? scripts::recursive_mutex : scripts::shared_mutex;

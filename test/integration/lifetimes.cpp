@@ -153,7 +153,8 @@ BOOST_AUTO_TEST_CASE(the_context_may_go_with_operations_pending) {
       {"pausing",
        [&](world& w, std::function<void()> f) {
          redis.command("SET", "n", "somebody's");
-         w.lock->acquire({.retry = {.first = 1h, .max = 1h, .factor = 1.0, .jitter = 0.0}}, [f](error_code, hold) { f(); });
+         w.lock->acquire({.retry = {.first = 1h, .max = 1h, .factor = 1.0, .jitter = 0.0}},
+                         [f](error_code, hold) { f(); });
          w.run_until([&] { return w.c->stats().contended == 1; });
          w.context->poll();
        }},

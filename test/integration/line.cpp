@@ -30,9 +30,9 @@ struct waiter {
   void acquire(acquire_options o = {}) {
     ec.reset();
     lock.acquire(o, asio::bind_cancellation_slot(signal.slot(), [this](error_code e, hold h) {
-      ec = e;
-      got = std::move(h);
-    }));
+                   ec = e;
+                   got = std::move(h);
+                 }));
   }
 };
 

@@ -230,8 +230,8 @@ line_model::front line_model::advance(const std::string& asker, std::int64_t ask
       const auto lease = std::min<std::int64_t>(e->lease, 2000);
       const auto fence = lock.enter(e->token, e->ask, lease);
       e->due = std::min(e->due, lock.now + 667000);
-      tell(e->token, "granted " + e->token + " " + std::to_string(fence) + " " + e->stamp + " " + std::to_string(lease) +
-                         lock.depth());
+      tell(e->token, "granted " + e->token + " " + std::to_string(fence) + " " + e->stamp + " " +
+                         std::to_string(lease) + lock.depth());
       ++handed_off;
     }
     f.first = next_waiting(f.w);

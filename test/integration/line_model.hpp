@@ -38,8 +38,8 @@ struct record_model {
   std::int64_t now = 0;
   std::int64_t last_fence = 0;
   std::vector<member> members;
-  std::int64_t foreign = 0;     // What another program counts: its string, or how many times its owner is in.
-  std::int64_t expires = 0;     // Of the key, in milliseconds, and there until then; -1: no expiry.
+  std::int64_t foreign = 0;  // What another program counts: its string, or how many times its owner is in.
+  std::int64_t expires = 0;  // Of the key, in milliseconds, and there until then; -1: no expiry.
   bool has_header = false;
   std::uint64_t latest = 0;
   std::int64_t soonest = 0;

@@ -83,8 +83,9 @@ void line_rules::saw(const call& c) {
   }
   const std::int64_t until = c.now + left * 1000;
   const bool is_new_phase = c.what == "release" || c.what == "refresh" || c.what == "downgrade";
-  const bool over = mine != holds_.end() && (mine->second.at_most <= c.now ||
-                                             (mine->second.until <= c.now && c.what == "acquire" && fence != mine->second.fence));
+  const bool over =
+      mine != holds_.end() && (mine->second.at_most <= c.now ||
+                               (mine->second.until <= c.now && c.what == "acquire" && fence != mine->second.fence));
   if (mine == holds_.end() || over) {
     BOOST_REQUIRE_MESSAGE(c.what == "acquire", c.token << " had nothing, and " << c.what << " gave " << c.reply);
     return granted(c.now, c.token, c.ask, fence, until);

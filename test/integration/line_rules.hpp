@@ -42,7 +42,8 @@ class line_rules {
     std::int64_t until = 0;
   };
 
-  void granted(std::int64_t now, const std::string& token, const std::string& ask, std::uint64_t fence, std::int64_t until);
+  void granted(std::int64_t now, const std::string& token, const std::string& ask, std::uint64_t fence,
+               std::int64_t until);
   bool together(const std::string& a, const std::string& b) const;
   std::string who(std::int64_t now) const;
 

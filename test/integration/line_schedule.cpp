@@ -94,8 +94,7 @@ std::string line_schedule::any_ask() {
   switch (kind) {
     case lock_kind::recursive_mutex: return any_owner();
     case lock_kind::shared_mutex: return (one_in(3) ? "w" : "r") + (one_in(2) ? any_owner() : "");
-    case lock_kind::counting_semaphore:
-      return one_in(20) ? any_limit() : m.lock.members.empty() ? "3" : m.lock.about;
+    case lock_kind::counting_semaphore: return one_in(20) ? any_limit() : m.lock.members.empty() ? "3" : m.lock.about;
     default: return "";
   }
 }
@@ -144,9 +143,7 @@ void line_schedule::downgrade(const std::string& token) {
   script(true, {m.lock.now, "downgrade", token, "", 0, m.downgrade(token)}, {"0"});
 }
 
-void line_schedule::resize(const std::string& to) {
-  script(true, {m.lock.now, "resize", to, "", 0, m.resize(to)}, {});
-}
+void line_schedule::resize(const std::string& to) { script(true, {m.lock.now, "resize", to, "", 0, m.resize(to)}, {}); }
 
 // SET NX PX, or the usual script of reentrant locks: whose owner is in enters again, and its expiry is the key's from then
 // on. A negative lease is none.
@@ -206,8 +203,8 @@ void line_schedule::check() {
   command({"HLEN", entries}, std::to_string(m.waiting.empty() ? 0 : m.waiting.size() + 1));
   if (!m.waiting.empty()) {
     const auto& e = m.waiting[random(m.waiting.size())];
-    command({"HGET", entries, e.token}, e.stamp + " " + std::to_string(e.lease) + " " + std::to_string(e.due) +
-                                            (e.ask.empty() ? "" : " " + e.ask));
+    command({"HGET", entries, e.token},
+            e.stamp + " " + std::to_string(e.lease) + " " + std::to_string(e.due) + (e.ask.empty() ? "" : " " + e.ask));
     command({"PTTL", line}, std::to_string(m.line_expires - m.lock.ms()));
     command({"PTTL", entries}, std::to_string(m.line_expires - m.lock.ms()));
   }
@@ -239,7 +236,8 @@ void line_schedule::flush() {
       break;
     }
     BOOST_REQUIRE_MESSAGE(next < m.sent.size(), what_was_done() << "a message too many: " << text);
-    BOOST_REQUIRE_MESSAGE(text == m.sent[next].text, what_was_done() << "told " << text << " and not " << m.sent[next].text);
+    BOOST_REQUIRE_MESSAGE(text == m.sent[next].text, what_was_done()
+                                                         << "told " << text << " and not " << m.sent[next].text);
     BOOST_REQUIRE(channel == channels + m.sent[next].client);
   }
   std::size_t next = 0;
@@ -298,8 +296,8 @@ void line_schedule::command(const std::vector<std::string>& words, const std::st
   connection_.send(words);
   line_rules::call none;
   none.now = m.lock.now;
-  sent_.push_back({std::to_string(m.lock.now) + " " + words[0] + " " + words.back(), expected, read ? read : text_of, none,
-                   std::move(event), m.sent.size()});
+  sent_.push_back({std::to_string(m.lock.now) + " " + words[0] + " " + words.back(), expected, read ? read : text_of,
+                   none, std::move(event), m.sent.size()});
 }
 
 // ---- The crowd
@@ -371,7 +369,12 @@ void line_crowd::step() {
   }
   waiter* const h = holder();
   switch (s.random(24)) {
-    case 0: case 1: case 2: case 3: case 4: case 5:
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+    case 4:
+    case 5:
       if (!w.frozen && s.acquire(w.token, w.lease, true, w.ask, false, s.one_in(10)).starts_with("-2")) replace(w);
       break;
     case 6:
@@ -382,13 +385,16 @@ void line_crowd::step() {
       s.acquire("0.try", any_lease(), false, s.any_ask());
       if (s.m.lock.is_in("0.try") && s.one_in(2)) s.release("0.try");
       break;
-    case 8: case 9:
+    case 8:
+    case 9:
       if (h) s.confirm(h->token, h->lease);
       break;
     case 10:
       if (h) s.renew(h->token, s.one_in(3) ? 0 : s.one_in(3) ? any_lease() : h->lease);
       break;
-    case 11: case 12: case 13:
+    case 11:
+    case 12:
+    case 13:
       if (h) {
         s.release(h->token);
         replace(*h);
@@ -411,7 +417,9 @@ void line_crowd::step() {
       if (s.one_in(10)) s.check();
       break;
     case 19: let_time_pass(); break;
-    case 20: case 22: case 23:
+    case 20:
+    case 22:
+    case 23:
       // A cohort: of the mutex, and of writers.
       if (h && (s.kind == lock_kind::mutex || h->ask[0] == 'w')) s.keep(h->token, any_lease(), h->ask, s.one_in(2));
       break;

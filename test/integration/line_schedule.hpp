@@ -43,8 +43,8 @@ class line_schedule {
 
   void pass(std::int64_t microseconds);
 
-  std::string acquire(const std::string& token, std::int64_t lease, bool joins, const std::string& ask, bool late = false,
-                      bool repair = false);
+  std::string acquire(const std::string& token, std::int64_t lease, bool joins, const std::string& ask,
+                      bool late = false, bool repair = false);
   std::string confirm(const std::string& token, std::int64_t lease);
   void renew(const std::string& token, std::int64_t lease);
   void release(const std::string& token);
@@ -154,7 +154,9 @@ class virtual_clients {
   std::vector<one> all_ = std::vector<one>(12);
   std::int64_t idle_since_ = 0;
 
-  std::int64_t up_to(std::int64_t most) { return static_cast<std::int64_t>(s.random(static_cast<std::uint64_t>(most))); }
+  std::int64_t up_to(std::int64_t most) {
+    return static_cast<std::int64_t>(s.random(static_cast<std::uint64_t>(most)));
+  }
   void got(one& c);
   void look(one& c);
   void act(one& c);

@@ -67,7 +67,8 @@ void random_schedules_agree_with_the_model(lock_kind kind, std::size_t steps) {
     const bool has_owners = kind == lock_kind::recursive_mutex || kind == lock_kind::shared_mutex;
     BOOST_TEST((s.m.entered_again > steps / 200) == has_owners);
     BOOST_TEST_MESSAGE(s.m.handed_off << " handed off, " << s.m.passed_over << " passed over, " << s.m.taken_out
-                                      << " taken out, " << s.m.kept << " kept, " << s.m.entered_again << " entered again");
+                                      << " taken out, " << s.m.kept << " kept, " << s.m.entered_again
+                                      << " entered again");
   }
 }
 
@@ -107,7 +108,9 @@ BOOST_AUTO_TEST_CASE(random_schedules_of_counting_semaphores_agree_with_a_model)
   random_schedules_agree_with_the_model(lock_kind::counting_semaphore, 50000);
 }
 
-BOOST_AUTO_TEST_CASE(clients_of_mutexes_that_look_when_they_should_get_in_soon) { clients_get_in_soon(lock_kind::mutex); }
+BOOST_AUTO_TEST_CASE(clients_of_mutexes_that_look_when_they_should_get_in_soon) {
+  clients_get_in_soon(lock_kind::mutex);
+}
 BOOST_AUTO_TEST_CASE(clients_of_recursive_mutexes_that_look_when_they_should_get_in_soon) {
   clients_get_in_soon(lock_kind::recursive_mutex);
 }
@@ -123,8 +126,8 @@ BOOST_AUTO_TEST_CASE(without_memory_nobody_begins_a_line_and_a_line_moves_on) {
   redis_server redis;
   redis_connection connection(redis.socket_path());
   const auto call = [&](std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"EVAL", std::string(leasehold::detail::scripts::mutex.text), "4", record, counter,
-                                         line, entries});
+    arguments.insert(arguments.begin(), {"EVAL", std::string(leasehold::detail::scripts::mutex.text), "4", record,
+                                         counter, line, entries});
     return connection.command(arguments).text;
   };
   const auto acquire = [&](const std::string& token) {
@@ -166,8 +169,8 @@ BOOST_AUTO_TEST_CASE(without_the_right_to_publish_a_line_moves_on) {
   redis_connection connection(redis.socket_path());
   connection.command({"AUTH", "mute", "pw"});
   const auto call = [&](std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"EVAL", std::string(leasehold::detail::scripts::mutex.text), "4", record, counter,
-                                         line, entries});
+    arguments.insert(arguments.begin(), {"EVAL", std::string(leasehold::detail::scripts::mutex.text), "4", record,
+                                         counter, line, entries});
     return connection.command(arguments).text;
   };
   for (const char* token : {"x.1", "y.1", "z.1"}) call({"acquire", token, "30000", "9007199254740991", "1"});

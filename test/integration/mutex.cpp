@@ -195,8 +195,8 @@ BOOST_AUTO_TEST_CASE(invalid_options_are_told_and_nothing_is_asked) {
 BOOST_AUTO_TEST_CASE(bad_names_are_told_by_every_operation) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
-    for (const std::string& name : {std::string(), std::string("leasehold:fence"), std::string(65537, 'x'),
-                                    std::string(1 << 20, 'x')}) {
+    for (const std::string& name :
+         {std::string(), std::string("leasehold:fence"), std::string(65537, 'x'), std::string(1 << 20, 'x')}) {
       mutex lock(c, name);
       BOOST_TEST((lock.name() == name));
       auto [ec, h] = co_await lock.acquire(as_tuple);
@@ -214,9 +214,9 @@ BOOST_AUTO_TEST_CASE(bad_names_are_told_by_every_operation) {
 BOOST_AUTO_TEST_CASE(a_name_is_the_key_verbatim) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
-    for (const std::string& name :
-         {std::string("x"), std::string("a}b"), std::string("a{}b"), std::string("{}{t}"), std::string("\0\r\n\xff \"", 6),
-          std::string("Gr\xc3\xbc\xc3\x9f"), std::string(65536, 'x'), std::string("%s%n"), std::string("a:b:c")}) {
+    for (const std::string& name : {std::string("x"), std::string("a}b"), std::string("a{}b"), std::string("{}{t}"),
+                                    std::string("\0\r\n\xff \"", 6), std::string("Gr\xc3\xbc\xc3\x9f"),
+                                    std::string(65536, 'x'), std::string("%s%n"), std::string("a:b:c")}) {
       mutex lock(c, name);
       hold h = co_await lock.acquire();
       BOOST_TEST((h.name() == name));

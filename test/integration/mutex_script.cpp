@@ -333,9 +333,9 @@ BOOST_AUTO_TEST_CASE(the_fence_is_exactly_2048_times_the_counter) {
     std::mt19937_64 engine(seed);
     constexpr std::int64_t end = std::int64_t(1) << 52;
     const std::int64_t time = server_time() + 3600000000;
-    std::vector<std::int64_t> edges = {time, 1999999999999999, 2000000000000000, 2000000000999999, 4398046511104000,
-                                       end - 3, end - 2, 4503599000000000 - 1, 4503599000000000, 4503599000000487,
-                                       4503599000000488, 4503599000000489};
+    std::vector<std::int64_t> edges = {
+        time,    1999999999999999,     2000000000000000, 2000000000999999, 4398046511104000, end - 3,
+        end - 2, 4503599000000000 - 1, 4503599000000000, 4503599000000487, 4503599000000488, 4503599000000489};
     for (int i = 0; i < 2000; ++i) edges.push_back(std::uniform_int_distribution<std::int64_t>(time, end - 2)(engine));
     for (const std::int64_t last : edges) {
       redis.command("SET", counter, std::to_string(last));

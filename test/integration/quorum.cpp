@@ -88,10 +88,11 @@ BOOST_AUTO_TEST_CASE(a_waiter_is_woken_by_the_release) {
     client b(co_await asio::this_coro::executor, urls());
     hold h = co_await mutex(a, "n").acquire({.lease = std::chrono::minutes(60)});
     std::optional<hold> got;
-    mutex(b, "n").acquire({.retry = {.first = 1h, .max = 1h, .factor = 1.0, .jitter = 0.0}}, [&](error_code ec, hold g) {
-      BOOST_TEST(!ec);
-      got = std::move(g);
-    });
+    mutex(b, "n").acquire({.retry = {.first = 1h, .max = 1h, .factor = 1.0, .jitter = 0.0}},
+                          [&](error_code ec, hold g) {
+                            BOOST_TEST(!ec);
+                            got = std::move(g);
+                          });
     co_await eventually("it listens", [&] {
       return (*this)[0].command("PUBSUB", "NUMSUB", "leasehold:{0}:free:n").items.at(1).integer == 1;
     });
@@ -367,7 +368,12 @@ BOOST_AUTO_TEST_CASE(a_cancelled_acquire_leaves_nothing) {
 BOOST_AUTO_TEST_CASE(a_fence_is_raised) {
   auto& redis = (*this)[0];
   const auto call = [&](const detail::script& s, const std::vector<std::string>& words) {
-    std::vector<std::string> all{"EVAL", std::string(s.text), "4", "n", "leasehold:{0}:fence", "leasehold:{0}:line:n",
+    std::vector<std::string> all{"EVAL",
+                                 std::string(s.text),
+                                 "4",
+                                 "n",
+                                 "leasehold:{0}:fence",
+                                 "leasehold:{0}:line:n",
                                  "leasehold:{0}:entries:n"};
     all.insert(all.end(), words.begin(), words.end());
     redis_connection c(redis.socket_path());

@@ -119,9 +119,8 @@ BOOST_AUTO_TEST_CASE(servers_with_tls) {
       asker next{any_lock(mutex(two, "n"))};
       // The pauses alone would be an hour: it is told of the release.
       next.acquire({.retry = {.first = 1h, .max = 1h, .factor = 1.0, .jitter = 0.0}});
-      co_await eventually("it listens", [&] {
-        return all.servers[0]->command("PUBSUB", "NUMSUB", channel).items.at(1).integer == 1;
-      });
+      co_await eventually(
+          "it listens", [&] { return all.servers[0]->command("PUBSUB", "NUMSUB", channel).items.at(1).integer == 1; });
       co_await h.release();
       co_await eventually("it is let in", [&] { return next.in(); });
       BOOST_TEST(next.got.fence() > h.fence());
@@ -156,9 +155,9 @@ BOOST_AUTO_TEST_CASE(a_member_whose_certificate_is_refused_does_not_count) {
     c.ready(ready.handler());
     // Which member it is stands before the reason.
     for (const std::size_t i : {1U, 2U}) {
-      const std::string words = fmt::format("localhost:{}: the certificate of 'localhost' is refused: {}",
-                                            most.servers[i]->second_port(),
-                                            i == 1 ? "hostname mismatch" : "certificate has expired");
+      const std::string words =
+          fmt::format("localhost:{}: the certificate of 'localhost' is refused: {}", most.servers[i]->second_port(),
+                      i == 1 ? "hostname mismatch" : "certificate has expired");
       co_await eventually("it is told", [&] { return std::find(told.begin(), told.end(), words) != told.end(); });
     }
     co_await eventually("the other one is up", [&] { return c.stats().connects == 1; });

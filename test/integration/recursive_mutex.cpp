@@ -255,8 +255,8 @@ BOOST_AUTO_TEST_CASE(owners_are_checked_and_may_be_any_bytes) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
     client c(executor, redis.url());
-    for (const std::string& bad : {std::string(), std::string("leasehold"), std::string("leasehold:x"),
-                                   std::string(65537, 'x')}) {
+    for (const std::string& bad :
+         {std::string(), std::string("leasehold"), std::string("leasehold:x"), std::string(65537, 'x')}) {
       auto [ec, none] = co_await recursive_mutex(c, "n", bad).acquire(as_tuple);
       BOOST_TEST(ec == error::invalid_name);
       auto [ec2, none2] = co_await recursive_mutex(c, "n", bad).try_acquire(as_tuple);

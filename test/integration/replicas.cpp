@@ -16,9 +16,8 @@ struct with_replica {
   redis_server replica{{"replicaof 127.0.0.1 " + std::to_string(redis.port())}};
 
   with_replica() {
-    wait_until("the replica is in step", [this] {
-      return redis.command("INFO", "replication").text.find("state=online") != std::string::npos;
-    });
+    wait_until("the replica is in step",
+               [this] { return redis.command("INFO", "replication").text.find("state=online") != std::string::npos; });
   }
 
   std::int64_t in_line() { return redis.command("ZCARD", the_line).integer; }
@@ -205,7 +204,8 @@ BOOST_AUTO_TEST_CASE(many_at_once) {
     const auto executor = co_await asio::this_coro::executor;
     client c(executor, redis.url());
     std::deque<asker> all;
-    for (int i = 0; i < 200; ++i) all.emplace_back(any_lock(mutex(c, "n" + std::to_string(i)))).acquire(acknowledged_by(1));
+    for (int i = 0; i < 200; ++i)
+      all.emplace_back(any_lock(mutex(c, "n" + std::to_string(i)))).acquire(acknowledged_by(1));
     for (asker& a : all) {
       co_await eventually("it is let in", [&] { return a.in(); });
       BOOST_TEST(replica.get(std::get<mutex>(a.lock).name()).has_value());

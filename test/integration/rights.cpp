@@ -50,7 +50,9 @@ struct with_users : with_redis {
     BOOST_REQUIRE_MESSAGE(!r.is_error(), r.text);
   }
 
-  std::string url(const std::string& user) { return "redis://" + user + ":secret@127.0.0.1:" + std::to_string(redis.port()); }
+  std::string url(const std::string& user) {
+    return "redis://" + user + ":secret@127.0.0.1:" + std::to_string(redis.port());
+  }
 };
 
 constexpr acquire_options quick{.lease = 300ms, .wait = 5s};
@@ -154,7 +156,8 @@ awaitable<void> use_everything(std::string url, std::string prefix, report& r, s
   client b(executor, url, o);
   for (const client& c : {std::ref(a), std::ref(b)}) r.note("ready", std::get<0>(co_await c.ready(as_tuple)));
   if (!r.refused) co_await use(a, b, mutex(a, "m"), mutex(b, "m"), r, "mutex");
-  if (!r.refused) co_await use(a, b, recursive_mutex(a, "r", "alice"), recursive_mutex(b, "r", "bob"), r, "recursive mutex");
+  if (!r.refused)
+    co_await use(a, b, recursive_mutex(a, "r", "alice"), recursive_mutex(b, "r", "bob"), r, "recursive mutex");
   if (!r.refused) co_await enter_twice(recursive_mutex(a, "rr", "alice"), r);
   if (!r.refused) co_await use(a, b, shared_mutex(a, "s"), shared_mutex(b, "s"), r, "writers");
   if (!r.refused) co_await use(a, b, shared_mutex(a, "t"), shared_mutex(b, "t").shared(), r, "writer and reader");
@@ -227,7 +230,8 @@ BOOST_AUTO_TEST_CASE(each_right_that_is_missing_is_told) {
         asio::co_spawn(co_await asio::this_coro::executor, work(*t), asio::detached);
       }
     }
-    co_await eventually("all end", [&] { return std::all_of(trials.begin(), trials.end(), [](auto& t) { return t->ended; }); });
+    co_await eventually("all end",
+                        [&] { return std::all_of(trials.begin(), trials.end(), [](auto& t) { return t->ended; }); });
   });
   const auto log = admin.command({"ACL", "LOG", "1000"}).items;
   for (const auto& t : trials) {
@@ -291,7 +295,8 @@ BOOST_AUTO_TEST_CASE(an_operator_needs_what_the_documentation_names) {
 
 BOOST_AUTO_TEST_CASE(who_only_looks_needs_less) {
   words line = documented("operator");
-  for (const auto* right : {"-get", "-hmget", "-set", "-pexpire", "-del", "-zrem", "-hset", "-hdel", "-hincrby", "-publish"}) {
+  for (const auto* right :
+       {"-get", "-hmget", "-set", "-pexpire", "-del", "-zrem", "-hset", "-hdel", "-hincrby", "-publish"}) {
     line.push_back(right);
   }
   create(line);

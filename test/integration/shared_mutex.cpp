@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(the_readers_behind_a_writer_enter_when_it_gives_up) {
         const shared_mutex l = co_await lock();
         hold h = co_await l.acquire_shared();
         const shared_mutex other = co_await lock();
-    asker writer(other);
+        asker writer(other);
         writer.acquire({.wait = cancelled ? forever : std::chrono::milliseconds(1500)});
         co_await stand_in_line(1);
         std::deque<asker> readers;
@@ -445,9 +445,9 @@ BOOST_AUTO_TEST_CASE(a_further_fence_for_a_cohort_that_is_asked_for_late_harms_n
     hold h = co_await l.acquire();
     co_await h.downgrade();
     hold beside = co_await l.acquire_shared();
-    const reply late = redis.command("EVAL", std::string(detail::scripts::shared_mutex.text), "4", "n",
-                                     "leasehold:{0}:fence", the_line, "leasehold:{0}:entries:n", "refresh", h.token(),
-                                     "30000", "w");
+    const reply late =
+        redis.command("EVAL", std::string(detail::scripts::shared_mutex.text), "4", "n", "leasehold:{0}:fence",
+                      the_line, "leasehold:{0}:entries:n", "refresh", h.token(), "30000", "w");
     BOOST_TEST(late.text.starts_with("2 "), late.text);
     co_await h.extend(60s);
     BOOST_TEST(h.valid());

@@ -47,12 +47,13 @@ struct with_certificates {
   void issue(const std::string& name, const std::string& subject_names, int from = -1, int until = 30) {
     folder.write(name + ".ext", "subjectAltName=" + subject_names + "\n");
     folder.write("index-" + name, "");
-    folder.write(name + ".cnf", "[ca]\ndefault_ca=a\n[a]\ndatabase=index-" + name +
-                                    "\nnew_certs_dir=.\nrand_serial=yes\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n");
+    folder.write(name + ".cnf",
+                 "[ca]\ndefault_ca=a\n[a]\ndatabase=index-" + name +
+                     "\nnew_certs_dir=.\nrand_serial=yes\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n");
     openssl("req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout " + name + ".key -out " + name +
             ".csr -subj /CN=" + name);
-    openssl("ca -batch -notext -config " + name + ".cnf -cert ca.crt -keyfile ca.key -in " + name + ".csr -out " + name +
-            ".crt -extfile " + name + ".ext -startdate " + day(from) + " -enddate " + day(until));
+    openssl("ca -batch -notext -config " + name + ".cnf -cert ca.crt -keyfile ca.key -in " + name + ".csr -out " +
+            name + ".crt -extfile " + name + ".ext -startdate " + day(from) + " -enddate " + day(until));
   }
 
   static std::string day(int from_now) {
@@ -153,7 +154,8 @@ BOOST_AUTO_TEST_CASE(an_unknown_authority_is_refused) {
   const auto server = serve("good");
   authority("another");
   run([&]() -> awaitable<void> {
-    co_await refuses(url(*server, "localhost", "?ca=" + *this / "another.crt"), "is refused: self-signed certificate in certificate chain");
+    co_await refuses(url(*server, "localhost", "?ca=" + *this / "another.crt"),
+                     "is refused: self-signed certificate in certificate chain");
     // The system's authorities do not know ours.
     co_await refuses(url(*server, "localhost", ""), "is refused: self-signed certificate in certificate chain");
     co_await accepts(url(*server, "localhost", "?insecure=1"));
@@ -223,7 +225,8 @@ BOOST_AUTO_TEST_CASE(a_connection_that_is_made_again_is_verified_again) {
     co_await c.ready();
     server.reset();
     server.emplace(configuration("other"));
-    co_await eventually("the other one is refused", [&] { return c.last_failure().find("mismatch") != std::string::npos; });
+    co_await eventually("the other one is refused",
+                        [&] { return c.last_failure().find("mismatch") != std::string::npos; });
     BOOST_TEST(c.stats().connects == 1U);
     server.reset();
     server.emplace(configuration("good"));
@@ -236,7 +239,9 @@ BOOST_AUTO_TEST_CASE(a_client_shows_its_certificate_where_the_server_asks_for_on
   issue("client", "DNS:client.example");
   authority("stranger");
   const auto server = serve("good", "yes");
-  const auto pair = [&](const std::string& name) { return "&cert=" + *this / (name + ".crt") + "&key=" + *this / (name + ".key"); };
+  const auto pair = [&](const std::string& name) {
+    return "&cert=" + *this / (name + ".crt") + "&key=" + *this / (name + ".key");
+  };
   run([&]() -> awaitable<void> {
     co_await accepts(url(*server, "localhost", ca() + pair("client")));
     co_await accepts(url(*server, "localhost", "?insecure=1" + pair("client")));
@@ -256,7 +261,8 @@ BOOST_AUTO_TEST_CASE(files_that_cannot_be_used_are_named) {
   };
   BOOST_TEST(with(good, *this / "client.key") == "");
   for (const std::string file : {"absent", "nonsense", "client.key"}) {
-    BOOST_TEST(with(*this / file, *this / "client.key").find("the certificate '" + *this / file + "'") != std::string::npos);
+    BOOST_TEST(with(*this / file, *this / "client.key").find("the certificate '" + *this / file + "'") !=
+               std::string::npos);
   }
   // Without a password the encrypted one is of no use; nobody is asked for it.
   for (const std::string file : {"absent", "nonsense", "ca.key", "rsa.key", "encrypted.key"}) {

@@ -254,8 +254,8 @@ BOOST_AUTO_TEST_CASE(cancelling_the_caller_stops_the_body_joins_it_and_releases)
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
     mutex lock(c, "n");
-    for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial,
-                            asio::cancellation_type::total}) {
+    for (const auto type :
+         {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
       bool ended = false;
       bool started = false;
       const auto body = [&](hold&) -> awaitable<void> {

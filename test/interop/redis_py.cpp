@@ -36,12 +36,13 @@ std::vector<std::string> script(const std::string& text, const redis_server& red
 BOOST_FIXTURE_TEST_SUITE(redis_py, with_redis, *boost::unit_test::precondition(has_redis_py))
 
 BOOST_AUTO_TEST_CASE(its_lock_keeps_us_out_until_it_is_released) {
-  child other(script("lock = r.lock('n', timeout=60)\n"
-                     "print(lock.acquire())\n"
-                     "r.blpop('go', 60)\n"
-                     "lock.release()\n"
-                     "print('released')\n",
-                     redis));
+  child other(
+      script("lock = r.lock('n', timeout=60)\n"
+             "print(lock.acquire())\n"
+             "r.blpop('go', 60)\n"
+             "lock.release()\n"
+             "print('released')\n",
+             redis));
   BOOST_REQUIRE(other.read_line().value() == "True");
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
@@ -69,11 +70,12 @@ BOOST_AUTO_TEST_CASE(our_mutex_keeps_it_out_until_it_is_released) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
     hold h = co_await mutex(c, "n").acquire();
-    child other(script("lock = r.lock('n', timeout=60, sleep=0.01)\n"
-                       "print(lock.acquire(blocking=False), lock.locked())\n"
-                       "print(lock.acquire(blocking_timeout=60))\n"
-                       "print(r.get('n') == lock.local.token)\n",
-                       redis));
+    child other(
+        script("lock = r.lock('n', timeout=60, sleep=0.01)\n"
+               "print(lock.acquire(blocking=False), lock.locked())\n"
+               "print(lock.acquire(blocking_timeout=60))\n"
+               "print(r.get('n') == lock.local.token)\n",
+               redis));
     BOOST_TEST(other.read_line().value() == "False True");
     BOOST_TEST(h.valid());
     co_await h.release();
@@ -87,16 +89,17 @@ BOOST_AUTO_TEST_CASE(our_mutex_keeps_it_out_until_it_is_released) {
 BOOST_AUTO_TEST_CASE(it_cannot_touch_our_hold) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
-    child other(script("lock = r.lock('n', timeout=60)\n"
-                       "print(lock.acquire())\n"
-                       "r.delete('n')\n"
-                       "print('deleted')\n"
-                       "r.blpop('go', 60)\n"
-                       "for f in (lock.release, lambda: lock.extend(60), lock.reacquire):\n"
-                       "  try:\n"
-                       "    f(); print('worked')\n"
-                       "  except redis.exceptions.LockError: print('refused')\n",
-                       redis));
+    child other(
+        script("lock = r.lock('n', timeout=60)\n"
+               "print(lock.acquire())\n"
+               "r.delete('n')\n"
+               "print('deleted')\n"
+               "r.blpop('go', 60)\n"
+               "for f in (lock.release, lambda: lock.extend(60), lock.reacquire):\n"
+               "  try:\n"
+               "    f(); print('worked')\n"
+               "  except redis.exceptions.LockError: print('refused')\n",
+               redis));
     other.read_line();
     BOOST_TEST(other.read_line().value() == "deleted");
     hold h = co_await mutex(c, "n").acquire();
@@ -110,12 +113,13 @@ BOOST_AUTO_TEST_CASE(it_cannot_touch_our_hold) {
 }
 
 BOOST_AUTO_TEST_CASE(its_lock_keeps_us_out_until_it_expires) {
-  child other(script("lock = r.lock('n', timeout=1.5)\n"
-                     "print(lock.acquire())\n"
-                     "r.blpop('go', 60)\n"
-                     "try: lock.release(); print('worked')\n"
-                     "except redis.exceptions.LockError: print('refused')\n",
-                     redis));
+  child other(
+      script("lock = r.lock('n', timeout=1.5)\n"
+             "print(lock.acquire())\n"
+             "r.blpop('go', 60)\n"
+             "try: lock.release(); print('worked')\n"
+             "except redis.exceptions.LockError: print('refused')\n",
+             redis));
   BOOST_REQUIRE(other.read_line().value() == "True");
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
@@ -132,9 +136,10 @@ BOOST_AUTO_TEST_CASE(our_mutex_keeps_it_out_until_it_expires) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
     hold h = co_await mutex(c, "n").acquire({.lease = 1500ms, .renew = renewal::none});
-    child other(script("lock = r.lock('n', timeout=60, sleep=0.01)\n"
-                       "print(lock.acquire(blocking_timeout=60))\n",
-                       redis));
+    child other(
+        script("lock = r.lock('n', timeout=60, sleep=0.01)\n"
+               "print(lock.acquire(blocking_timeout=60))\n",
+               redis));
     BOOST_TEST(other.read_line().value() == "True");
     const std::string value = redis.get("n").value();
     const auto [ec] = co_await h.release(as_tuple);
@@ -145,12 +150,13 @@ BOOST_AUTO_TEST_CASE(our_mutex_keeps_it_out_until_it_expires) {
 
 // Without a timeout, which is its default, its lock has no expiry.
 BOOST_AUTO_TEST_CASE(its_lock_without_a_timeout_is_waited_for_and_shown_as_such) {
-  child other(script("lock = r.lock('n')\n"
-                     "print(lock.acquire(), lock.local.token.decode())\n"
-                     "r.blpop('go', 60)\n"
-                     "lock.release()\n"
-                     "print('released')\n",
-                     redis));
+  child other(
+      script("lock = r.lock('n')\n"
+             "print(lock.acquire(), lock.local.token.decode())\n"
+             "r.blpop('go', 60)\n"
+             "lock.release()\n"
+             "print('released')\n",
+             redis));
   const std::string first = other.read_line().value();
   BOOST_REQUIRE(first.starts_with("True "));
   const std::string token = first.substr(5);
@@ -178,12 +184,13 @@ BOOST_AUTO_TEST_CASE(its_lock_without_a_timeout_is_waited_for_and_shown_as_such)
 }
 
 BOOST_AUTO_TEST_CASE(repair_missing_expiry_gives_its_lock_one_lease) {
-  child other(script("lock = r.lock('n')\n"
-                     "print(lock.acquire())\n"
-                     "r.blpop('go', 60)\n"
-                     "try: lock.release(); print('worked')\n"
-                     "except redis.exceptions.LockError: print('refused')\n",
-                     redis));
+  child other(
+      script("lock = r.lock('n')\n"
+             "print(lock.acquire())\n"
+             "r.blpop('go', 60)\n"
+             "try: lock.release(); print('worked')\n"
+             "except redis.exceptions.LockError: print('refused')\n",
+             redis));
   BOOST_REQUIRE(other.read_line().value() == "True");
   const std::string value = redis.get("n").value();
   run([&]() -> awaitable<void> {

@@ -310,7 +310,8 @@ BOOST_AUTO_TEST_CASE(a_client_that_may_not_listen_looks_as_before) {
     p.pass();
     co_await eventually("all are acquired", [&] { return holds.size() == 10; });
     for (const hold& h : holds) {
-      BOOST_TEST(redis.get(h.name()).value_or("").starts_with("leasehold:" + h.token() + ":" + std::to_string(h.fence())));
+      BOOST_TEST(
+          redis.get(h.name()).value_or("").starts_with("leasehold:" + h.token() + ":" + std::to_string(h.fence())));
     }
     BOOST_TEST(other.unlock() == 1);
     co_await eventually("it is acquired", [&] { return ours.is_in(); });

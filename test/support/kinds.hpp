@@ -29,23 +29,18 @@ struct kind {
 };
 
 inline const std::array<kind, 6> all_kinds{{
-    {"mutex",
-     [](const client& c) -> any_lock { return mutex(c, "n"); },
+    {"mutex", [](const client& c) -> any_lock { return mutex(c, "n"); },
      [](const client& c, int) -> any_lock { return mutex(c, "n"); }, false},
-    {"recursive_mutex",
-     [](const client& c) -> any_lock { return recursive_mutex(c, "n", "the holder"); },
-     [](const client& c, int who) -> any_lock { return recursive_mutex(c, "n", "owner " + std::to_string(who)); }, false},
-    {"writer behind writer",
-     [](const client& c) -> any_lock { return shared_mutex(c, "n"); },
+    {"recursive_mutex", [](const client& c) -> any_lock { return recursive_mutex(c, "n", "the holder"); },
+     [](const client& c, int who) -> any_lock { return recursive_mutex(c, "n", "owner " + std::to_string(who)); },
+     false},
+    {"writer behind writer", [](const client& c) -> any_lock { return shared_mutex(c, "n"); },
      [](const client& c, int) -> any_lock { return shared_mutex(c, "n"); }, false},
-    {"writer behind reader",
-     [](const client& c) -> any_lock { return shared_mutex(c, "n").shared(); },
+    {"writer behind reader", [](const client& c) -> any_lock { return shared_mutex(c, "n").shared(); },
      [](const client& c, int) -> any_lock { return shared_mutex(c, "n"); }, false},
-    {"reader behind writer",
-     [](const client& c) -> any_lock { return shared_mutex(c, "n"); },
+    {"reader behind writer", [](const client& c) -> any_lock { return shared_mutex(c, "n"); },
      [](const client& c, int) -> any_lock { return shared_mutex(c, "n").shared(); }, true},
-    {"counting_semaphore",
-     [](const client& c) -> any_lock { return counting_semaphore(c, "n", 1); },
+    {"counting_semaphore", [](const client& c) -> any_lock { return counting_semaphore(c, "n", 1); },
      [](const client& c, int) -> any_lock { return counting_semaphore(c, "n", 1); }, false},
 }};
 
@@ -91,9 +86,9 @@ struct asker {
     std::visit(
         [&](const auto& l) {
           l.acquire(o, asio::bind_cancellation_slot(signal.slot(), [s = asked_](error_code e, hold h) {
-            s->ec = e;
-            s->got = std::move(h);
-          }));
+                      s->ec = e;
+                      s->got = std::move(h);
+                    }));
         },
         lock);
   }
@@ -101,10 +96,11 @@ struct asker {
     ec.reset();
     std::visit(
         [&](const auto& l) {
-          l.try_acquire(o, asio::bind_cancellation_slot(signal.slot(), [s = asked_](error_code e, std::optional<hold> h) {
-            s->ec = e;
-            if (h) s->got = std::move(*h);
-          }));
+          l.try_acquire(o,
+                        asio::bind_cancellation_slot(signal.slot(), [s = asked_](error_code e, std::optional<hold> h) {
+                          s->ec = e;
+                          if (h) s->got = std::move(*h);
+                        }));
         },
         lock);
   }

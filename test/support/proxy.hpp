@@ -57,9 +57,9 @@ class proxy {
   // New connections are closed at once.
   void refuse(bool on = true);
 
-  std::size_t accepted() const;     // connections so far
-  std::size_t open() const;         // connections whose client is still there
-  std::size_t late() const;         // connections whose client has gone and whose requests have not all arrived
+  std::size_t accepted() const;       // connections so far
+  std::size_t open() const;           // connections whose client is still there
+  std::size_t late() const;           // connections whose client has gone and whose requests have not all arrived
   std::string_view requests() const;  // all that clients have sent
   std::string_view replies() const;   // all that servers have sent
   void forget();                      // clears the two

@@ -70,10 +70,10 @@ class redis_server {
   unsigned short second_port() const { return second_port_; }
   const temporary_folder& folder() const { return folder_; }
 
-  void start();         // again, after kill(): empty, since nothing is ever saved; with the configuration as it left it
-  void kill();          // SIGKILL
-  void stop();          // SIGSTOP: it accepts connections, by its kernel, and answers nothing
-  void go_on();         // SIGCONT
+  void start();  // again, after kill(): empty, since nothing is ever saved; with the configuration as it left it
+  void kill();   // SIGKILL
+  void stop();   // SIGSTOP: it accepts connections, by its kernel, and answers nothing
+  void go_on();  // SIGCONT
   bool running() const { return process_ && !stopped_; }
 
   // A word of its own for each argument, on a connection of this object's; an error is a reply like others.

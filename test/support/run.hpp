@@ -54,7 +54,8 @@ awaitable<void> eventually(const char* what, Condition condition) {
   asio::steady_timer timer(co_await asio::this_coro::executor);
   const auto end = std::chrono::steady_clock::now() + limit / 2;
   while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) throw std::runtime_error(std::string("did not happen in time: ") + what);
+    if (std::chrono::steady_clock::now() > end)
+      throw std::runtime_error(std::string("did not happen in time: ") + what);
     timer.expires_after(1ms);
     co_await timer.async_wait(asio::deferred);
   }

@@ -57,9 +57,9 @@ extern "C" time_t time(time_t* out) noexcept {
 
 }  // namespace
 
-stepped_clock::stepped_clock()
-    : file_(folder_.write("numbers", std::string(16, '\0'))), library_(folder_ / "shim.so") {
-  child compiler({"c++", "-O1", "-shared", "-fPIC", "-fno-sanitize=all", "-o", library_, folder_.write("shim.cpp", shim)});
+stepped_clock::stepped_clock() : file_(folder_.write("numbers", std::string(16, '\0'))), library_(folder_ / "shim.so") {
+  child compiler(
+      {"c++", "-O1", "-shared", "-fPIC", "-fno-sanitize=all", "-o", library_, folder_.write("shim.cpp", shim)});
   compiler.read_rest();
   if (compiler.wait() != 0) throw std::runtime_error(compiler.errors());
 }

@@ -25,7 +25,8 @@ struct tally {
 
   void note(std::size_t kind, error_code ec) {
     --open[kind];
-    if (ec && ec != error::closed && ec != error::lost && ec != error::not_held && ec != asio::error::operation_aborted) ++wrong;
+    if (ec && ec != error::closed && ec != error::lost && ec != error::not_held && ec != asio::error::operation_aborted)
+      ++wrong;
     ++ended;
   }
 };
@@ -62,9 +63,7 @@ void ask_until_closed(client c, tally& t, std::atomic<bool>& closed, int thread)
     lock.acquire({.lease = 2s, .wait = limit}, [&t](error_code ec, hold h) {
       if (ec) return t.note(7, ec);
       auto kept = std::make_shared<hold>(std::move(h));
-      kept->extend(3s, [&t, kept](error_code) {
-        kept->release([&t, kept](error_code failed) { t.note(7, failed); });
-      });
+      kept->extend(3s, [&t, kept](error_code) { kept->release([&t, kept](error_code failed) { t.note(7, failed); }); });
     });
     begin(8);
     // A time-out and what it cancels are for one strand.

@@ -38,7 +38,8 @@ int increment(const std::vector<std::string>& arguments) {
           if (r % 2) co_await h.release();
         }
       };
-      asio::co_spawn(context, work(mutex(c, "counter"), path, rounds), [&](std::exception_ptr e) { failures += e != nullptr; });
+      asio::co_spawn(context, work(mutex(c, "counter"), path, rounds),
+                     [&](std::exception_ptr e) { failures += e != nullptr; });
     }
   }
   context.run();

@@ -14,12 +14,18 @@ BOOST_AUTO_TEST_SUITE(errors)
 
 BOOST_AUTO_TEST_CASE(the_message_is_the_enumerator_with_spaces) {
   const std::pair<error, std::string> all[] = {
-      {error::timed_out, "timed out"},         {error::lost, "lost"},
-      {error::not_held, "not held"},           {error::no_quorum, "no quorum"},
-      {error::unreachable, "unreachable"},     {error::refused, "refused"},
-      {error::wrong_type, "wrong type"},       {error::wrong_limit, "wrong limit"},
-      {error::invalid_name, "invalid name"},   {error::invalid_option, "invalid option"},
-      {error::invalid_url, "invalid url"},     {error::not_supported, "not supported"},
+      {error::timed_out, "timed out"},
+      {error::lost, "lost"},
+      {error::not_held, "not held"},
+      {error::no_quorum, "no quorum"},
+      {error::unreachable, "unreachable"},
+      {error::refused, "refused"},
+      {error::wrong_type, "wrong type"},
+      {error::wrong_limit, "wrong limit"},
+      {error::invalid_name, "invalid name"},
+      {error::invalid_option, "invalid option"},
+      {error::invalid_url, "invalid url"},
+      {error::not_supported, "not supported"},
       {error::closed, "closed"},
   };
   std::set<int> values;

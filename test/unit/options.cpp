@@ -145,7 +145,8 @@ BOOST_AUTO_TEST_CASE(options_of_a_client_are_in_their_bounds) {
   BOOST_TEST(refused([](auto& o) { o.drift_floor = -1ms; }) == "client_options::drift_floor");
   BOOST_TEST(refused([](auto& o) { o.drift_floor = 61s; }) == "client_options::drift_floor");
   BOOST_TEST(refused([](auto& o) { o.restart_delay = -1ms; }) == "client_options::restart_delay");
-  BOOST_TEST(refused([](auto& o) { o.restart_delay = std::chrono::hours(24 * 31); }) == "client_options::restart_delay");
+  BOOST_TEST(refused([](auto& o) { o.restart_delay = std::chrono::hours(24 * 31); }) ==
+             "client_options::restart_delay");
   BOOST_TEST(refused([](auto& o) { o.restart_delay = 0ms; }) == "");
   BOOST_TEST(refused([](auto& o) { o.reconnect.first = 0ms; }) == "client_options::reconnect");
   BOOST_TEST(refused([](auto& o) { o.reconnect.factor = not_a_number; }) == "client_options::reconnect");
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(options_of_a_client_are_in_their_bounds) {
   BOOST_TEST(refused([](auto& o) { o.label = std::string(32, 'x'); }) == "");
   BOOST_TEST(refused([](auto& o) { o.label = "Web_1-b"; }) == "");
   for (const std::string& label : {std::string(33, 'x'), std::string("a.b"), std::string("a b"), std::string("a:b"),
-                                  std::string("l\xc3\xa4s"), std::string("a\0b", 3)}) {
+                                   std::string("l\xc3\xa4s"), std::string("a\0b", 3)}) {
     BOOST_TEST(refused([&](auto& o) { o.label = label; }) == "client_options::label");
   }
 }

@@ -10,25 +10,28 @@ using namespace detail;
 BOOST_AUTO_TEST_SUITE(refusals)
 
 BOOST_AUTO_TEST_CASE(what_passes_is_tried_again) {
-  for (const char* words : {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.",
-                            "TRYAGAIN Multiple keys request during rehashing of slot", "CLUSTERDOWN The cluster is down",
-                            "MASTERDOWN Link with MASTER is down", "MOVED 1 127.0.0.1:7000", "ASK 1 127.0.0.1:7000",
-                            "ERR Script attempted to access a non local key in a cluster node script: 59b8, on @user_script:122.",
-                            "ERR Error running script (call to f_1): @user_script:3: -LOADING Redis is loading"}) {
+  for (const char* words :
+       {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy running a script.",
+        "TRYAGAIN Multiple keys request during rehashing of slot", "CLUSTERDOWN The cluster is down",
+        "MASTERDOWN Link with MASTER is down", "MOVED 1 127.0.0.1:7000", "ASK 1 127.0.0.1:7000",
+        "ERR Script attempted to access a non local key in a cluster node script: 59b8, on @user_script:122.",
+        "ERR Error running script (call to f_1): @user_script:3: -LOADING Redis is loading"}) {
     BOOST_TEST((classify(words) == refusal::try_again), words);
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_stays_is_told) {
-  for (const char* words : {"NOAUTH Authentication required.", "NOPERM this user has no permissions",
-                            "READONLY You can't write against a read only replica.", "OOM command not allowed", "ERR", ""}) {
+  for (const char* words :
+       {"NOAUTH Authentication required.", "NOPERM this user has no permissions",
+        "READONLY You can't write against a read only replica.", "OOM command not allowed", "ERR", ""}) {
     BOOST_TEST((classify(words) == refusal::no), words);
   }
   BOOST_TEST((classify("WRONGTYPE Operation against a key") == refusal::wrong_type));
 }
 
 BOOST_AUTO_TEST_CASE(a_script_that_fails_on_its_way_may_have_written) {
-  BOOST_TEST(may_have_written("OOM command not allowed when used memory > 'maxmemory'. script: 59b8, on @user_script:7."));
+  BOOST_TEST(
+      may_have_written("OOM command not allowed when used memory > 'maxmemory'. script: 59b8, on @user_script:7."));
   BOOST_TEST(may_have_written("ERR Error running script (call to f_1): @user_script:3: -OOM"));
   BOOST_TEST(!may_have_written("WRONGTYPE n is not a mutex"));
   BOOST_TEST(!may_have_written("NOAUTH Authentication required."));

@@ -143,7 +143,9 @@ BOOST_AUTO_TEST_CASE(latest_never_falls_short_of_a_simulated_server) {
   const auto seed = std::random_device()();
   BOOST_TEST_CONTEXT("seed " << seed) {
     std::mt19937_64 engine(seed);
-    const auto random = [&](double from, double to) { return std::uniform_real_distribution<double>(from, to)(engine); };
+    const auto random = [&](double from, double to) {
+      return std::uniform_real_distribution<double>(from, to)(engine);
+    };
     const auto seconds = [](double s) {
       return std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(s));
     };

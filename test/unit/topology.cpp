@@ -46,8 +46,9 @@ BOOST_AUTO_TEST_CASE(nodes_are_read) {
 }
 
 BOOST_AUTO_TEST_CASE(names_are_taken_where_certificates_are_for_names) {
-  const std::string text = "67ed 10.0.0.2:30002@31002,host-2,shard-id=69bc master - 0 0 2 connected 1\n"
-                           "07c3 10.0.0.3:30003@31003,,shard-id=69bc master - 0 0 3 connected 2\n";
+  const std::string text =
+      "67ed 10.0.0.2:30002@31002,host-2,shard-id=69bc master - 0 0 2 connected 1\n"
+      "07c3 10.0.0.3:30003@31003,,shard-id=69bc master - 0 0 3 connected 2\n";
   const auto nodes = read_cluster_nodes(text, "", /*by_name=*/true);
   BOOST_REQUIRE_EQUAL(nodes.size(), 2U);
   BOOST_TEST(nodes[0].where.host == "host-2");
@@ -58,7 +59,8 @@ BOOST_AUTO_TEST_CASE(names_are_taken_where_certificates_are_for_names) {
 }
 
 BOOST_AUTO_TEST_CASE(bad_slots_are_passed_over) {
-  const auto nodes = read_cluster_nodes("a 1.2.3.4:1@2 master - 0 0 1 connected 16384 9-8 x 1- -1 5-16383\n", "", false);
+  const auto nodes =
+      read_cluster_nodes("a 1.2.3.4:1@2 master - 0 0 1 connected 16384 9-8 x 1- -1 5-16383\n", "", false);
   BOOST_REQUIRE_EQUAL(nodes.size(), 1U);
   BOOST_REQUIRE_EQUAL(nodes[0].slots.size(), 2U);
   BOOST_TEST(nodes[0].slots[0].first == 1);

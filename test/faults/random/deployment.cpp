@@ -32,10 +32,8 @@ fault harmless(dice& d, redis_server& s) {
     case 1:
       return {"no memory", [&s] { s.command("CONFIG", "SET", "maxmemory", "1"); }, d.between(10ms, 1500ms),
               [&s] { s.command("CONFIG", "SET", "maxmemory", "0"); }};
-    case 2:
-      return {"flush the scripts", [&s] { s.command("SCRIPT", "FLUSH"); }};
-    default:
-      return stopped("a server", s, d.between(50ms, 500ms));
+    case 2: return {"flush the scripts", [&s] { s.command("SCRIPT", "FLUSH"); }};
+    default: return stopped("a server", s, d.between(50ms, 500ms));
   }
 }
 
@@ -60,8 +58,7 @@ class single : public deployment {
     redis_server& s = server_;
     const auto lasts = d.between(0ms, 2000ms);
     switch (d.below(7)) {
-      case 0:
-        return {"kill the server; the same disk", [&s] { s.kill(); }, lasts, [&s] { s.start(); }};
+      case 0: return {"kill the server; the same disk", [&s] { s.kill(); }, lasts, [&s] { s.start(); }};
       case 1:
         if (clock_goes_back_) {
           const auto by = d.between(10ms, 1000ms);
@@ -74,14 +71,12 @@ class single : public deployment {
           };
           return {"kill the server; an empty disk", lose, lasts, [&s] { s.start(); }, true};
         }
-      case 2:
-        return stopped("the server", s, d.between(50ms, 4000ms));
+      case 2: return stopped("the server", s, d.between(50ms, 4000ms));
       case 3: {
         const auto by = d.between(10ms, 2000ms);
         return stepped_forward("step the clock forward", d, by, [this, by] { clock_.step(offset_ += by); });
       }
-      default:
-        return harmless(d, s);
+      default: return harmless(d, s);
     }
   }
 
@@ -115,18 +110,13 @@ class sentinel : public deployment {
   fault any_fault(dice& d) override {
     const auto whole = [this] { group_.wait_until_ok(); };
     switch (d.below(9)) {
-      case 0:
-        return {"fail over by command", [this] { group_.fail_over(); }, 0ms, whole, true};
-      case 1:
-        return killed("kill the master", group_.master(), d.between(0ms, 4000ms), true);
-      case 2:
-        return killed("kill a replica", group_.replica(d.below(2)), d.between(0ms, 2000ms), false);
+      case 0: return {"fail over by command", [this] { group_.fail_over(); }, 0ms, whole, true};
+      case 1: return killed("kill the master", group_.master(), d.between(0ms, 4000ms), true);
+      case 2: return killed("kill a replica", group_.replica(d.below(2)), d.between(0ms, 2000ms), false);
       case 3:
         return killed("kill a Sentinel", group_.sentinel(d.below(group_.sentinels())), d.between(0ms, 2000ms), false);
-      case 4:
-        return settled(stopped("the master for long", group_.master(), d.between(800ms, 4000ms)), true);
-      case 5:
-        return settled(stopped("a replica", group_.replica(d.below(2)), d.between(50ms, 2000ms)), false);
+      case 4: return settled(stopped("the master for long", group_.master(), d.between(800ms, 4000ms)), true);
+      case 5: return settled(stopped("a replica", group_.replica(d.below(2)), d.between(50ms, 2000ms)), false);
       case 6:
         return settled(stopped("a Sentinel", group_.sentinel(d.below(group_.sentinels())), d.between(50ms, 2000ms)),
                        false);
@@ -134,8 +124,7 @@ class sentinel : public deployment {
         const auto by = d.between(10ms, 2000ms);
         return stepped_forward("step all clocks forward", d, by, [this, by] { clock_.step(offset_ += by); });
       }
-      default:
-        return harmless(d, group_.master());
+      default: return harmless(d, group_.master());
     }
   }
 
@@ -179,12 +168,9 @@ class cluster : public deployment {
     const std::size_t master = nodes_.master_of(slot);
     redis_server& s = nodes_.node(master);
     switch (d.below(8)) {
-      case 0:
-        return {"fail over by command", [this, replica = nodes_.replica_of(slot)] { nodes_.fail_over(replica); }};
-      case 1:
-        return settled({"kill a master", [&s] { s.kill(); }, d.between(0ms, 4000ms), [&s] { s.start(); }}, true);
-      case 2:
-        return settled(stopped("a master for long", s, d.between(800ms, 4000ms)), true);
+      case 0: return {"fail over by command", [this, replica = nodes_.replica_of(slot)] { nodes_.fail_over(replica); }};
+      case 1: return settled({"kill a master", [&s] { s.kill(); }, d.between(0ms, 4000ms), [&s] { s.start(); }}, true);
+      case 2: return settled(stopped("a master for long", s, d.between(800ms, 4000ms)), true);
       case 3: {
         redis_server& replica = nodes_.node(nodes_.replica_of(slot));
         return settled(
@@ -206,8 +192,7 @@ class cluster : public deployment {
         const auto by = d.between(10ms, 1500ms);
         return stepped_forward("step all clocks forward", d, by, [this, by] { clock_.step(offset_ += by); });
       }
-      default:
-        return harmless(d, s);
+      default: return harmless(d, s);
     }
   }
 
@@ -289,8 +274,7 @@ class quorum : public deployment {
         return {"stop a majority", [=, this] { each(first, majority, &redis_server::stop); }, d.between(50ms, 2000ms),
                 [=, this] { each(first, majority, &redis_server::go_on); }};
       }
-      default:
-        return harmless(d, *members_[first]);
+      default: return harmless(d, *members_[first]);
     }
   }
 
