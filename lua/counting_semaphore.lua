@@ -21,9 +21,14 @@ if what == 'acquire' and members > 0 and ARGV[6] ~= about and not own and
   return '-2 0 ' .. about .. clock
 end
 
--- resize, with the limit in the place of the token: status 1
--- Who is in stays in. A free semaphore has no limit but that of who comes first.
+-- resize LIMIT NOT-AFTER -> status 1 | -1: too late
+-- Who is in stays in. A free semaphore has no limit but that of who comes first. Bytes of a closed connection must not
+-- undo what came after them: not-after is as for acquire.
 if what == 'resize' then
+  if now > tonumber(ARGV[3]) then
+    finish()
+    return '-1 0 0' .. clock
+  end
   let_in = true
   if members > 0 then
     begin_writing()

@@ -108,7 +108,7 @@ void list_op::write(std::uint32_t, arguments& a) {
   a.arg(line_of_nobody_);
 }
 
-void list_op::take(const reply& r) {
+void list_op::take(const reply& r, const answer&) {
   if (counting_) {
     lock_details shown;
     read_lock(r, 1, shown);
@@ -166,7 +166,7 @@ void show_op::write(std::uint32_t, arguments& a) {
   a.arg("show");
 }
 
-void show_op::take(const reply& r) {
+void show_op::take(const reply& r, const answer&) {
   lock_status status;
   std::size_t i = read_lock(r, 1, status);
   const std::string_view kind = r.text(i++);
@@ -197,7 +197,7 @@ void break_op::write(std::uint32_t, arguments& a) {
   if (force_) a.arg("force");
 }
 
-void break_op::take(const reply& r) {
+void break_op::take(const reply& r, const answer&) {
   const auto found = r.number(0);
   broken_lock lock;
   const std::size_t end_of_lock = read_lock(r, 1, lock);

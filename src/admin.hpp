@@ -24,7 +24,7 @@ class list_op final : public query<std::vector<listed_lock>> {
 
  private:
   void write(std::uint32_t, arguments&) override;
-  void take(const reply&) override;
+  void take(const reply&, const answer&) override;
 
   void count_next();
 
@@ -46,7 +46,7 @@ class show_op final : public query<lock_status> {
 
  private:
   void write(std::uint32_t, arguments&) override;
-  void take(const reply&) override;
+  void take(const reply&, const answer&) override;
 
   const std::shared_ptr<const lock_identity> lock_;
 };
@@ -59,7 +59,7 @@ class break_op final : public query<broken_lock> {
 
  private:
   void write(std::uint32_t, arguments&) override;
-  void take(const reply&) override;
+  void take(const reply&, const answer&) override;
   void unanswered() override { unknown_ = !fence_.empty(); }
   error_code too_late() const override { return changed_hands_ ? error::timed_out : error::unreachable; }
 

@@ -3,6 +3,7 @@
 
 #include <leasehold/counting_semaphore.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -16,7 +17,7 @@ void inspect_op::write(std::uint32_t, arguments& a) {
   a.arg("inspect");
 }
 
-void inspect_op::take(const reply& r) {
+void inspect_op::take(const reply& r, const answer&) {
   lock_info info;
   info.held = r.number(0) > 0;
   info.waiters = r.number<std::size_t>(3);
@@ -42,9 +43,16 @@ void resize_op::write(std::uint32_t, arguments& a) {
   lock_->write_keys(a);
   a.arg("resize");
   a.arg(std::int64_t{limit_});
+  // What is late must not undo another's resize after this one has ended.
+  const auto now = clock::now();
+  a.not_after(now, std::chrono::ceil<std::chrono::milliseconds>(std::max(gives_up_at() - now, clock::duration(0))));
 }
 
-void resize_op::take(const reply&) {
+void resize_op::take(const reply& r, const answer& a) {
+  const lease_reply told(r.text(0));
+  if (told.understood) core().observe_time(told.server_time, a);
+  // Too late: it was long on its way, or Redis's clock was stepped forward.
+  if (told.understood && told.status < 0) return ask_again();
   lock_->limit.store(limit_, std::memory_order_relaxed);
   end(error_code());
 }

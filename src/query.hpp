@@ -47,14 +47,15 @@ class query : public caller, public member, public alarm, public std::enable_sha
   ~query() = default;
 
   // A reply that is no error has arrived: ask again, or end.
-  virtual void take(const reply&) = 0;
+  virtual void take(const reply&, const answer&) = 0;
   // The script may have run or not; it is sent again.
   virtual void unanswered() {}
   // The outcome when the time is over.
   virtual error_code too_late() const { return error::unreachable; }
 
   const client_options& options() const { return core_->options(); }
-  const client_core& core() const { return *core_; }
+  clock::time_point gives_up_at() const { return give_up_at_; }
+  client_core& core() const { return *core_; }
 
   // Sends the script, with new arguments.
   void ask(std::string record) {
@@ -105,7 +106,7 @@ class query : public caller, public member, public alarm, public std::enable_sha
       return send();
     }
     const reply& r = *a.from_store;
-    if (!r.is_error()) return take(r);
+    if (!r.is_error()) return take(r, a);
     switch (classify(r.text(0))) {
       case refusal::try_again:
         return core_->set(*this, std::min(later(a.received, std::chrono::milliseconds(50)), give_up_at_));

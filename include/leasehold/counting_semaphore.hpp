@@ -39,9 +39,10 @@ class counting_semaphore : public basic_lock {
   /// @par Completion signature `void(error_code)`
   /// @par Errors
   /// error::invalid_option: a limit of 0. error::unreachable: no answer within client_options::command_timeout; the limit
-  /// may have changed or not. error::refused, error::wrong_type, error::invalid_name, error::closed.
+  /// may have changed or not, and what arrives late of this call is refused. error::refused, error::wrong_type,
+  /// error::invalid_name, error::closed.
   /// @par Cancellation
-  /// All types; a request that was sent may still take effect.
+  /// All types; a request that was sent may still take effect, until client_options::command_timeout after the call.
   template <asio::completion_token_for<void(error_code)> Token>
   auto resize(std::uint32_t limit, Token&& token) const {
     return detail::initiate<&detail::start_resize, void(error_code)>(lock_, std::forward<Token>(token), limit);

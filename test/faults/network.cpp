@@ -298,6 +298,36 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_cancelled_attempt_leave_no_ghost) {
   });
 }
 
+// A resize that has ended, unanswered, does not undo another one when its bytes arrive at last.
+BOOST_AUTO_TEST_CASE(late_bytes_of_a_resize_undo_nothing) {
+  run([&]() -> awaitable<void> {
+    client_options o = quick();
+    o.command_timeout = 300ms;
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    const counting_semaphore far(p.c, "s", 2);
+    client near(co_await asio::this_coro::executor, redis.url());
+    const counting_semaphore close(near, "s", 2);
+    hold h = co_await close.acquire();
+    co_await far.resize(3);
+    co_await far.resize(2);
+    p.network.forget();
+    p.network.hold_requests();
+    auto [ec] = co_await far.resize(9, as_tuple);
+    BOOST_TEST((ec == error::unreachable));
+    BOOST_TEST(p.network.requests().find("resize") != std::string::npos);
+    co_await close.resize(3);
+    p.network.cut_clients();
+    BOOST_REQUIRE(p.network.late() >= 1U);
+    co_await pause(100ms);  // Its not-after has passed when it ends, but for what is not known of the server's clock.
+    p.network.pass();
+    co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+    // Whoever believes in another limit is refused.
+    co_await close.try_acquire();
+    hold third = co_await counting_semaphore(near, "s", 3).acquire();
+    BOOST_TEST(third.valid());
+  });
+}
+
 // The field's half-open connection: no error, no answer, for minutes.
 BOOST_AUTO_TEST_CASE(a_half_open_connection_is_given_up_after_the_command_timeout) {
   run([&]() -> awaitable<void> {

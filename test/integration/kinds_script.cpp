@@ -189,17 +189,21 @@ BOOST_AUTO_TEST_CASE(a_repeated_downgrade_changes_nothing) {
 
 BOOST_AUTO_TEST_CASE(a_repeated_resize_changes_nothing) {
   const script& s = scripts::counting_semaphore;
-  BOOST_TEST(answer(call(s, {"resize", "3"})).status == 1);
+  BOOST_TEST(answer(call(s, {"resize", "3", never})).status == 1);
   BOOST_TEST(redis.size() == 0U);
   acquire(s, "x", "2");
   BOOST_TEST(acquire(s, "y", "3").status == -2);
-  BOOST_TEST(answer(call(s, {"resize", "3"})).status == 1);
+  BOOST_TEST(answer(call(s, {"resize", "3", never})).status == 1);
   const auto before = fields();
-  BOOST_TEST(answer(call(s, {"resize", "3"})).status == 1);
+  BOOST_TEST(answer(call(s, {"resize", "3", never})).status == 1);
   BOOST_TEST((fields() == before));
   BOOST_TEST(acquire(s, "y", "3").status == 1);
   BOOST_TEST(acquire(s, "z", "2").status == -2);
   BOOST_TEST(acquire(s, "x", "2").status == 1);  // Who is in stays in.
+  // B3: bytes of a closed connection.
+  const auto after = fields();
+  BOOST_TEST(answer(call(s, {"resize", "9", "1"})).status == -1);
+  BOOST_TEST((fields() == after));
 }
 
 // A token must match whole.
@@ -552,7 +556,7 @@ BOOST_AUTO_TEST_CASE(a_record_without_expiry_survives_downgrade_and_resize) {
   redis.command("FLUSHALL");
   acquire(scripts::counting_semaphore, "x", "2", 60000);
   redis.command("PERSIST", record);
-  call(scripts::counting_semaphore, {"resize", "3"});
+  call(scripts::counting_semaphore, {"resize", "3", never});
   let_pass(10);
   BOOST_TEST(renew(scripts::counting_semaphore, "x", 1000).status == 1);
 }

@@ -353,8 +353,9 @@ std::string line_model::downgrade(const std::string& token) {
   return lengthen(token, 0, true, was_writer);
 }
 
-std::string line_model::resize(const std::string& limit) {
+std::string line_model::resize(const std::string& limit, bool late) {
   lock.take_out();
+  if (late) return answer(-1, 0, 0);
   if (!lock.members.empty()) lock.about = limit;
   if (!waiting.empty()) advance("");
   return answer(1, 0, 0);

@@ -114,7 +114,7 @@ class line_model {
   std::string release(const std::string& token);
   std::string keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh);
   std::string downgrade(const std::string& token);
-  std::string resize(const std::string& limit);
+  std::string resize(const std::string& limit, bool late);
   std::string inspect();
 
  private:

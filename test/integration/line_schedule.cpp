@@ -143,7 +143,9 @@ void line_schedule::downgrade(const std::string& token) {
   script(true, {m.lock.now, "downgrade", token, "", 0, m.downgrade(token)}, {"0"});
 }
 
-void line_schedule::resize(const std::string& to) { script(true, {m.lock.now, "resize", to, "", 0, m.resize(to)}, {}); }
+void line_schedule::resize(const std::string& to, bool late) {
+  script(true, {m.lock.now, "resize", to, "", 0, m.resize(to, late)}, {late ? "1" : "9007199254740991"});
+}
 
 // SET NX PX, or the usual script of reentrant locks: whose owner is in enters again, and its expiry is the key's from then
 // on. A negative lease is none.
@@ -345,7 +347,7 @@ void line_crowd::act_from_outside() {
   if (s.m.lock.expires < 0 && s.one_in(10)) s.foreign_delete();
   if (s.one_in(400)) s.forget_everything();
   if (s.m.lock.is_in("0.try") && s.one_in(2)) s.release("0.try");
-  if (s.kind == lock_kind::counting_semaphore && s.one_in(10)) s.resize(s.any_limit());
+  if (s.kind == lock_kind::counting_semaphore && s.one_in(10)) s.resize(s.any_limit(), s.one_in(10));
 }
 
 void line_crowd::let_time_pass() {

@@ -51,7 +51,7 @@ class line_schedule {
   // For a cohort.
   void keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh);
   void downgrade(const std::string& token);
-  void resize(const std::string& to);
+  void resize(const std::string& to, bool late);
 
   // Clients in other languages, or somebody's hand.
   void foreign_enter(std::int64_t lease);
