@@ -21,7 +21,10 @@ struct leasehold_lock {
   mutex lock;
   hold held;
 
-  asio::awaitable<void> acquire() { held = co_await lock.acquire(); }
+  asio::awaitable<steady::time_point> acquire() {
+    held = co_await lock.acquire();
+    co_return steady::now();
+  }
   asio::awaitable<void> release() { co_await held.release(); }
 };
 

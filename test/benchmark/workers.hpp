@@ -55,7 +55,8 @@ class stop_signal {
   bool came_ = false;
 };
 
-// `Lock` has the coroutines acquire() and release(). Everything that is compared goes through this loop.
+// `Lock` has the coroutines acquire(), which tells when the critical section began, and release(). Everything that is
+// compared goes through this loop.
 template <class Lock>
 asio::awaitable<std::vector<tenure>> contend(Lock& lock, pace p, const stop_signal& stop) {
   std::vector<tenure> all;
@@ -67,8 +68,7 @@ asio::awaitable<std::vector<tenure>> contend(Lock& lock, pace p, const stop_sign
     }
     tenure t;
     t.asked = steady::now();
-    co_await lock.acquire();
-    t.begun = steady::now();
+    t.begun = co_await lock.acquire();
     timer.expires_after(p.hold);
     co_await timer.async_wait(asio::deferred);
     t.released = steady::now();
