@@ -3,6 +3,7 @@
 
 #include "client_core.hpp"
 #include "options.hpp"
+#include "store/tls.hpp"
 #include "url.hpp"
 
 #include <boost/asio/error.hpp>
@@ -76,6 +77,7 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
   std::vector<address> addresses;
   for (const auto& url : urls) {
     addresses.push_back(parse_url(url));
+    read_tls_files(addresses.back());
     if (addresses.back().kind == address::scheme::cluster && urls.size() > 1) {
       throw system_error(make_error_code(error::not_supported), "'" + without_password(url) + "' in a quorum");
     }

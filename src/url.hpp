@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,10 +27,15 @@ struct address {
   std::uint32_t database = 0;
   bool tls = false;    // With rediss and what is made of it.
   bool verify = true;  // TLS: the certificate and the host name.
-  std::string ca;      // TLS: file of a certificate authority; "": the system's.
-  std::string
-      certificate;  // TLS: file of the client's certificate, and of those between it and its authority; "": none.
-  std::string key;  // TLS: file of its key; "": none.
+  // TLS, files: of a certificate authority ("": the system's); of the client's certificate and of those between it and its
+  // authority, and of its key ("": none). What is in them: read_tls_files (store/tls.hpp).
+  std::string ca;
+  std::string certificate;
+  std::string key;
+  struct file_texts {
+    std::string ca, certificate, key;
+  };
+  std::shared_ptr<const file_texts> texts;
   std::string sentinel_user;      // For the Sentinels themselves; "": the default user.
   std::string sentinel_password;  // "" : none.
 };

@@ -60,8 +60,7 @@ class redis_server : public store {
   virtual void change_shard_channel(const std::string& channel, bool listen) = 0;
 };
 
-// Makes servers that share one strand. The client is told on `channel`, if it is not empty. Throws
-// system_error(invalid_url) for a TLS setting that cannot be used (an unreadable file, say).
+// Makes servers that share one strand. The client is told on `channel`, if it is not empty.
 class server_maker {
  public:
   server_maker(const boost::asio::any_io_executor& executor, const client_options& options, std::string client);

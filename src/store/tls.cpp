@@ -3,14 +3,21 @@
 
 #include <leasehold/error.hpp>
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
+
+#include <boost/system/errc.hpp>
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
 
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -43,6 +50,29 @@ void on_tls_event(const SSL* ssl, int where, int) {
   throw system_error(make_error_code(error::invalid_url), what + " cannot be used: " + ec.message());
 }
 
+// Longer than any bundle of authorities.
+constexpr std::size_t longest_file = std::size_t{16} * 1024 * 1024;
+
+std::string text_of(const std::string& file, const std::string& what) {
+  std::string text;
+  if (file.empty()) return text;
+  errno = 0;
+  std::ifstream in(file, std::ios::binary);
+  std::array<char, 4096> part;
+  while (in.read(part.data(), part.size()) || in.gcount() > 0) {
+    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > longest_file) fail(what, make_error_code(boost::system::errc::file_too_large));
+  }
+  if (!in.eof()) fail(what, error_code(errno, boost::system::system_category()));
+  return text;
+}
+
+std::string words_for_ca(const address& where) { return "the certificate authority '" + where.ca + "'"; }
+std::string words_for_certificate(const address& where) { return "the certificate '" + where.certificate + "'"; }
+std::string words_for_key(const address& where) {
+  return "the key '" + where.key + "' of the certificate '" + where.certificate + "'";
+}
+
 // The certificate that the client shows to the server, and its key.
 void use_certificate(boost::asio::ssl::context& context, const address& where) {
   if (where.certificate.empty()) return;
@@ -50,14 +80,14 @@ void use_certificate(boost::asio::ssl::context& context, const address& where) {
   // OpenSSL would ask at the terminal for the password of an encrypted key.
   context.set_password_callback([](std::size_t, boost::asio::ssl::context::password_purpose) { return std::string(); },
                                 ec);
-  context.use_certificate_chain_file(where.certificate, ec);
-  if (ec) fail("the certificate '" + where.certificate + "'", ec);
-  context.use_private_key_file(where.key, boost::asio::ssl::context::pem, ec);
+  context.use_certificate_chain(boost::asio::buffer(where.texts->certificate), ec);
+  if (ec) fail(words_for_certificate(where), ec);
+  context.use_private_key(boost::asio::buffer(where.texts->key), boost::asio::ssl::context::pem, ec);
   // A key of another type than the certificate's is found out here only.
   if (!ec && SSL_CTX_check_private_key(context.native_handle()) != 1) {
     ec = error_code(static_cast<int>(ERR_get_error()), boost::asio::error::get_ssl_category());
   }
-  if (ec) fail("the key '" + where.key + "' of the certificate '" + where.certificate + "'", ec);
+  if (ec) fail(words_for_key(where), ec);
 }
 
 // Whoever the authority vouches for must be who was asked for.
@@ -73,6 +103,14 @@ auto verification(std::shared_ptr<const std::string> host, std::shared_ptr<std::
 }
 
 }  // namespace
+
+void read_tls_files(address& where) {
+  if (where.ca.empty() && where.certificate.empty()) return;
+  where.texts = std::make_shared<address::file_texts>(address::file_texts{
+      text_of(where.ca, words_for_ca(where)), text_of(where.certificate, words_for_certificate(where)),
+      text_of(where.key, words_for_key(where))});
+  make_tls_context(where, std::make_shared<std::string>(), std::make_shared<std::string>());
+}
 
 boost::asio::ssl::context make_tls_context(const address& where, std::shared_ptr<const std::string> host,
                                            std::shared_ptr<std::string> why) {
@@ -94,9 +132,9 @@ boost::asio::ssl::context make_tls_context(const address& where, std::shared_ptr
   if (where.ca.empty()) {
     context.set_default_verify_paths(ec);
   } else {
-    context.load_verify_file(where.ca, ec);
+    context.add_certificate_authority(boost::asio::buffer(where.texts->ca), ec);
   }
-  if (ec) fail("the certificate authority '" + where.ca + "'", ec);
+  if (ec) fail(words_for_ca(where), ec);
   return context;
 }
 

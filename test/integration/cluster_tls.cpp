@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
@@ -141,6 +142,22 @@ BOOST_AUTO_TEST_CASE(locks_of_all_nodes_are_handed_over) {
     co_await nothing_left();
     co_await one.close();
     co_await two.close();
+  });
+}
+
+// Servers are added while the program runs. The files may be others by then, or gone.
+BOOST_AUTO_TEST_CASE(the_files_are_read_by_the_constructor) {
+  const temporary_folder folder;
+  std::filesystem::copy_file(issued.authority(), folder / "ca.crt");
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, cluster.url() + "?ca=" + folder / "ca.crt");
+    std::filesystem::remove(folder / "ca.crt");
+    co_await c.ready();
+    for (const auto* name : {"a", "b", "c"}) {
+      hold h = co_await mutex(c, name).acquire();
+      co_await h.release();
+    }
+    co_await c.close();
   });
 }
 
