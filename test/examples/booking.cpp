@@ -3,6 +3,7 @@
 // Instances of examples/booking that share a Redis and a table, asked over HTTP.
 #include "example.hpp"
 #include "support/limit.hpp"
+#include "support/needs.hpp"
 #include "support/run.hpp"
 
 #include <leasehold/leasehold.hpp>
@@ -578,7 +579,7 @@ BOOST_AUTO_TEST_CASE(many_connections_are_served) {
   wait_until("every lock is back", [&] { return redis.size() == 0; });
 }
 
-BOOST_AUTO_TEST_CASE(the_page_shows_the_seats_and_a_lock) {
+BOOST_AUTO_TEST_CASE(the_page_shows_the_seats_and_a_lock, *needs(has_chromium, "there is no chromium here")) {
   instance alpha = start_booking("alpha");
   instance beta = start_booking("beta", {"--work", "5m", "--grace", "0ms"});
   BOOST_TEST(ask(alpha.post("/seats/A1/reserve", R"({"customer":"Ann <b>"})")).result_int() == 200U);
@@ -590,24 +591,20 @@ BOOST_AUTO_TEST_CASE(the_page_shows_the_seats_and_a_lock) {
                  "--user-data-dir=" + (folder / "profile"), "--virtual-time-budget=3000", "--dump-dom",
                  "http://127.0.0.1:" + std::to_string(alpha.port) + "/"});
   const ended e = end_of(browser);
-  if (e.status == 127) {
-    BOOST_TEST_MESSAGE("skipped: no chromium here; ./dev test installs it on Debian");
-  } else {
-    BOOST_TEST(e.status == 0, e.errors);
-    std::string missing;
-    for (const std::string part :
-         {R"(<button class="seat reserved" id="A1")", R"(aria-label="Seat A2: paid for Ann")",
-          R"(<button class="seat free" id="A3")", R"(<button class="seat reserved locked" id="B3")",
-          R"(for Bob; its lock is held by beta")", "<td>B3</td><td>beta</td>", R"(<b id="instance">alpha</b>)",
-          "69 free, 2 reserved, 1 paid"}) {
-      if (!contains(e.output, part)) missing.append(part).append("\n");
-    }
-    BOOST_TEST(missing == "", missing << "not in\n" << e.output);
-    // It has asked again after the first time.
-    const auto seen = samples(alpha.read("/metrics"));
-    BOOST_TEST(seen.at(R"(booking_responses_total{endpoint="page",status="200"})") == 1);
-    BOOST_TEST(seen.at(R"(booking_responses_total{endpoint="board",status="200"})") > 2);
+  BOOST_TEST(e.status == 0, e.errors);
+  std::string missing;
+  for (const std::string part :
+       {R"(<button class="seat reserved" id="A1")", R"(aria-label="Seat A2: paid for Ann")",
+        R"(<button class="seat free" id="A3")", R"(<button class="seat reserved locked" id="B3")",
+        R"(for Bob; its lock is held by beta")", "<td>B3</td><td>beta</td>", R"(<b id="instance">alpha</b>)",
+        "69 free, 2 reserved, 1 paid"}) {
+    if (!contains(e.output, part)) missing.append(part).append("\n");
   }
+  BOOST_TEST(missing == "", missing << "not in\n" << e.output);
+  // It has asked again after the first time.
+  const auto seen = samples(alpha.read("/metrics"));
+  BOOST_TEST(seen.at(R"(booking_responses_total{endpoint="page",status="200"})") == 1);
+  BOOST_TEST(seen.at(R"(booking_responses_total{endpoint="board",status="200"})") > 2);
   beta.process->signal(SIGTERM);
   BOOST_TEST(buying.get().result_int() == 503U);
 }

@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Hosts: names with several addresses, names that take long to resolve, IPv6, and what is set on the connection.
+#include "support/needs.hpp"
 #include "support/with_redis.hpp"
 
 #include <dlfcn.h>
@@ -85,16 +86,6 @@ extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo
 namespace leasehold::test {
 
 namespace {
-
-bool has_ipv6() {
-  const int s = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in6 address{};
-  address.sin6_family = AF_INET6;
-  address.sin6_addr = in6addr_loopback;
-  const bool has = s >= 0 && ::bind(s, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  if (s >= 0) ::close(s);
-  return has;
-}
 
 // TCP_NODELAY of each connection of this process to this port.
 std::vector<bool> no_delay_of(unsigned short port) {
@@ -233,11 +224,7 @@ BOOST_AUTO_TEST_CASE(closing_does_not_wait_for_a_resolver) {
   BOOST_TEST(redis.info("connected_clients") == 1);
 }
 
-BOOST_AUTO_TEST_CASE(an_address_of_ipv6_stands_in_brackets) {
-  if (!has_ipv6()) {
-    BOOST_TEST_MESSAGE("skipped: this machine has no IPv6");
-    return;
-  }
+BOOST_AUTO_TEST_CASE(an_address_of_ipv6_stands_in_brackets, *needs(has_ipv6, "this machine has no IPv6")) {
   redis_server server({"bind 127.0.0.1 ::1"});
   const std::vector<std::string> known{"[::1]", name_for({"::1"}), name_for({"::1", "127.0.0.1"})};
   const std::string url = "redis://" + name_for({"::1", "127.0.0.1"}) + ":" + std::to_string(redis.port());
