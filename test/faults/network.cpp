@@ -298,6 +298,37 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_cancelled_attempt_leave_no_ghost) {
   });
 }
 
+// B7: the hold that a message brought has a short lease until it is confirmed, and is not lost by a hiccup.
+BOOST_AUTO_TEST_CASE(a_confirmation_that_is_answered_late_loses_nothing) {
+  using steady = std::chrono::steady_clock;
+  run([&]() -> awaitable<void> {
+    behind_proxy p(co_await asio::this_coro::executor, redis);
+    client near(co_await asio::this_coro::executor, redis.url());
+    hold first = co_await mutex(near, "n").acquire();
+    std::optional<hold> got;
+    p.lock.acquire([&](error_code ec, hold h) {
+      BOOST_TEST(!ec);
+      p.network.hold_replies();
+      got = std::move(h);
+    });
+    co_await eventually("it stands in line",
+                        [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 1; });
+    const auto released = steady::now();
+    co_await first.release();
+    co_await eventually("it is let in", [&] { return got.has_value(); });
+    BOOST_TEST(p.c.stats().handed_off == 1U);
+    BOOST_TEST((got->expires_at() < steady::now() + 2s));
+    co_await pause(1200ms);
+    p.network.pass();
+    co_await eventually("it is confirmed, or lost",
+                        [&] { return got->expires_at() > released + 20s || !got->valid(); });
+    // A machine that stood still for as long as the lease proves nothing.
+    if (steady::now() > released + 1900ms) co_return;
+    BOOST_TEST(got->valid());
+    BOOST_TEST(p.c.stats().lost == 0U);
+  });
+}
+
 // A resize that has ended, unanswered, does not undo another one when its bytes arrive at last.
 BOOST_AUTO_TEST_CASE(late_bytes_of_a_resize_undo_nothing) {
   run([&]() -> awaitable<void> {

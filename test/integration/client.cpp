@@ -286,7 +286,10 @@ BOOST_AUTO_TEST_CASE(cancelling_close_only_stops_the_waiting) {
 
 BOOST_AUTO_TEST_CASE(statistics_count) {
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url());
+    notes n;
+    client_options o;
+    o.observer = n.observer();
+    client c(co_await asio::this_coro::executor, redis.url(), o);
     mutex lock(c, "n");
     BOOST_TEST(c.stats().acquired == 0U);
     hold h = co_await lock.acquire();
@@ -307,6 +310,28 @@ BOOST_AUTO_TEST_CASE(statistics_count) {
     co_await h.release();
     BOOST_TEST(c.stats().held == 0U);
     BOOST_TEST(c.stats().released == 1U);
+    const std::vector<event::kind> expected{event::kind::acquired, event::kind::timed_out, event::kind::cancelled,
+                                            event::kind::released};
+    std::vector<event::kind> told;
+    for (const auto& [what, text] : n.all) {
+      if (what != event::kind::connected) told.push_back(what);
+    }
+    BOOST_TEST((told == expected));
+  });
+}
+
+// Of each of them Redis is asked once.
+BOOST_AUTO_TEST_CASE(a_free_lock_and_its_release_are_two_scripts) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    co_await c.ready();
+    for (std::uint64_t pairs = 1; pairs <= 20; ++pairs) {
+      hold h = co_await lock.acquire();
+      BOOST_TEST(c.stats().commands == 2 * pairs - 1);
+      co_await h.release();
+      BOOST_TEST(c.stats().commands == 2 * pairs);
+    }
   });
 }
 
