@@ -155,7 +155,8 @@ hold&& get(holds<N>&& h) noexcept {
 
 /// Acquires several locks of any kinds: all or none, before one deadline.
 ///
-/// If all are free they are taken in one script, in one round trip. Else they are acquired one after the other through
+/// If all are free they are taken in one script, in one round trip; in a cluster if they are in one slot, on a quorum and
+/// with acquire_options::replicas not at all. Else they are acquired one after the other through
 /// their lines, in the order of their records' bytes: whoever acquires several in this way never waits for somebody who
 /// waits for him, whatever the order of the arguments. (Who holds one of them already and acquires others by other means
 /// can do so, of course.) If a hold is lost before the last lock is there, all are given back and it begins again.

@@ -13,7 +13,7 @@ inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::
 
 /// How often the client extends a lease by itself while the hold lives.
 ///
-/// A lease is renewed when a third of it has passed, so that two attempts may fail before it is lost. A cap bounds how
+/// A lease is renewed when a third of it has passed (of what is before `acquire_options::margin`), so that two attempts may fail before it is lost. A cap bounds how
 /// long a program that hangs with a hold can keep everybody else out.
 class renewal {
  public:
@@ -57,8 +57,8 @@ struct acquire_options {
   /// How long Redis keeps the lock if nobody renews it. 1 ms to 30 days, else error::invalid_option.
   std::chrono::milliseconds lease = std::chrono::seconds(30);
 
-  /// How long to wait for the lock, from the start of the operation, outages of the store included. 0: one attempt.
-  /// Negative: error::invalid_option (`seconds::max()` converted to milliseconds overflows into a negative number; use
+  /// How long to wait for the lock, from the start of the operation, outages of the store included. 0: one attempt,
+  /// for client_options::command_timeout at most. Negative: error::invalid_option (`seconds::max()` converted to milliseconds overflows into a negative number; use
   /// `forever`).
   std::chrono::milliseconds wait = forever;
 

@@ -80,7 +80,7 @@ void start_break(const std::shared_ptr<client_handle>&, asio::any_completion_han
 /// @par Completion signature `void(error_code, std::vector<listed_lock>)`
 /// @par Errors
 /// error::unreachable: no answer to one of the scripts within client_options::command_timeout. error::refused: the server
-/// said no (docs/operations.md names the rights). error::closed.
+/// said no (docs/operations.md names the rights). error::not_supported: on a quorum. error::closed.
 /// @par Cancellation
 /// All types; nothing changes.
 /// @par Executor and lifetime
@@ -100,7 +100,7 @@ inline auto list(const client& c) { return list(c, asio::deferred); }  ///< @ove
 /// @par Completion signature `void(error_code, lock_status)`
 /// @par Errors
 /// error::wrong_type: the key holds something that is no lock. error::unreachable: no answer within
-/// client_options::command_timeout. error::refused, error::invalid_name, error::closed.
+/// client_options::command_timeout. error::not_supported: on a quorum. error::refused, error::invalid_name, error::closed.
 /// @par Cancellation
 /// All types; nothing changes.
 /// @par Executor and lifetime
@@ -128,7 +128,7 @@ inline auto show(const client& c, std::string name) { return show(c, std::move(n
 /// error::not_held: nobody has the lock. error::wrong_type: the key holds another program's lock and `force` is false,
 /// or it holds something that is no lock. error::timed_out: the lock changed hands before each request, for as long as
 /// client_options::command_timeout. error::unreachable: no answer for that long; the lock may have been broken.
-/// error::refused, error::invalid_name, error::closed.
+/// error::not_supported: on a quorum. error::refused, error::invalid_name, error::closed.
 /// @par Cancellation
 /// All types. A request that is under way goes on.
 /// @par Executor and lifetime

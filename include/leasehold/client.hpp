@@ -26,16 +26,17 @@ struct event {
   /// What there is to tell.
   enum class kind {
     connected,     ///< A connection is up. `text`: the server's version.
-    disconnected,  ///< The connection is gone. `text`: why.
-    unreachable,   ///< An attempt to connect has failed, for another reason than the one before. `text`: why.
-    refused,       ///< The server said no. `text`: its words.
-    evicting,      ///< The server may evict locks: its maxmemory-policy, in `text`, is not noeviction.
-    clock_jump,    ///< The server's clock stepped forward; every local deadline was shortened. `text`: by how much.
-    acquired,      ///< A lock was acquired. `name`: the lock's, as in all that follow.
-    released,      ///< A hold is being released.
-    lost,          ///< A hold was lost.
-    timed_out,     ///< An acquire operation ended with error::timed_out.
-    cancelled,     ///< An acquire or try_acquire operation was cancelled.
+    disconnected,  ///< The connection is gone. `text`: why. On a quorum: that to any of the servers.
+    unreachable,  ///< An attempt to connect has failed, for another reason than the one before. `text`: why. On a quorum
+                  ///< only while no majority is connected.
+    refused,      ///< The server said no. `text`: its words.
+    evicting,     ///< The server may evict locks: its maxmemory-policy, in `text`, is not noeviction.
+    clock_jump,   ///< The server's clock stepped forward; every local deadline was shortened. `text`: by how much.
+    acquired,     ///< A lock was acquired. `name`: the lock's, as in all that follow.
+    released,     ///< A hold is being released.
+    lost,         ///< A hold was lost.
+    timed_out,    ///< An acquire operation ended with error::timed_out.
+    cancelled,    ///< An acquire or try_acquire operation was cancelled.
   };
   kind what;              ///< What has happened.
   std::string_view name;  ///< The lock's name where the event has one. Valid during the call only.
@@ -52,7 +53,7 @@ struct client_options {
   client_options& operator=(client_options&&) noexcept;  ///< Moves.
   ~client_options();
 
-  /// Put in front of every name. Any bytes.
+  /// Put in front of every name. Any bytes, 65,536 at most, else error::invalid_option.
   std::string prefix;
 
   /// What operators see of this program: it stands in front of each of its tokens. 1 to 32 characters of A-Z, a-z, 0-9,
@@ -96,9 +97,12 @@ struct client_options {
 };
 
 /// What a client has done so far. Counters never fall; gauges are the present state.
+///
+/// `acquire_all` counts as the acquire operations that it consists of; what it takes in its one script counts for what it
+/// acquires only.
 struct statistics {
   std::size_t held = 0;     ///< Gauge: holds alive.
-  std::size_t waiting = 0;  ///< Gauge: acquire operations under way.
+  std::size_t waiting = 0;  ///< Gauge: acquire and try_acquire operations under way.
 
   std::uint64_t acquired = 0;        ///< Locks acquired.
   std::uint64_t handed_off = 0;      ///< Grants that a releaser made and the store pushed.
@@ -112,7 +116,7 @@ struct statistics {
   std::uint64_t renewal_failed = 0;  ///< Renewals that got no answer or were refused; each is tried again.
   std::uint64_t given_back = 0;      ///< Attempts withdrawn: late or unknown grants that were released again.
   std::uint64_t refused = 0;         ///< Times the server said no.
-  std::uint64_t commands = 0;        ///< Scripts sent.
+  std::uint64_t commands = 0;        ///< Scripts sent; on a quorum one for all servers counts once.
   std::uint64_t connects = 0;        ///< Connections that came up.
   std::uint64_t reconnects = 0;      ///< Those that came up after another was lost.
   std::uint64_t clock_jumps = 0;     ///< Forward steps of the server's clock noticed.
@@ -147,6 +151,9 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 ///
 /// `io_context::run()` can return after `close()`, or when the last client, lock, hold and operation is gone; their
 /// releases go out first. All of them may outlive the execution context and then do nothing.
+///
+/// The handler of an operation runs on its associated executor, else on the client's, and never inside the call. The handle
+/// may be destroyed while it is under way.
 ///
 /// Thread safety: const functions may be called from any thread. The library starts no thread (Asio's resolver has one).
 class client {
@@ -215,7 +222,8 @@ class client {
   std::string last_refusal() const;
 
   /// Why there is no connection: what the latest attempt to connect, or the loss of the connection, has ended with. "" while
-  /// there is one, and before anything is known of the first attempt.
+  /// there is one, and before anything is known of the first attempt. On a quorum: of the server that it happened to last;
+  /// "" once a server has come back.
   std::string last_failure() const;
 
  private:

@@ -39,6 +39,9 @@ void start_lost(const std::shared_ptr<hold_state>&, hold_handler);
 /// Movable, not copyable. An empty hold (default-constructed, or moved from) answers "", 0, false and
 /// time_point::min(), and its operations complete with error::not_held.
 ///
+/// The handler of an operation runs on its associated executor, else on the client's, and never inside the call. The hold
+/// may be moved or destroyed while it is under way.
+///
 /// Thread safety: a hold belongs to one thread at a time. It may outlive its client, its lock and the execution context.
 class hold {
  public:
@@ -60,7 +63,8 @@ class hold {
   /// The lock's name, without the client's prefix. Kept after release.
   const std::string& name() const noexcept;
 
-  /// What identifies this hold in Redis; never used again. Kept after release.
+  /// What identifies this hold in Redis. Holds that coroutines of one client pass on among themselves share it, and
+  /// `fence()` tells them apart; else it is never used again. Kept after release.
   const std::string& token() const noexcept;
 
   /// The fencing token: grows strictly from one tenure of a name to the next. A resource that remembers the largest
@@ -75,7 +79,7 @@ class hold {
   /// True while the lock is provably held: false once release began, the hold was lost, or `expires_at()` has passed.
   bool valid() const noexcept;
 
-  /// How many times the owner is in: recursive mutexes; 1 elsewhere, 0 for an empty hold.
+  /// How many times the owner was in when this hold was granted: recursive mutexes; 1 elsewhere, 0 for an empty hold.
   std::size_t depth() const noexcept;
 
   /// Makes the hold end `lease` (1 ms to 30 days) from now, never sooner than it did.

@@ -45,6 +45,10 @@ void start_inspect(const std::shared_ptr<lock_state>&, asio::any_completion_hand
 /// one entry there for all its waiters who ask for the same, and serves these in their order.
 ///
 /// Exclusion is by Redis's clock, from each grant to its release or expiry; docs/guarantees.md says what can break it.
+///
+/// The handler of an operation runs on its associated executor, else on the client's, and never inside the call. Lock and
+/// client may be destroyed while it is under way; it goes on.
+///
 /// Thread safety: const functions may be called from any thread.
 class basic_lock {
  public:
@@ -104,7 +108,8 @@ class basic_lock {
   /// @par Completion signature `void(error_code, lock_info)`
   /// @par Errors
   /// error::wrong_type: the key holds something else. error::unreachable: no answer within
-  /// client_options::command_timeout. error::refused, error::invalid_name, error::closed.
+  /// client_options::command_timeout; error::no_quorum: of too few servers of a quorum. error::refused, error::invalid_name,
+  /// error::not_supported, error::closed.
   /// @par Cancellation
   /// All types; nothing changes.
   template <asio::completion_token_for<void(error_code, lock_info)> Token>

@@ -92,7 +92,7 @@ struct awaitable_parts<asio::awaitable<T, E>> {
 /// result that outlived the lease.
 ///
 /// `h` must live until the operation has ended; the work runs on the calling coroutine's executor. If the work itself
-/// releases the hold it simply goes on. With several threads run each coroutine on a strand of its own.
+/// releases the hold, or the hold is empty from the start, it simply goes on. With several threads run each coroutine on a strand of its own.
 template <class T, class E>
 asio::awaitable<T, E> while_held(hold& h, asio::awaitable<T, E> work) {
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
@@ -162,7 +162,8 @@ asio::awaitable<T, E> run_with_lock(Lock lock, acquire_options options, Body bod
 ///
 /// The body is cancelled (terminal) when the hold is lost (acquire_options::margin before its deadline) or the caller is
 /// cancelled, and with_lock waits until it has ended before it releases. The answer to the release is awaited unless
-/// the caller was cancelled. The lock is copied.
+/// the caller was cancelled; that Redis did not take it is no error, since the lock ends with its lease then. The lock is
+/// copied. A body that is no temporary is not: it must live until with_lock has ended.
 ///
 /// @returns what the body returns (T: void or movable).
 /// @throws system_error what `acquire` fails with; error::lost when the lease did not cover the whole body; else the

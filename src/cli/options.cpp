@@ -32,12 +32,13 @@ constexpr const char* complete_word = "__complete";
 constexpr const char* all_subcommands = "run, status, list, watch or break";
 
 constexpr const char* exit_codes = R"(Exit status of run: the command's own; 128 + n when signal n ended it; and
-   64  wrong usage, invalid option, name or URL
+   64  wrong usage, invalid option, name or URL; or what a quorum does not support
    65  the key holds something else than this kind of lock, or a semaphore with another limit
    69  the store is unreachable
    70  an error in leasehold itself
    71  the system refuses something: another process, for example
-   74  the lease was lost and the command therefore stopped
+   74  the lease was lost: the command was stopped, was not started, or had not been covered to
+      its end; or the output could not be written
    75  not acquired in time (see --conflict-exit-code)
    77  the store refused: a wrong password, for example
   126  the command cannot be executed
