@@ -94,7 +94,7 @@ void extend_op::answered(std::uint32_t, const answer& a) {
     return end(error_code());
   }
   // Taken in even if nobody waits any more: the lease is that long now.
-  hold->raise(a.sent, *lease_, lease.left);
+  hold->raise(a, *lease_, lease.left);
   end(error_code());
 }
 

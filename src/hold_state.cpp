@@ -31,6 +31,7 @@ void hold_state::start(bool confirmed) {
   began_ = clock::now();
   confirmed_ = confirmed;
   confirmed_at_ = grant_.confirmed_at;
+  raised_at_ = grant_.confirmed_at;
   if (!confirmed_) {
     // The new holder's first turn comes before the confirmation; if it releases at once there is nothing to confirm.
     core_->post([self = shared_from_this()] {
@@ -120,9 +121,12 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
   if (told_) return;  // A jump of the server's clock has ended it.
   // Another fence: this tenure had ended, and the entry was granted once more.
   if (lease.status != 1 || !is_recorded(lease.fence)) return lose(/*left_in_store=*/lease.status == 1 || !confirmed_);
-  if (what == checking) return schedule();
+  if (what == checking) {
+    believe(a, lease.left);
+    return schedule();
+  }
   if (what == lengthening) {
-    raise(a.sent, grant_.lease, lease.left);
+    raise(a, grant_.lease, lease.left);
     return try_again(a.received);
   }
   if (what == confirming) {
@@ -132,12 +136,25 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
     core_->count().renewed.fetch_add(1, std::memory_order_relaxed);
     if (renewals_left_ != std::numeric_limits<std::uint32_t>::max()) --renewals_left_;
   }
-  raise(a.sent, grant_.lease, lease.left);
+  raise(a, grant_.lease, lease.left);
 }
 
-void hold_state::raise(clock::time_point sent, milliseconds lease, milliseconds left) {
-  const auto confirmed = local_deadline(sent, lease, left, core_->drift());
-  if (confirmed > deadline()) deadline_.store(confirmed, std::memory_order_release);
+// A server that was not the one to lengthen the lease, the master after a fail-over or one that has read an older file,
+// may know of less than was confirmed. (A reply that was overtaken says nothing; on a quorum another majority may have
+// spoken.)
+void hold_state::believe(const answer& a, milliseconds left) {
+  if (core_->is_quorum() || left < milliseconds(0) || a.sent <= raised_at_) return;
+  if (deadline() <= later(a.received, left)) return;
+  deadline_.store(local_deadline(a.sent, left, left, core_->drift()), std::memory_order_release);
+}
+
+void hold_state::raise(const answer& a, milliseconds lease, milliseconds left) {
+  believe(a, left);
+  const auto confirmed = local_deadline(a.sent, lease, left, core_->drift());
+  if (confirmed > deadline()) {
+    deadline_.store(confirmed, std::memory_order_release);
+    raised_at_ = std::max(raised_at_, a.sent);
+  }
   renew_at_ = renewals_left_ == 0 ? clock::time_point::max() : renewal_due(clock::now(), deadline() - grant_.margin);
   schedule();
 }

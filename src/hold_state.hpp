@@ -91,8 +91,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   void become_reader(std::uint64_t fence);
   // lost() has been told; the hold stays lost.
   bool told() const { return told_; }
-  // A lease of `lease` was confirmed for a request sent then.
-  void raise(clock::time_point sent, std::chrono::milliseconds lease, std::chrono::milliseconds left);
+  // A request has lengthened the lease to `lease`, and the server says that so much is left.
+  void raise(const answer&, std::chrono::milliseconds lease, std::chrono::milliseconds left);
   // Redis does not have it any more. left_in_store: but the token may wait in line, or have been granted once more.
   void lose(bool left_in_store = false);
 
@@ -112,6 +112,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   void ring(clock::time_point now) override;
 
   void schedule();
+  void believe(const answer&, std::chrono::milliseconds left);
   void ask();
   void try_again(clock::time_point now);
   void tell_lost();
@@ -134,6 +135,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   clock::time_point renew_at_ = clock::time_point::max();
   bool confirmed_ = true;
   clock::time_point confirmed_at_{};
+  clock::time_point raised_at_{};  // When the request was sent by which the deadline was last raised.
   bool asking_ = false;
   bool told_ = false;
   bool close_waits_ = false;
