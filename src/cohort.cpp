@@ -63,7 +63,8 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
         grant_.tenure->next_fence = 0;
       }
       grant_.confirmed_at = a.sent;
-      grant_.deadline = std::max(grant_.deadline, local_deadline(a.sent, lease_, kept.left, core_->drift()));
+      // The lease is as long as Redis says: it was not shortened, and its clock may have been stepped since.
+      grant_.deadline = local_deadline(a.sent, kept.left, kept.left, core_->drift());
       const auto entry = core_->find_entry(*lock_);
       const auto now = clock::now();
       const acquire_op* next = entry ? entry->first(now) : nullptr;

@@ -160,8 +160,13 @@ void hold_state::raise(const answer& a, milliseconds lease, milliseconds left) {
 }
 
 void hold_state::on_clock_jump(clock::duration jump) {
-  if (told_ || released()) return;
+  if (told_) return;
+  // Also if it is just being released: the next in the cohort takes this over.
   deadline_.store(core_->after_jump(grant_.token, deadline(), jump), std::memory_order_release);
+  if (grant_.tenure && grant_.tenure->next_fence != 0) {
+    grant_.tenure->deadline = core_->after_jump(grant_.token, grant_.tenure->deadline, jump);
+  }
+  if (released()) return;
   if (renew_at_ != clock::time_point::max()) renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin);
   if (clock::now() >= deadline() - grant_.margin) return tell_lost();
   core_->is_quorum() ? store_is_up() : schedule();
