@@ -74,10 +74,7 @@ void release_op::answered(std::uint32_t, const answer& a) {
 // The token is not there now. If an attempt may still run, make sure afterwards that it has left nothing.
 void release_op::settle(error_code ec) {
   tell(ec);
-  // On one connection everything runs in order, so the release ran after the attempt.
-  if (!unanswered_.exists || unanswered_.epoch == core_->epoch() || clock::now() >= unanswered_.may_run_until) {
-    return end(ec);
-  }
+  if (!unanswered_.may_still_run(*core_)) return end(ec);
   core_->set(*this, unanswered_.may_run_until);
 }
 
