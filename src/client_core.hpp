@@ -159,6 +159,10 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   clock::time_point after_jump(const std::string& token, clock::time_point deadline, clock::duration jump) const {
     return store_ ? store_->after_jump(token, deadline, jump) : deadline - jump;
   }
+  // When the record may be there at the latest if a request sent now lengthens it to `lease`, whatever comes of its answer.
+  clock::time_point may_last(std::chrono::milliseconds lease) const {
+    return later(later(later(clock::now(), options_.command_timeout), lease), drift_.of(lease));
+  }
   // What the server said when it last refused a connection, while it still does.
   bool refused() const { return refused_; }
 

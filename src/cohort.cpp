@@ -35,6 +35,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
 
  private:
   void write(std::uint32_t, arguments& a) override {
+    grant_.may_last_until = std::max(grant_.may_last_until, core_->may_last(lease_));
     lock_->write_keys(a);
     a.arg("release");
     a.arg(grant_.token);
@@ -85,7 +86,9 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
   }
 
   std::shared_ptr<release_op> to_release() const {
-    return make_recycled<release_op>(core_, lock_, grant_.token, grant_.deadline, grant_.unanswered);
+    auto op = make_recycled<release_op>(core_, lock_, grant_.token, grant_.deadline, grant_.unanswered);
+    op->may_last(grant_.may_last_until);
+    return op;
   }
 
   void on_close() override {}

@@ -58,6 +58,7 @@ void extend_op::write(std::uint32_t, arguments& a) {
     hold_->lock().write_keys(a);
     a.arg("downgrade");
   }
+  if (lease_) hold_->lengthens(*lease_);
   a.arg(hold_->token());
   a.arg(lease_.value_or(milliseconds(0)).count());
 }

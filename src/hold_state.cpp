@@ -18,7 +18,8 @@ hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<co
       fence_(grant_.fence + grant_.passes),
       deadline_(grant_.deadline),
       handle_(std::move(handle)),
-      renewals_left_(grant_.renew.limit()) {}
+      renewals_left_(grant_.renew.limit()),
+      may_last_until_(grant_.may_last_until) {}
 
 hold_state::~hold_state() = default;
 
@@ -87,6 +88,7 @@ void hold_state::write(std::uint32_t what, arguments& a) {
   } else {
     a.key(lock_->record);
   }
+  if (what != checking) lengthens(grant_.lease);
   a.arg(what == confirming ? "confirm" : "renew");
   a.arg(grant_.token);
   a.arg(what == checking ? std::int64_t{0} : grant_.lease.count());
@@ -232,6 +234,7 @@ void hold_state::release(release_op::listener l) {
   } else if (told_ || !confirmed_ || may_be_reader_ || downgraded_ || !pass_on(*this, l)) {
     auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
     if (grant_.contended) op->hand_on();
+    op->may_last(may_last_until_);
     op->start(std::move(l));
   }
   handle_.reset();
@@ -242,6 +245,7 @@ hold_state::grant hold_state::as_granted() const {
   grant g = grant_;
   g.deadline = deadline();
   g.confirmed_at = confirmed_at_;
+  g.may_last_until = may_last_until_;
   return g;
 }
 

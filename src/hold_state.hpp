@@ -40,6 +40,8 @@ class hold_state final : public caller, public member, public alarm, public std:
     renewal renew = renewal::automatic;
     std::chrono::milliseconds margin{0};
     unanswered_attempt unanswered;
+    // Requests to lengthen the lease, answered or not: the record can be there so long.
+    clock::time_point may_last_until{};
     clock::time_point confirmed_at{};       // When the request was sent by which Redis has confirmed this grant.
     std::uint32_t passes = 0;               // How often it was passed on since, without asking Redis (cohort.hpp).
     std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass.
@@ -89,6 +91,10 @@ class hold_state final : public caller, public member, public alarm, public std:
   void expect_reader() { may_be_reader_ = true; }
   // It has become a reader, in a phase with this fence.
   void become_reader(std::uint64_t fence);
+  // A request is being sent that lengthens the lease to this.
+  void lengthens(std::chrono::milliseconds lease) {
+    may_last_until_ = std::max(may_last_until_, core_->may_last(lease));
+  }
   // lost() has been told; the hold stays lost.
   bool told() const { return told_; }
   // A request has lengthened the lease to `lease`, and the server says that so much is left.
@@ -135,6 +141,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   clock::time_point renew_at_ = clock::time_point::max();
   bool confirmed_ = true;
   clock::time_point confirmed_at_{};
+  clock::time_point may_last_until_{};
   clock::time_point raised_at_{};  // When the request was sent by which the deadline was last raised.
   bool asking_ = false;
   bool told_ = false;

@@ -23,7 +23,8 @@ void release_op::send() {
     return;
   }
   // Neither the hold nor what an attempt may have left can be there after this.
-  const auto pointless = unanswered_.exists ? std::max(lease_end_, unanswered_.gone_by) : lease_end_;
+  auto pointless = std::max(lease_end_, may_last_until_);
+  if (unanswered_.exists) pointless = std::max(pointless, unanswered_.gone_by);
   if (core_->stopped() || now >= pointless) return end(error::unreachable);
   if (now >= lease_end_) tell(error::unreachable);
   core_->when_up(*this);

@@ -50,6 +50,8 @@ class release_op final : public caller, public member, public alarm, public std:
         unanswered_(unanswered) {}
 
   void start(listener);
+  // A request without an answer may have lengthened the lease beyond `lease_end`: released until then.
+  void may_last(clock::time_point until) { may_last_until_ = until; }
   // Somebody probably waits for what is released.
   void hand_on() { hands_on_ = true; }
   // The token was released before, and nobody knows whether that worked.
@@ -77,6 +79,7 @@ class release_op final : public caller, public member, public alarm, public std:
   const std::shared_ptr<const lock_identity> lock_;
   const std::string token_;
   const clock::time_point lease_end_;
+  clock::time_point may_last_until_{};
   unanswered_attempt unanswered_;
   bool repeated_ = false;
   bool hands_on_ = false;
