@@ -229,6 +229,7 @@ void client_core::on_up(const store::server& server) {
   if (!server.mute.empty()) note_refusal(server.mute);
   // A server that is not the one that granted the holds may not know them.
   if (server.another) {
+    other_server_since_ = clock::now();
     each_member([](member& m) { m.on_other_server(); });
   }
   // Of a quorum a majority must be up.
@@ -237,6 +238,7 @@ void client_core::on_up(const store::server& server) {
 
 // A hold may now be where nobody knows of it.
 void client_core::on_rerouted() {
+  other_server_since_ = clock::now();
   each_member([](member& m) { m.on_other_server(); });
   ask_again();
 }

@@ -163,6 +163,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   clock::time_point may_last(std::chrono::milliseconds lease) const {
     return later(later(later(clock::now(), options_.command_timeout), lease), drift_.of(lease));
   }
+  // When locks were last found to be at a server that may not know of them.
+  clock::time_point other_server_since() const { return other_server_since_; }
   // What the server said when it last refused a connection, while it still does.
   bool refused() const { return refused_; }
 
@@ -279,6 +281,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
   std::unordered_map<std::uint16_t, std::size_t> attended_;  // How many are in line in a slot of a cluster.
   bool refused_ = false;
+  clock::time_point other_server_since_ = clock::time_point::min();
 
   std::mt19937_64 engine_;
   std::string client_id_;

@@ -188,7 +188,8 @@ bool pass_on(hold_state& h, release_op::listener& listener) {
   auto g = h.as_granted();
   take_next_fence(g);
   const bool fits = next->options().lease <= g.lease && g.deadline - next->options().margin > now + least_left;
-  if (cohort != cohort.zero() && fits && g.passes < most_passes && now - g.confirmed_at <= cohort) {
+  const bool known = now - g.confirmed_at <= cohort && g.confirmed_at > core->other_server_since();
+  if (cohort != cohort.zero() && fits && g.passes < most_passes && known) {
     ++g.passes;
     core->count().passed.fetch_add(1, std::memory_order_relaxed);
     prefetch(core, h.shared_lock(), g, now);
