@@ -165,6 +165,11 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   }
   // When locks were last found to be at a server that may not know of them.
   clock::time_point other_server_since() const { return other_server_since_; }
+  // The deadline that an answer brings to the holder of this token, if no server's clock was stepped since it was made: on
+  // a quorum the first of its votes may be older than the last.
+  clock::time_point still_sure(const std::string& token, clock::time_point deadline) const {
+    return after_jump(token, deadline, clock::duration(0));
+  }
   // What the server said when it last refused a connection, while it still does.
   bool refused() const { return refused_; }
 

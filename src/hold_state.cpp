@@ -152,7 +152,7 @@ void hold_state::believe(const answer& a, milliseconds left) {
 
 void hold_state::raise(const answer& a, milliseconds lease, milliseconds left) {
   believe(a, left);
-  const auto confirmed = local_deadline(a.sent, lease, left, core_->drift());
+  const auto confirmed = core_->still_sure(grant_.token, local_deadline(a.sent, lease, left, core_->drift()));
   if (confirmed > deadline()) {
     deadline_.store(confirmed, std::memory_order_release);
     raised_at_ = std::max(raised_at_, a.sent);

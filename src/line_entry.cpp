@@ -236,7 +236,7 @@ void line_entry::pause(clock::time_point now) {
 void line_entry::on_grant(const lease_reply& lease, const answer& a) {
   if (!drop_late(a.received)) return;
   const milliseconds wanted = front().options().lease;
-  const auto until = local_deadline(a.sent, asked_lease_, lease.left, core_->drift());
+  const auto until = core_->still_sure(token_, local_deadline(a.sent, asked_lease_, lease.left, core_->drift()));
   // The answer took longer than the lease, or the waiter in front has changed to one with a longer lease. A repeat
   // lengthens it.
   if ((a.received >= until || asked_lease_ < wanted) && !std::exchange(asked_again_, true)) return ask();
