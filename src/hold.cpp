@@ -69,8 +69,8 @@ void start_release(const std::shared_ptr<hold_state>& state, hold_handler handle
   });
 }
 
-void guard(const std::shared_ptr<hold_state>& state) noexcept { state->guard(true); }
-void unguard(const std::shared_ptr<hold_state>& state) noexcept { state->guard(false); }
+void guard(const std::shared_ptr<hold_state>& state) noexcept { state->guard(); }
+void unguard(const std::shared_ptr<hold_state>& state) noexcept { state->unguard(); }
 bool outlived(const std::shared_ptr<hold_state>& state) noexcept { return state && state->outlived(); }
 void throw_lost() { throw system_error(make_error_code(error::lost)); }
 

@@ -279,14 +279,15 @@ void hold_state::drop(std::shared_ptr<hold_state> state) {
 void hold_state::on_close() {
   const auto self = shared_from_this();  // From begin_release on, the user's thread may drop the last other reference.
   if (!told_ && !released()) stop_holding();
-  if (guarded_.load(std::memory_order_relaxed)) {
-    // with_lock gives it back when its body has ended.
-    close_waits_ = true;
-    core_->begin_work();
-  } else if (begin_release()) {
-    closed_.store(true, std::memory_order_release);
-    release(nullptr);
+  auto flags = flags_.load(std::memory_order_acquire);
+  while ((flags & (is_guarded | is_released)) == 0) {
+    const auto closed = static_cast<std::uint8_t>(flags | is_released | by_close);
+    if (flags_.compare_exchange_weak(flags, closed, std::memory_order_acq_rel)) return release(nullptr);
   }
+  if ((flags & is_guarded) == 0) return;
+  // with_lock gives it back when its body has ended.
+  close_waits_ = true;
+  core_->begin_work();
 }
 
 void hold_state::abandon() {

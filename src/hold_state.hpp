@@ -60,18 +60,23 @@ class hold_state final : public caller, public member, public alarm, public std:
   std::uint32_t depth() const { return grant_.depth; }
   clock::time_point deadline() const { return deadline_.load(std::memory_order_acquire); }
 
-  bool released() const { return released_.load(std::memory_order_acquire); }
+  bool released() const { return (flags_.load(std::memory_order_acquire) & is_released) != 0; }
   // Redis no longer has it, or the deadline has passed.
   bool gone() const { return gone_.load(std::memory_order_acquire) || clock::now() >= deadline(); }
   bool valid() const { return !released() && !gone(); }
   // The work under it was not covered up to now: it is gone, or client::close has given it back.
-  bool outlived() const { return released() ? closed_.load(std::memory_order_acquire) : gone(); }
+  bool outlived() const {
+    const auto flags = flags_.load(std::memory_order_acquire);
+    return (flags & is_released) != 0 ? (flags & by_close) != 0 : gone();
+  }
 
   // True for the first who asks: from then on the hold is being released.
-  bool begin_release() { return !released_.exchange(true, std::memory_order_acq_rel); }
+  bool begin_release() { return (flags_.fetch_or(is_released, std::memory_order_acq_rel) & is_released) == 0; }
   // The hold's owner has destroyed it without releasing it.
   static void drop(std::shared_ptr<hold_state>);
-  void guard(bool on) { guarded_.store(on, std::memory_order_relaxed); }
+  // Whoever has guarded it and finds it not outlived then has it to himself: client::close leaves it to him.
+  void guard() { flags_.fetch_or(is_guarded, std::memory_order_acq_rel); }
+  void unguard() { flags_.fetch_and(static_cast<std::uint8_t>(~is_guarded), std::memory_order_acq_rel); }
 
   // --- On the strand ---
 
@@ -105,6 +110,8 @@ class hold_state final : public caller, public member, public alarm, public std:
  private:
   // lengthening: renews what is still to be confirmed.
   enum : std::uint32_t { confirming, renewing, checking, lengthening };
+  // by_close: released by client::close.
+  enum : std::uint8_t { is_released = 1, is_guarded = 2, by_close = 4 };
 
   void write(std::uint32_t what, arguments&) override;
   bool wants(std::uint32_t) const override { return !told_ && !released(); }
@@ -131,10 +138,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   const grant grant_;
   std::atomic<std::uint64_t> fence_;
   std::atomic<clock::time_point> deadline_;
-  std::atomic<bool> released_{false};
+  std::atomic<std::uint8_t> flags_{0};
   std::atomic<bool> gone_{false};
-  std::atomic<bool> guarded_{false};
-  std::atomic<bool> closed_{false};
 
   std::shared_ptr<client_handle> handle_;  // Until the release is under way.
   std::uint32_t renewals_left_;
