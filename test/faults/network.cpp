@@ -270,6 +270,91 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_broken_connection_leave_no_ghost) {
   });
 }
 
+// The same where the hold was handed to somebody who waited, since others of the same client waited, too.
+BOOST_AUTO_TEST_CASE(late_bytes_leave_no_ghost_of_a_hold_that_was_handed_on) {
+  run([&]() -> awaitable<void> {
+    client_options o = quick();
+    o.command_timeout = 5s;  // So long the late attempt may be granted.
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    client near(co_await asio::this_coro::executor, redis.url());
+    co_await near.ready();
+    {
+      hold h = co_await p.lock.acquire();
+      co_await h.release();
+    }
+    p.network.forget();
+    p.network.hold_requests();
+    std::optional<hold> got, second, others;
+    p.lock.acquire({.lease = 10min}, [&](error_code, hold h) { got = std::move(h); });
+    co_await eventually("the attempt was sent", [&] { return !p.network.requests().empty(); });
+    p.network.cut_clients();
+    p.network.pass_connected();
+    co_await eventually("the lock was acquired anew", [&] { return got.has_value(); });
+    p.lock.acquire([&](error_code, hold h) { second = std::move(h); });
+    mutex(near, "n").acquire([&](error_code, hold h) { others = std::move(h); });
+    co_await eventually("both stand in line",
+                        [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 2; });
+    co_await pause(20ms);  // Longer than holds are passed on without asking Redis.
+    const std::string token = got->token();
+    co_await got->release();
+    for (int i = 0; i < 2; ++i) {
+      co_await eventually("the next is in", [&] { return (second && second->valid()) || (others && others->valid()); });
+      hold& next = second && second->valid() ? *second : *others;
+      BOOST_TEST(next.token() != token);
+      co_await next.release();
+    }
+    BOOST_TEST(!redis.get("n"));
+    BOOST_REQUIRE(p.network.late() == 1U);
+    p.network.pass();
+    co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+    co_await eventually("the lock is free", [&] { return !redis.get("n"); });
+  });
+}
+
+// What a request without an answer has lengthened is given back, though the client's own deadline is over.
+BOOST_AUTO_TEST_CASE(a_release_whose_reply_is_lost_frees_what_it_has_kept) {
+  run([&]() -> awaitable<void> {
+    client_options o = quick();
+    o.cohort = 0ms;
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    hold h = co_await p.lock.acquire({.lease = 1s, .renew = renewal::none});
+    std::optional<hold> next;
+    p.lock.acquire({.lease = 10min}, [&](error_code, hold g) { next = std::move(g); });
+    co_await eventually("it waits", [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 1; });
+    const auto deadline = h.expires_at();
+    p.network.hold_replies();
+    outcome released;
+    h.release(released.handler());
+    co_await eventually("Redis has kept it for the next", [&] { return redis.ttl("n") > 60000; });
+    co_await eventually("the lease is over", [&] { return std::chrono::steady_clock::now() > deadline; });
+    p.network.cut();
+    p.network.pass();
+    co_await eventually("the next is in", [&] { return next.has_value() && next->valid(); });
+    co_await next->release();
+    BOOST_TEST(!redis.get("n"));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_lease_that_was_lengthened_without_an_answer_is_given_back) {
+  run([&]() -> awaitable<void> {
+    behind_proxy p(co_await asio::this_coro::executor, redis);
+    hold h = co_await p.lock.acquire({.lease = 1s, .renew = renewal::none});
+    p.network.hold_replies();
+    outcome extended, released;
+    h.extend(10min, extended.handler());
+    co_await eventually("Redis has extended it", [&] { return redis.ttl("n") > 60000; });
+    p.network.refuse();
+    p.network.cut();
+    co_await eventually("the lease is over", [&] { return extended.ended() && !h.valid(); });
+    h.release(released.handler());
+    co_await eventually("it is told", [&] { return released.ended(); });
+    BOOST_TEST(*released.ec, "released");
+    p.network.refuse(false);
+    p.network.pass();
+    co_await eventually("the lock is free", [&] { return !redis.get("n"); });
+  });
+}
+
 // The same with an attempt that was cancelled: its late bytes are taken back in the background.
 BOOST_AUTO_TEST_CASE(late_bytes_of_a_cancelled_attempt_leave_no_ghost) {
   run([&]() -> awaitable<void> {

@@ -113,6 +113,34 @@ BOOST_AUTO_TEST_CASE(a_server_restarted_empty_loses_the_holds_at_once) {
   });
 }
 
+// One that comes back with an older file has the hold, and less of its lease than was confirmed.
+BOOST_AUTO_TEST_CASE(a_server_that_knows_of_less_of_a_lease_is_believed) {
+  using steady = std::chrono::steady_clock;
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
+    hold once = co_await mutex(c, "m").acquire({.lease = 30s, .renew = renewal::none});
+    hold renewed = co_await mutex(c, "n").acquire({.lease = 10s});
+    redis.command("SAVE");
+    co_await once.extend(1h);
+    co_await renewed.extend(1h);
+    BOOST_TEST((once.expires_at() > steady::now() + 50min));
+    BOOST_TEST((renewed.expires_at() > steady::now() + 50min));
+    redis.kill();
+    redis.start();
+    co_await eventually("it is noticed", [&] {
+      return once.expires_at() < steady::now() + 30s && renewed.expires_at() < steady::now() + 10s;
+    });
+    BOOST_TEST(once.valid());
+    BOOST_TEST(renewed.valid());
+    const auto before = c.stats().renewed;
+    co_await eventually("it is renewed as often as its lease needs it", [&] { return c.stats().renewed > before; });
+    BOOST_TEST(c.stats().lost == 0U);
+    co_await once.release();
+    co_await renewed.release();
+    co_await c.close();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_waiter_acquires_from_a_server_that_was_restarted_empty) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
@@ -457,6 +485,56 @@ BOOST_AUTO_TEST_CASE(a_step_forward_shortens_every_deadline) {
     co_await eventually("the loss is told", [&] { return w.told(); });
     BOOST_TEST(!*w.ec);
     BOOST_TEST(!redis.get("b"));
+  });
+}
+
+// Who is next in the same client has what Redis says is left, and not the deadline of the one before him.
+BOOST_AUTO_TEST_CASE(a_hold_that_is_kept_for_a_local_waiter_knows_of_a_step) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.cohort = 0ms;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    mutex lock(c, "n");
+    hold h = co_await lock.acquire({.lease = 60s, .renew = renewal::none});
+    std::optional<hold> next;
+    lock.acquire({.lease = 5s, .renew = renewal::none}, [&](error_code, hold g) { next = std::move(g); });
+    co_await eventually("it waits", [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 1; });
+    step(50s);
+    co_await h.release();
+    co_await eventually("it is let in", [&] { return next.has_value(); });
+    BOOST_TEST(c.stats().clock_jumps == 1U);
+    BOOST_TEST((next->expires_at() < std::chrono::steady_clock::now() + 10s));
+    co_await next->release();
+    co_await c.close();
+  });
+}
+
+// The next fence of a cohort is fetched ahead of time; the lease that came with it is shortened as all others.
+BOOST_AUTO_TEST_CASE(a_fence_that_was_fetched_ahead_of_a_step_brings_no_old_deadline) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.cohort = 1s;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    mutex lock(c, "n");
+    const acquire_options one{.lease = 60s, .renew = renewal::none};
+    std::vector<hold> got;
+    got.push_back(co_await lock.acquire(one));
+    for (int i = 0; i < 3; ++i) lock.acquire(one, [&](error_code, hold g) { got.push_back(std::move(g)); });
+    co_await eventually("all wait", [&] { return c.stats().waiting == 3; });
+    co_await pause(600ms);  // From half of the bound on the next fence is asked for.
+    const auto answers = c.stats().round_trip.count();
+    co_await got.back().release();
+    co_await eventually("the second is in, and the next fence was fetched",
+                        [&] { return got.size() == 2 && c.stats().round_trip.count() > answers; });
+    step(50s);
+    auto other = co_await mutex(c, "other").try_acquire();  // Its reply tells.
+    BOOST_TEST(c.stats().clock_jumps == 1U);
+    for (std::size_t n = 3; n <= 4; ++n) {
+      co_await got.back().release();
+      co_await eventually("the next is in", [&] { return got.size() == n; });
+      BOOST_TEST((got.back().expires_at() < std::chrono::steady_clock::now() + 10s));
+    }
+    co_await c.close();
   });
 }
 
