@@ -639,6 +639,7 @@ BOOST_AUTO_TEST_CASE(two_owners_are_never_in_together_though_processes_die) {
       // The line goes on after each death, and comes to everybody.
       wait_until("every owner has been in", [&] {
         std::set<char> seen;
+        for (const auto& p : processes) BOOST_REQUIRE_MESSAGE(!p->status(), "ended by itself: " << p->errors());
         for (const auto& entry : redis.command("LRANGE", "log", std::to_string(length), "-1").items) {
           seen.insert(entry.text[0]);
         }
