@@ -190,6 +190,7 @@ void client_core::observe_time(std::int64_t microseconds, const answer& a) {
 }
 
 void client_core::on_clock_jump(clock::duration jump) {
+  stepped_ += jump;
   counters_.clock_jumps.fetch_add(1, std::memory_order_relaxed);
   tell(event::kind::clock_jump, {},
        fmt::format("{} ms", std::chrono::duration_cast<std::chrono::milliseconds>(jump).count()));

@@ -170,6 +170,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   clock::time_point still_sure(const std::string& token, clock::time_point deadline) const {
     return after_jump(token, deadline, clock::duration(0));
   }
+  // The sum of all steps of servers' clocks that were seen.
+  clock::duration stepped() const { return stepped_; }
   // What the server said when it last refused a connection, while it still does.
   bool refused() const { return refused_; }
 
@@ -287,6 +289,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   std::unordered_map<std::uint16_t, std::size_t> attended_;  // How many are in line in a slot of a cluster.
   bool refused_ = false;
   clock::time_point other_server_since_ = clock::time_point::min();
+  clock::duration stepped_{0};
 
   std::mt19937_64 engine_;
   std::string client_id_;

@@ -254,6 +254,7 @@ void line_entry::prove() {
   state_ = state::proving;
   unset();
   proof_ = ++attempt_;
+  stepped_ = core_->stepped();
   if (core_->send_acknowledged(*lock_->kind, lock_->record, shared_from_this(), proof_, o.replicas, limit)) return;
   state_ = state::asking;
   ask();
@@ -268,7 +269,8 @@ void line_entry::on_proof(const answer& a) {
   const bool ours = lease.understood && lease.status == 1;
   if (ours) core_->observe_time(lease.server_time, a);
   if (ours && a.from_store->number<std::uint32_t>(1) >= o.replicas) {
-    const auto until = local_deadline(a.sent, asked_lease_, lease.left, core_->drift());
+    // What the reply says was held back by WAIT. Another one may have shown a step of the clock meanwhile.
+    const auto until = local_deadline(a.sent, asked_lease_, lease.left, core_->drift()) - (core_->stepped() - stepped_);
     if (asked_lease_ < o.lease && !std::exchange(asked_again_, true)) return ask();
     if (a.received < until) return grant(lease.fence, until, a.sent, lease.depth);
   }

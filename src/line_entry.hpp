@@ -125,8 +125,9 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   boost::intrusive::list<local_waiter, boost::intrusive::constant_time_size<false>> waiters_;
   pauses pauses_;
   std::uint32_t attempt_ = 0;
-  std::uint32_t proof_ = 0;    // The last attempt that was to prove a grant.
-  clock::time_point stamp_{};  // When the latest attempt was sent.
+  std::uint32_t proof_ = 0;     // The last attempt that was to prove a grant,
+  clock::duration stepped_{0};  // and client_core::stepped when it was sent.
+  clock::time_point stamp_{};   // When the latest attempt was sent.
   std::chrono::milliseconds asked_lease_{0};
   clock::time_point attempt_may_run_until_{};
   std::uint64_t attempt_epoch_ = 0;

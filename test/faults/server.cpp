@@ -538,6 +538,34 @@ BOOST_AUTO_TEST_CASE(a_fence_that_was_fetched_ahead_of_a_step_brings_no_old_dead
   });
 }
 
+// A grant that waits for its replicas is not a hold yet, and its answer is older than the step.
+BOOST_AUTO_TEST_CASE(a_step_while_replicas_are_waited_for_shortens_the_deadline) {
+  redis_server replica({"replicaof 127.0.0.1 " + std::to_string(redis.port())});
+  wait_until("the replica is in step",
+             [&] { return redis.command("INFO", "replication").text.find("state=online") != std::string::npos; });
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    {
+      // The second connection is made for the first of them.
+      hold h = co_await mutex(c, "n").acquire({.replicas = 1});
+      co_await h.release();
+    }
+    replica.stop();
+    std::optional<hold> got;
+    const acquire_options acknowledged{.lease = 60s, .renew = renewal::none, .replicas = 1};
+    mutex(c, "n").acquire(acknowledged, [&](error_code, hold h) { got = std::move(h); });
+    co_await eventually("the replica is waited for", [&] { return redis.info("blocked_clients") == 1; });
+    step(40s);
+    auto other = co_await mutex(c, "other").try_acquire();
+    BOOST_TEST(c.stats().clock_jumps == 1U);
+    replica.go_on();
+    co_await eventually("it is acquired", [&] { return got.has_value(); });
+    BOOST_TEST((got->expires_at() < std::chrono::steady_clock::now() + 21s));
+    co_await got->release();
+    co_await c.close();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_renewed_hold_survives_a_small_step) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
