@@ -170,6 +170,7 @@ void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<co
   if (g.tenure->asked) return;
   if (g.passes < most_passes / 2 && now - g.confirmed_at < core->options().cohort / 2) return;
   g.tenure->asked = core->send(*lock->kind, lock->record, make_recycled<prefetch_op>(core, lock, g), 0);
+  if (g.tenure->asked) g.may_last_until = std::max(g.may_last_until, core->may_last(g.lease));
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ void extend_op::begin() {
 
 void extend_op::send() {
   if (!self_) return;
+  if (hold_->released()) return end(error::not_held);
   asking_ = core_->send(*hold_->lock().kind, hold_->lock().record, self_, 0);
   if (asking_) return;
   if (core_->refused()) return end(error::refused);

@@ -146,7 +146,8 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
 // spoken.)
 void hold_state::believe(const answer& a, milliseconds left) {
   if (core_->is_quorum() || left < milliseconds(0) || a.sent <= raised_at_) return;
-  if (deadline() <= later(a.received, left)) return;
+  // What the same server has confirmed before still stands; of what another one says the sending counts.
+  if (deadline() <= later(core_->other_server_since() > raised_at_ ? a.sent : a.received, left)) return;
   deadline_.store(local_deadline(a.sent, left, left, core_->drift()), std::memory_order_release);
 }
 
@@ -179,7 +180,9 @@ void hold_state::lose(bool left_in_store) {
   // On a quorum a minority may have it.
   if (left_in_store || core_->is_quorum()) {
     const auto gone_by = later(clock::now(), grant_.lease);
-    make_recycled<release_op>(core_, lock_, grant_.token, gone_by, grant_.unanswered)->start(nullptr);
+    const auto op = make_recycled<release_op>(core_, lock_, grant_.token, gone_by, grant_.unanswered);
+    op->may_last(may_last_until_);
+    op->start(nullptr);
   }
   if (!told_ && !released()) tell_lost();
 }
