@@ -3,8 +3,7 @@
 // How long a lock takes from one process to another that waits for it.
 #include "workers.hpp"
 
-#include "scripts.hpp"
-#include "slots.hpp"
+#include "bare_script.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -35,14 +34,10 @@ class retrying_lock {
       : connection_(connection), until_heard_(how == "heard") {
     load_.push("SUBSCRIBE", "to:" + me);
     if (how == "same") {
-      const auto& script = detail::scripts::mutex;
-      const std::string fence(detail::only_fence_key);
-      const std::string line = "leasehold:{0}:line:handoff", entries = "leasehold:{0}:entries:handoff";
       const std::string token = "0123456789abcdef0123456789abcde" + me + ".1";
-      load_.push("SCRIPT", "LOAD", script.text);
-      acquire_.push("EVALSHA", script.sha1, "4", "handoff", fence, line, entries, "acquire", token, "30000",
-                    "9000000000000000", "");
-      release_.push("EVALSHA", script.sha1, "4", "handoff", fence, line, entries, "release", token);
+      push_load(load_);
+      push_acquire(acquire_, "handoff", token, "");
+      push_release(release_, "handoff", token);
       release_.push("PUBLISH", "to:" + other, "");
       return;
     }
@@ -64,7 +59,7 @@ class retrying_lock {
       co_await connection_.async_exec(acquire_, reply, asio::deferred);
       // "OK", nil; leasehold's begins with its status.
       const auto& said = std::get<0>(reply).value();
-      if (said && !said->starts_with('0')) co_return until_heard_&& heard ? *heard : steady::now();
+      if (said && !said->starts_with('0')) co_return (until_heard_ ? heard : std::nullopt).value_or(steady::now());
       co_await connection_.async_receive2(asio::deferred);
       heard = steady::now();
     }

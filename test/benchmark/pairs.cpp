@@ -2,10 +2,8 @@
 //
 // What a lock costs, beside what it could cost at the least. The loops that are compared each run `n` coroutines on one
 // io_context and one thread; each coroutine acquires and releases a lock of its own, again and again.
+#include "bare_script.hpp"
 #include "bench.hpp"
-
-#include "scripts.hpp"
-#include "slots.hpp"
 
 #include "support/redis_server.hpp"
 
@@ -127,19 +125,14 @@ double leasehold_pairs(const target& t, std::size_t coroutines) {
 }
 
 double bare_pairs(const target& t, std::size_t coroutines) {
-  const auto& script = detail::scripts::mutex;
   redis::request preparation;
-  preparation.push("SCRIPT", "LOAD", script.text);
+  push_load(preparation);
   std::vector<requests> all(coroutines);
   for (std::size_t i = 0; i < coroutines; ++i) {
     const std::string key = fmt::format("bench:{}", i);
     const std::string token = fmt::format("0123456789abcdef0123456789abcdef.{}", i);
-    const std::string fence(detail::only_fence_key);
-    const std::string line = "leasehold:{0}:line:" + key;
-    const std::string entries = "leasehold:{0}:entries:" + key;
-    all[i].acquire.push("EVALSHA", script.sha1, "4", key, fence, line, entries, "acquire", token, "30000",
-                        "9000000000000000", "123456789012345");
-    all[i].release.push("EVALSHA", script.sha1, "4", key, fence, line, entries, "release", token);
+    push_acquire(all[i].acquire, key, token, "123456789012345");
+    push_release(all[i].release, key, token);
   }
   return run_requests(t, preparation, all);
 }
