@@ -292,8 +292,7 @@ BOOST_AUTO_TEST_CASE(late_bytes_leave_no_ghost_of_a_hold_that_was_handed_on) {
     co_await eventually("the lock was acquired anew", [&] { return got.has_value(); });
     p.lock.acquire([&](error_code, hold h) { second = std::move(h); });
     mutex(near, "n").acquire([&](error_code, hold h) { others = std::move(h); });
-    co_await eventually("both stand in line",
-                        [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 2; });
+    co_await eventually("both stand in line", [&] { return redis.command("ZCARD", the_line).integer == 2; });
     co_await pause(20ms);  // Longer than holds are passed on without asking Redis.
     const std::string token = got->token();
     co_await got->release();
@@ -320,7 +319,7 @@ BOOST_AUTO_TEST_CASE(a_release_whose_reply_is_lost_frees_what_it_has_kept) {
     hold h = co_await p.lock.acquire({.lease = 1s, .renew = renewal::none});
     std::optional<hold> next;
     p.lock.acquire({.lease = 10min}, [&](error_code, hold g) { next = std::move(g); });
-    co_await eventually("it waits", [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 1; });
+    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_line).integer == 1; });
     const auto deadline = h.expires_at();
     p.network.hold_replies();
     outcome released;
@@ -396,8 +395,7 @@ BOOST_AUTO_TEST_CASE(a_confirmation_that_is_answered_late_loses_nothing) {
       p.network.hold_replies();
       got = std::move(h);
     });
-    co_await eventually("it stands in line",
-                        [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 1; });
+    co_await eventually("it stands in line", [&] { return redis.command("ZCARD", the_line).integer == 1; });
     const auto released = steady::now();
     co_await first.release();
     co_await eventually("it is let in", [&] { return got.has_value(); });

@@ -17,9 +17,6 @@ namespace leasehold::test {
 
 using any_lock = std::variant<mutex, recursive_mutex, shared_mutex, shared_mutex::reader_side, counting_semaphore>;
 
-// The name of a lock in all of these tests, and its line.
-inline const std::string the_line = "leasehold:{0}:line:n";
-
 // A way in which somebody has a lock and others wait for it.
 struct kind {
   const char* name;

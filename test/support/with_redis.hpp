@@ -16,6 +16,9 @@
 
 namespace leasehold::test {
 
+// Who waits for "n", which is what most tests call their lock.
+inline const std::string the_line = "leasehold:{0}:line:n";
+
 // A fixture: a server of its own for each test.
 struct with_redis {
   redis_server redis;
