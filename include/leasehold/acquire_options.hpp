@@ -13,8 +13,8 @@ inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::
 
 /// How often the client extends a lease by itself while the hold lives.
 ///
-/// A lease is renewed when a third of it has passed (of what is before `acquire_options::margin`), so that two attempts may fail before it is lost. A cap bounds how
-/// long a program that hangs with a hold can keep everybody else out.
+/// A lease is renewed when a third of it has passed (of what is before `acquire_options::margin`), so that two attempts
+/// may fail before it is lost. A cap bounds how long a program that hangs with a hold can keep everybody else out.
 class renewal {
  public:
   static const renewal automatic;  ///< As long as the hold lives.
@@ -58,8 +58,8 @@ struct acquire_options {
   std::chrono::milliseconds lease = std::chrono::seconds(30);
 
   /// How long to wait for the lock, from the start of the operation, outages of the store included. 0: one attempt,
-  /// for client_options::command_timeout at most. Negative: error::invalid_option (`seconds::max()` converted to milliseconds overflows into a negative number; use
-  /// `forever`).
+  /// for client_options::command_timeout at most. Negative: error::invalid_option (`seconds::max()` converted to
+  /// milliseconds overflows into a negative number; use `forever`).
   std::chrono::milliseconds wait = forever;
 
   /// Whether the client renews the lease while the hold lives.

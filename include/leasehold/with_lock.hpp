@@ -92,7 +92,8 @@ struct awaitable_parts<asio::awaitable<T, E>> {
 /// result that outlived the lease.
 ///
 /// `h` must live until the operation has ended; the work runs on the calling coroutine's executor. If the work itself
-/// releases the hold, or the hold is empty from the start, it simply goes on. With several threads run each coroutine on a strand of its own.
+/// releases the hold, or the hold is empty from the start, it simply goes on. With several threads run each coroutine on a
+/// strand of its own.
 template <class T, class E>
 asio::awaitable<T, E> while_held(hold& h, asio::awaitable<T, E> work) {
   const bool throws = co_await asio::this_coro::throw_if_cancelled();

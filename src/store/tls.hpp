@@ -14,9 +14,9 @@ namespace leasehold::detail {
 // system_error(invalid_url), naming the file, if one cannot be used.
 void read_tls_files(address&);
 
-// A TLS context for this address, whose files were read, that verifies the certificate and the host's name (unless the address says otherwise)
-// names the host to the server (SNI): the host that `host` says when a handshake starts; and has the client's certificate
-// if there is one. Whenever the server's certificate is refused, `why` says so; nobody clears it.
+// A TLS context for this address, whose files were read. It verifies the certificate and the host's name (unless the
+// address says otherwise), names the host to the server (SNI), the one that `host` says when a handshake starts, and has
+// the client's certificate if there is one. Whenever the server's certificate is refused, `why` says so; nobody clears it.
 boost::asio::ssl::context make_tls_context(const address&, std::shared_ptr<const std::string> host,
                                            std::shared_ptr<std::string> why);
 
