@@ -182,8 +182,7 @@ void acquire_all_op::begin_again() {
     tokens_.push_back(core_->next_token());
     asks_.push_back(l->identity->ask_text());
   }
-  sent_ = clock::now();
-  may_run_until_ = clock::time_point::min();
+  may_run_until_ = clock::now();
   epoch_ = core_->epoch();
   asking_ = core_->send(scripts::all, locks_->members.front()->identity->record, self_, 0);
   if (!asking_) return acquire_next();
@@ -193,7 +192,7 @@ void acquire_all_op::begin_again() {
 void acquire_all_op::write(std::uint32_t, arguments& a) {
   for (const auto& l : locks_->members) l->identity->write_keys(a);
   a.arg(options_.lease.count());
-  may_run_until_ = std::max(may_run_until_, a.not_after(sent_, core_->options().command_timeout));
+  may_run_until_ = std::max(may_run_until_, a.not_after(clock::now(), core_->options().command_timeout));
   a.arg(core_->options().repair_missing_expiry ? "1" : "");
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     a.arg(locks_->members[i]->identity->kind->name);

@@ -63,7 +63,6 @@ class acquire_all_op final : public caller,
 
   // The one script.
   std::vector<std::string> tokens_, asks_;
-  clock::time_point sent_{};
   clock::time_point may_run_until_{};
   std::uint64_t epoch_ = 0;
   bool asking_ = false;

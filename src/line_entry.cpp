@@ -109,7 +109,7 @@ void line_entry::take_token() {
 void line_entry::ask() {
   // The script certainly runs after this instant.
   stamp_ = clock::now();
-  attempt_may_run_until_ = clock::time_point::min();
+  attempt_may_run_until_ = stamp_;
   asked_lease_ = front().options().lease;
   attempt_epoch_ = core_->epoch();
   if (core_->send(*lock_->kind, lock_->record, shared_from_this(), ++attempt_)) {
@@ -130,6 +130,7 @@ void line_entry::write(std::uint32_t attempt, arguments& a) {
   a.arg(token_);
   a.arg(asked_lease_.count());
   if (attempt == proof_) return;
+  stamp_ = clock::now();
   // Another server may have to be asked the same (store::run).
   attempt_may_run_until_ = std::max(attempt_may_run_until_, a.not_after(stamp_, core_->options().command_timeout));
   if (role_ == role::once || !a.may_wait_in_line()) {

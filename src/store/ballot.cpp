@@ -56,7 +56,6 @@ void ballot::start() {
     if (kind_ == kind::acquire) claim_->asked(*v);
     if (ask(*v, asking)) voices_[v->number].said = answer_is::pending;
   }
-  if (kind_ == kind::acquire) claim_->may_run(may_run_until_, lease_);
   if (kind_ == kind::renew && claim_ && lease_ > milliseconds(0)) {
     claim_->lasts(later(sent_, quorum_.command_timeout()), lease_);
   }
@@ -79,7 +78,7 @@ void ballot::write(std::uint32_t what, arguments& a) {
   for (std::size_t i = 0; i < call_.args.size(); ++i) {
     if (kind_ == kind::acquire && i == 3) {
       // By this server's clock.
-      may_run_until_ = std::max(may_run_until_, a.not_after(sent_, quorum_.command_timeout()));
+      claim_->may_run(a.not_after(sent_, quorum_.command_timeout()), lease_);
     } else {
       a.arg(call_.args[i]);
     }

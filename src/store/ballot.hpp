@@ -103,7 +103,6 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   std::shared_ptr<claim> claim_;
   std::vector<voice> voices_;  // By the number of the voter.
   clock::time_point sent_{};
-  clock::time_point may_run_until_ = clock::time_point::min();
 
   std::uint64_t fence_ = 0;  // That is written back; 0: not chosen yet.
   clock::time_point raise_sent_{};

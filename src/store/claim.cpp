@@ -41,7 +41,6 @@ void claim::asked(const voter& v) {
 void claim::answered_by(const voter& v) { places_[v.number].answered = true; }
 
 void claim::may_run(clock::time_point until, milliseconds lease) {
-  if (until == clock::time_point::min()) return;  // It could not be sent to anybody.
   may_run_until_ = std::max(may_run_until_, until);
   lasts(until, lease);
 }

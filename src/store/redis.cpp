@@ -43,6 +43,11 @@ namespace redis = boost::redis;
 
 using call = redis_server::call;
 
+// So many calls are on their way at once, the others wait for room: as many as keep a distant server busy. Whoever writes
+// more than he reads fills the server's memory with replies, and is cut off (client-output-buffer-limit pubsub). And a call
+// that waits here is as young as its sending.
+constexpr std::size_t most_under_way = 4096;
+
 // The scripts that go out together in one request of Boost.Redis: those asked for in one turn of the event loop.
 struct batch {
   redis::request request;
@@ -138,7 +143,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   bool run(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what) override {
     if (!up_) return false;
     const std::uint16_t slot = router_ == nullptr ? 0 : slot_of(record);
-    append(call{&s, std::move(who), what, clock::now(), slot}, /*whole_text=*/false);
+    call c{&s, std::move(who), what, clock::now(), slot};
+    if (under_way_ >= most_under_way || !queue_.empty()) {
+      queue_.push_back(std::move(c));
+    } else {
+      append(std::move(c), /*whole_text=*/false);
+    }
     return true;
   }
 
@@ -250,7 +260,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       self->connection_.cancel(redis::operation::exec);
       self->watch_.cancel();
       const bool was_up = std::exchange(self->up_, false);
-      self->drop_batch();
+      self->drop_calls();
       const std::string why = self->why_ended(ec);
       if (was_up || self->refused_) {
         self->addresses_.clear();
@@ -428,11 +438,27 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     next_->request.push_range(whole_text ? "EVAL" : "EVALSHA", whole_text ? c.what_script->text : c.what_script->sha1,
                               args.begin(), args.end());
     next_->calls.push_back(std::move(c));
+    ++under_way_;
+  }
+
+  // As many of those that wait, and are still wanted, as there is room for.
+  void append_waiting() {
+    while (up_ && !queue_.empty() && under_way_ < most_under_way) {
+      call c = std::move(queue_.front());
+      queue_.pop_front();
+      if (!c.who->wants(c.what)) {
+        fail(std::move(c));
+        continue;
+      }
+      c.sent = clock::now();
+      append(std::move(c), /*whole_text=*/false);
+    }
   }
 
   void push_for_nobody(std::string_view command, clock::time_point sent) {
     next_->request.push(command);
     next_->calls.push_back(call{nullptr, nullptr, 0, sent});
+    ++under_way_;
   }
 
   std::shared_ptr<batch> take_batch() {
@@ -466,6 +492,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   void on_reply(batch& b) {
     if (b.answered == b.calls.size()) return;
     call& c = b.calls[b.answered++];
+    --under_way_;
     if (!c.who) return;  // Nobody waits for this one.
     if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
     ready_.push_back({std::move(c), std::move(reading_), true});
@@ -493,23 +520,28 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   // Nobody will answer the rest of this batch.
   void fail(batch& b) {
     while (b.answered != b.calls.size()) {
-      if (!b.calls[b.answered].who) {
-        ++b.answered;
-        continue;
-      }
-      if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
-      ready_.push_back({std::move(b.calls[b.answered++]), {}, false});
+      call& c = b.calls[b.answered++];
+      --under_way_;
+      if (c.who) fail(std::move(c));
     }
   }
 
-  void drop_batch() {
+  void fail(call c) {
+    if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
+    ready_.push_back({std::move(c), {}, false});
+  }
+
+  // What was not sent.
+  void drop_calls() {
     if (next_) fail(*std::exchange(next_, nullptr));
+    for (auto& c : std::exchange(queue_, {})) fail(std::move(c));
   }
 
   void drain() {
     auto ready = std::move(ready_);
     ready_.clear();
     const auto now = clock::now();
+    heard_at_ = now;
     for (auto& r : ready) {
       if (!r.of.who) {
         if (events_ != nullptr) on_told(r.from_store);
@@ -533,6 +565,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     }
     ready.clear();
     if (ready_.empty()) ready_.swap(ready);  // Keeps the memory.
+    append_waiting();
   }
 
   void on_told(const reply& push) {
@@ -549,8 +582,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   // --- A server that does not answer ---
 
-  // Gives the connection up at `due` unless its handshake, or its oldest call, was answered by then. (A half-open
-  // connection would go unnoticed until the next health check.)
+  // Gives the connection up at `due` unless its handshake was answered by then, or any call that was sent in time. (A
+  // half-open connection would go unnoticed until the next health check.)
   void watch(clock::time_point due) {
     watch_.expires_at(due);
     watch_.async_wait([self = this->shared_from_this(), epoch = epoch_](error_code ec) {
@@ -559,7 +592,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       if (self->in_flight_.empty()) return;
       const batch& oldest = *self->in_flight_.front();
       if (oldest.answered == oldest.calls.size()) return self->watch(later(clock::now(), self->command_timeout_));
-      const auto next = later(oldest.calls[oldest.answered].sent, self->command_timeout_);
+      const auto since = std::max(oldest.calls[oldest.answered].sent, self->heard_at_);
+      const auto next = later(since, self->command_timeout_);
       next > clock::now() ? self->watch(next) : self->reset("no answer");
     });
   }
@@ -608,6 +642,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   bool deaf_ = false;               // The server does not let us listen to other channels.
 
   std::shared_ptr<batch> next_;
+  std::deque<call> queue_;     // Waits for room.
+  std::size_t under_way_ = 0;  // Of next_ and in_flight_, what is not answered.
+  clock::time_point heard_at_{};
   std::deque<std::shared_ptr<batch>> in_flight_;
   std::vector<std::shared_ptr<batch>> spare_;
   reply reading_;

@@ -141,9 +141,11 @@ struct answer {
 // Somebody who calls scripts. `what` tells its calls apart.
 class caller : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
-  // Fills in keys and arguments; may happen again for the same call (the server did not know the script yet).
+  // Fills in keys and arguments, when it is sent, which may be later than store::run, or never; may happen again for the
+  // same call (the server did not know the script yet).
   virtual void write(std::uint32_t what, arguments&) = 0;
-  // The server did not know the script: is the call still of use? It would run after whatever was sent since.
+  // The server did not know the script, or the call has waited for others: is it still of use? It would run after whatever
+  // was sent since.
   virtual bool wants(std::uint32_t what) const {
     (void)what;
     return true;
@@ -186,6 +188,8 @@ class store {
     virtual void on_told(std::uint16_t slot) = 0;
     // Calls that had nowhere to go may have now.
     virtual void on_rerouted() = 0;
+    // What is in this slot is another server's from now on.
+    virtual void on_moved(std::uint16_t slot) = 0;
     // A server's clock was stepped forward by so much.
     virtual void on_clock_jump(clock::duration) = 0;
     virtual void on_refused(std::string_view words) = 0;

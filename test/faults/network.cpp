@@ -5,6 +5,7 @@
 #include "support/with_redis.hpp"
 
 #include <string>
+#include <vector>
 
 namespace leasehold::test {
 
@@ -458,6 +459,33 @@ BOOST_AUTO_TEST_CASE(a_half_open_connection_is_given_up_after_the_command_timeou
     BOOST_TEST(p.network.accepted() == 2U);
     BOOST_TEST(h.valid());
     co_await h.release();
+  });
+}
+
+// The last of many wait longer for their answers than one command may, but those before them are answered meanwhile.
+BOOST_AUTO_TEST_CASE(a_slow_connection_is_kept_while_answers_arrive) {
+  run([&]() -> awaitable<void> {
+    client_options o = quick();
+    o.command_timeout = 1s;
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    co_await p.c.ready();
+    p.network.slow(150ms);
+    constexpr std::size_t all = 4000;
+    std::vector<hold> held;
+    int failed = 0;
+    const auto start = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < all; ++i) {
+      mutex(p.c, std::to_string(i)).acquire({.lease = 10min}, [&](error_code ec, hold h) {
+        failed += ec ? 1 : 0;
+        held.push_back(std::move(h));
+      });
+    }
+    co_await eventually("all are answered", [&] { return held.size() == all; });
+    BOOST_TEST((std::chrono::steady_clock::now() - start > o.command_timeout));
+    BOOST_TEST(failed == 0);
+    BOOST_TEST(p.c.stats().reconnects == 0U);
+    p.network.slow(0ms);
+    co_await p.c.close();
   });
 }
 

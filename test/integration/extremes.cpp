@@ -7,7 +7,10 @@
 
 #include <malloc.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace leasehold::test {
 
@@ -45,6 +48,32 @@ BOOST_AUTO_TEST_CASE(waiting_for_a_store_that_is_down_costs_no_memory_for_good) 
     BOOST_TEST(after < before + 100000, before << " and then " << after);
     BOOST_TEST(wrong == 0);
     BOOST_TEST(c.stats().waiting == 0U);
+  });
+}
+
+// C8: what a client has asked for and not read yet may not be more than the server keeps for a connection that listens.
+BOOST_AUTO_TEST_CASE(a_program_that_is_busy_with_something_else_is_not_cut_off) {
+  const redis_server strict({"client-output-buffer-limit pubsub 256kb 0 0"});
+  run([&]() -> awaitable<void> {
+    constexpr int all = 20000;
+    client c(co_await asio::this_coro::executor, strict.url());
+    co_await c.ready();
+    std::vector<hold> held;
+    int failed = 0;
+    for (int i = 0; i < all; ++i) {
+      mutex(c, std::to_string(i)).acquire([&](error_code ec, hold h) {
+        failed += ec ? 1 : 0;
+        held.push_back(std::move(h));
+      });
+    }
+    co_await eventually("the first are there", [&] { return !held.empty(); });
+    // Nothing of the program runs, and the server answers all that has reached it.
+    std::this_thread::sleep_for(300ms);
+    co_await eventually("all are there", [&] { return held.size() == all; });
+    co_await c.close();
+    BOOST_TEST(failed == 0);
+    BOOST_TEST(c.stats().reconnects == 0U);
+    BOOST_TEST(c.stats().lost == 0U);
   });
 }
 
