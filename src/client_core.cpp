@@ -244,6 +244,11 @@ void client_core::on_rerouted() {
   ask_again();
 }
 
+void client_core::on_moved(std::uint16_t slot) {
+  other_server_since_ = clock::now();
+  each_member([slot](member& m) { m.on_moved(slot); });
+}
+
 void client_core::ask_again() {
   std::vector<std::shared_ptr<line_entry>> in_line;
   for (const auto& [token, entry] : entries_in_line_) in_line.push_back(entry->shared_from_this());

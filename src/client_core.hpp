@@ -54,6 +54,8 @@ class member : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
   virtual void on_clock_jump(clock::duration) {}
   // Another server answers than the one before.
   virtual void on_other_server() {}
+  // The same of one slot.
+  virtual void on_moved(std::uint16_t) {}
   // The context ends: destroy the handler, hold no executor any more. Nothing may be sent or posted.
   virtual void abandon() = 0;
 
@@ -235,6 +237,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void on_channel(std::string_view) override;
   void on_told(std::uint16_t slot) override;
   void on_rerouted() override;
+  void on_moved(std::uint16_t slot) override;
   void on_clock_jump(clock::duration) override;
   void on_refused(std::string_view words) override;
   void on_stopped() override;

@@ -182,6 +182,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
       if (!leaving_) cluster_->on_refused(*this, words);
     }
     void on_rerouted() override {}
+    void on_moved(std::uint16_t) override {}
     void on_stopped() override {
       const auto self = shared_from_this();
       cluster_->on_node_stopped(*this);
@@ -335,6 +336,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
       by_slot_[slot] = &to;
       to.wanted = true;
       if (attended_.contains(slot)) to.listen_in(slot);
+      if (events_ != nullptr) events_->on_moved(slot);
     }
     if (!to.serves()) return false;
     c.asking = !moved;

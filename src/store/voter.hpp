@@ -59,6 +59,7 @@ class voter final : public store::events, public redis_server::router {
   void on_message(std::string_view) override {}
   void on_told(std::uint16_t) override {}
   void on_rerouted() override {}
+  void on_moved(std::uint16_t) override {}
 
   bool redirect(redis_server::call&, std::string_view) override { return false; }
   bool tells(std::uint16_t) const override { return false; }

@@ -434,6 +434,33 @@ BOOST_AUTO_TEST_CASE(a_slot_moves_under_a_hold_and_its_line) {
   });
 }
 
+// Nothing but MOVED tells of it, and the holds of the slot were not moved along.
+BOOST_AUTO_TEST_CASE(a_hold_that_the_new_node_of_its_slot_does_not_know_is_lost_at_once) {
+  const int slot = cluster_servers::slot_of("n");
+  const std::size_t from = cluster.master_of(slot);
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, cluster.url());
+    hold here = co_await mutex(c, "n").acquire({.lease = 10min});
+    const auto other = std::find_if(names.begin(), names.end(),
+                                    [&](const auto& name) { return cluster.master_of(name) == (from + 2) % 3; });
+    hold elsewhere = co_await mutex(c, *other).acquire({.lease = 10min});
+    outcome lost;
+    here.lost(lost.handler());
+    cluster.begin_moving(slot, from, (from + 1) % 3);
+    cluster.node(from).command("FLUSHALL");
+    cluster.end_moving(slot, from, (from + 1) % 3);
+    const lock_info info = co_await mutex(c, "{n}").inspect();
+    BOOST_TEST(!info.held);
+    co_await eventually("the loss is told", [&] { return lost.ended(); });
+    BOOST_TEST(!here.valid());
+    BOOST_TEST(elsewhere.valid());
+    BOOST_TEST(c.stats().lost == 1U);
+    co_await elsewhere.release();
+    co_await nothing_left();
+    co_await c.close();
+  });
+}
+
 // In the middle of the move scripts with an absent key are told to try again, on both sides.
 BOOST_AUTO_TEST_CASE(a_hold_in_a_slot_that_is_being_moved_goes_on) {
   for (const kind& k : all_kinds) {
