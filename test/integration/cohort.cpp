@@ -219,6 +219,68 @@ BOOST_AUTO_TEST_CASE(a_lock_that_was_broken_is_not_passed_on_for_long) {
   });
 }
 
+// A11: the program stands still past its lease, and goes on. However long the cohort's bound is, Redis is asked.
+BOOST_AUTO_TEST_CASE(nothing_is_passed_on_after_a_pause_past_the_lease) {
+  run([&]() -> awaitable<void> {
+    client_options options;
+    options.cohort = std::chrono::seconds(1);
+    client c(co_await asio::this_coro::executor, redis.url(), options);
+    mutex lock(c, "n");
+    const acquire_options brief{.lease = 300ms, .renew = renewal::none};
+    hold h = co_await lock.acquire(brief);
+    std::optional<hold> next;
+    lock.acquire(brief, [&](error_code, hold g) { next = std::move(g); });
+    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+    wait_until("the lease has ended", [&] { return !redis.get("n"); });
+    redis.command("SET", "n", "somebody else", "PX", "60000");
+    auto [ec] = co_await h.release(as_tuple);
+    BOOST_TEST(ec == error::lost);
+    const lock_info info = co_await lock.inspect();
+    BOOST_TEST(info.token == "somebody else");
+    BOOST_TEST(!next);
+    redis.command("DEL", "n");
+    co_await eventually("it is let in", [&] { return next.has_value(); });
+    BOOST_TEST(next->token() != h.token());
+    BOOST_TEST(c.stats().passed == 0U);
+    co_await next->release();
+    co_await c.close();
+  });
+}
+
+// B1: another server has taken over and does not know of the grant. Who is let in there is ahead of all whom the cohort
+// lets in on what it was granted.
+BOOST_AUTO_TEST_CASE(passes_never_reach_the_fence_of_the_next_grant_elsewhere) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    const redis_server successor;
+    client_options options;
+    options.cohort = std::chrono::seconds(1);
+    client c(executor, redis.url(), options);
+    client other(executor, successor.url());
+    mutex lock(c, "n");
+    history seen;
+    co_await other.ready();
+    hold first = co_await lock.acquire();
+    for (int i = 0; i < 4; ++i) asio::co_spawn(executor, hold_often(lock, seen, i, 400), asio::detached);
+    hold there = co_await mutex(other, "n").acquire();
+    co_await eventually("all wait", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+    redis.stop();
+    co_await first.release();
+    // A machine that is too slow for all of them within the bound asks the server.
+    const auto bound = std::chrono::steady_clock::now() + 1s;
+    co_await eventually("they have passed it on",
+                        [&] { return seen.ended == 1600 || std::chrono::steady_clock::now() > bound; });
+    const auto passed = seen.fences;
+    redis.go_on();
+    co_await eventually("all were served", [&] { return seen.ended == 1600; });
+    BOOST_TEST(passed.size() > 10U);
+    BOOST_TEST(first.fence() < passed.front());
+    BOOST_TEST(passed.back() < there.fence());
+    co_await there.release();
+    co_await c.close();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_waiter_with_a_longer_lease_gets_its_whole_lease) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
