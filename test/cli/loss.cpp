@@ -1,6 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "leasehold_command.hpp"
 
+#include "support/stepped_clock.hpp"
+
 #include <chrono>
 #include <csignal>
 
@@ -138,6 +140,21 @@ BOOST_AUTO_TEST_CASE(after_a_pause_past_the_lease_the_command_is_stopped) {
   wait_until("the lease has ended", [&] { return !redis.get("n"); });
   c.signal(SIGCONT);
   BOOST_TEST(c.wait() == 74);
+}
+
+// A9: CLOCK_MONOTONIC stood still meanwhile, and the next renewal is twenty minutes away.
+BOOST_AUTO_TEST_CASE(a_machine_that_slept_past_the_lease_stops_the_command) {
+  stepped_clock clock;
+  words all = environment();
+  for (auto& e : clock.environment()) all.push_back(std::move(e));
+  all.push_back("ASAN_OPTIONS=verify_asan_link_order=0");
+  child c(leasehold_command({"run", "--lease", "1h", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal}), all);
+  BOOST_TEST(c.read_line().value() == "ready");
+  clock.sleep(2h);
+  const ended e = end_of(c);
+  BOOST_TEST(e.output == "terminated\n");
+  BOOST_TEST(e.status == 74);
+  BOOST_TEST(is_error_line(e.errors, "'n'"), e.errors);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

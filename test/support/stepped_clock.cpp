@@ -19,13 +19,13 @@ constexpr const char* shim = R"(
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
-// Two numbers: what is added to the real time, and the time itself if it is not 0.
+// What is added to the real time, the time itself if it is not 0, and what is added to the time since the start.
 static volatile int64_t* shared() {
   static volatile int64_t* numbers = [] {
     const char* path = getenv("LEASEHOLD_TEST_CLOCK");
     int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    void* p = fd < 0 ? MAP_FAILED : mmap(nullptr, 16, PROT_READ, MAP_SHARED, fd, 0);
-    static volatile int64_t none[2] = {0, 0};
+    void* p = fd < 0 ? MAP_FAILED : mmap(nullptr, 24, PROT_READ, MAP_SHARED, fd, 0);
+    static volatile int64_t none[3] = {0, 0, 0};
     return p == MAP_FAILED ? none : static_cast<volatile int64_t*>(p);
   }();
   return numbers;
@@ -38,6 +38,7 @@ extern "C" int clock_gettime(clockid_t id, struct timespec* t) noexcept {
     t->tv_sec = us / 1000000;
     t->tv_nsec = us % 1000000 * 1000;
   }
+  if (r == 0 && id == CLOCK_BOOTTIME) t->tv_sec += shared()[2] / 1000000;
   return r;
 }
 extern "C" int gettimeofday(struct timeval* t, void*) noexcept {
@@ -57,7 +58,7 @@ extern "C" time_t time(time_t* out) noexcept {
 
 }  // namespace
 
-stepped_clock::stepped_clock() : file_(folder_.write("numbers", std::string(16, '\0'))), library_(folder_ / "shim.so") {
+stepped_clock::stepped_clock() : file_(folder_.write("numbers", std::string(24, '\0'))), library_(folder_ / "shim.so") {
   child compiler(
       {"c++", "-O1", "-shared", "-fPIC", "-fno-sanitize=all", "-o", library_, folder_.write("shim.cpp", shim)});
   compiler.read_rest();
@@ -68,10 +69,11 @@ std::vector<std::string> stepped_clock::environment() const {
   return {"LD_PRELOAD=" + library_, "LEASEHOLD_TEST_CLOCK=" + file_};
 }
 
-void stepped_clock::write(std::int64_t offset, std::int64_t fixed) {
-  char bytes[16];
+void stepped_clock::write(std::int64_t offset, std::int64_t fixed, std::int64_t slept) {
+  char bytes[24];
   std::memcpy(bytes, &offset, 8);
   std::memcpy(bytes + 8, &fixed, 8);
+  std::memcpy(bytes + 16, &slept, 8);
   std::fstream file(file_, std::ios::in | std::ios::out | std::ios::binary);
   file.write(bytes, sizeof bytes);
   file.flush();
