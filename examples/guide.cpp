@@ -1,11 +1,13 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// guide [URL]: the code of docs/guide.md, run from top to bottom. The guide shows what stands between the marks.
+// guide [URL]: the code of docs/guide.md, run from top to bottom, and of the headers' comments. They show what stands
+// between the marks.
 
 #include <leasehold/leasehold.hpp>
 
 #include <boost/asio.hpp>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <future>
 #include <iostream>
@@ -195,7 +197,32 @@ void on_a_pool(asio::thread_pool& pool, leasehold::client redis) {
 }
 // [/threads]
 
-asio::awaitable<void> all(leasehold::client redis) {
+void write_report(std::uint64_t fence) { std::cout << "report " << fence << std::endl; }
+
+asio::awaitable<void> report_once(std::string url) {
+  // [mutex]
+  leasehold::client redis(co_await asio::this_coro::executor, url);
+  leasehold::mutex lock(redis, "report:2026-11");
+  if (auto hold = co_await lock.try_acquire()) write_report(hold->fence());
+  // [/mutex]
+}
+
+asio::awaitable<void> write_row(std::uint64_t fence) {
+  std::cout << "row " << fence << std::endl;
+  co_return;
+}
+
+asio::awaitable<void> write_under(leasehold::mutex lock) {
+  // [hold]
+  leasehold::hold hold = co_await lock.acquire({.lease = 10s});
+  co_await write_row(hold.fence());
+  co_await hold.release();
+  // [/hold]
+}
+
+asio::awaitable<void> all(leasehold::client redis, std::string url) {
+  co_await report_once(url);
+  co_await write_under(leasehold::mutex(redis, "row"));
   co_await connect(redis);
   co_await one_at_a_time(redis);
   co_await with_options(redis);
@@ -220,7 +247,7 @@ int main(int argc, char** argv) try {
   const std::string url = given ? given : "redis://127.0.0.1:6379";
   {
     asio::io_context context;
-    asio::co_spawn(context, all(configured(context, url)), [](std::exception_ptr failure) {
+    asio::co_spawn(context, all(configured(context, url), url), [](std::exception_ptr failure) {
       if (failure) std::rethrow_exception(failure);
     });
     context.run();

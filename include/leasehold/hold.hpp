@@ -30,10 +30,11 @@ void start_lost(const std::shared_ptr<hold_state>&, hold_handler);
 /// may have the lock. Work that must stop then belongs into `with_lock` or `while_held`; a resource that must be safe
 /// even against a program that was paused past its lease checks `fence()`.
 ///
+/// <!-- examples/guide.cpp hold -->
 /// @code
-/// leasehold::hold h = co_await lock.acquire({.lease = 10s});
-/// co_await table.write(row, h.fence());
-/// co_await h.release();
+/// leasehold::hold hold = co_await lock.acquire({.lease = 10s});
+/// co_await write_row(hold.fence());
+/// co_await hold.release();
 /// @endcode
 ///
 /// Movable, not copyable. An empty hold (default-constructed, or moved from) answers "", 0, false and

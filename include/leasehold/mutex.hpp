@@ -18,10 +18,11 @@ std::shared_ptr<lock_state> make_mutex(const std::shared_ptr<client_handle>&, st
 /// The lock is the key `prefix + name` itself, a string that `SET NX PX` clients in other languages respect. The mutex is
 /// not recursive: acquiring it twice from one program waits for oneself.
 ///
+/// <!-- examples/guide.cpp mutex -->
 /// @code
-/// leasehold::client redis(co_await asio::this_coro::executor, "redis://127.0.0.1");
+/// leasehold::client redis(co_await asio::this_coro::executor, url);
 /// leasehold::mutex lock(redis, "report:2026-11");
-/// if (auto h = co_await lock.try_acquire()) write_report(h->fence());
+/// if (auto hold = co_await lock.try_acquire()) write_report(hold->fence());
 /// @endcode
 ///
 /// Among coroutines of one client a release may pass it on before other clients have their turn, for
