@@ -35,6 +35,13 @@ ballot::ballot(quorum_store& q, const script& s, kept_call c, std::shared_ptr<ca
   if (kind_ != kind::inspect && kind_ != kind::downgrade) lease_ = call_.lease();
 }
 
+void ballot::start_late() {
+  // Nobody is asked for what was released meanwhile.
+  if (who_->wants(what_)) return start();
+  sent_ = clock::now();
+  quorum_.set(*this, sent_);
+}
+
 void ballot::start() {
   sent_ = clock::now();
   quorum_.note_lease(lease_);
@@ -225,7 +232,7 @@ void ballot::grant() {
 }
 
 void ballot::refuse(std::size_t yes) {
-  if (kind_ == kind::acquire) claim_->give_back();
+  if (kind_ == kind::acquire && claim_) claim_->give_back();
   const auto no = count(answer_is::no);
   if (end_with_error()) return;
   if (kind_ == kind::downgrade) {

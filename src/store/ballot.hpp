@@ -36,6 +36,8 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   ballot(quorum_store&, const script&, kept_call, std::shared_ptr<caller> who, std::uint32_t what);
 
   void start();
+  // The same after it had to wait for others.
+  void start_late();
 
  private:
   enum class kind { acquire, renew, downgrade, inspect };

@@ -18,6 +18,10 @@ using std::chrono::milliseconds;
 // Servers that were started together are as old as each other by this.
 constexpr std::chrono::seconds same_age{2};
 
+// So many ballots are open at once, the others wait: no more than servers can answer within the patience. Those who come
+// too late for that would give back what they were granted and ask again, all of them, for ever.
+constexpr std::size_t most_open = 256;
+
 // How long stop waits for releases to reach those servers that answer.
 constexpr milliseconds stopping_limit{200};
 
@@ -70,8 +74,12 @@ bool quorum_store::run(const script& s, std::string_view, std::shared_ptr<caller
   }
   if (!up()) return false;
   const auto b = std::make_shared<ballot>(*this, s, std::move(call), std::move(who), what);
-  open_.insert(b);
-  b->start();
+  if (open_.size() < most_open) {
+    open_.insert(b);
+    b->start();
+  } else {
+    waiting_.push_back(b);
+  }
   return true;
 }
 
@@ -108,7 +116,14 @@ std::shared_ptr<claim> quorum_store::claim_of(const script& s, const kept_call& 
 
 void quorum_store::forget(const claim& c) { claims_.erase(c.token()); }
 
-void quorum_store::forget(const std::shared_ptr<ballot>& b) { open_.erase(b); }
+void quorum_store::forget(const std::shared_ptr<ballot>& b) {
+  open_.erase(b);
+  if (waiting_.empty()) return;
+  const auto next = std::move(waiting_.front());
+  waiting_.pop_front();
+  open_.insert(next);
+  next->start_late();
+}
 
 void quorum_store::note_lease(milliseconds lease) { longest_lease_ = std::max(longest_lease_, lease); }
 
@@ -201,6 +216,7 @@ void quorum_store::stop_if_idle() {
 void quorum_store::stop_voters() {
   stop_at_ = clock::time_point::max();
   alarms_.clear();
+  waiting_.clear();
   for (const auto& v : voters_) v->server->stop();
 }
 

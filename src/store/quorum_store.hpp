@@ -33,6 +33,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -133,7 +134,8 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   bool stopping_ = false;
 
   std::unordered_map<std::string, std::shared_ptr<claim>> claims_;  // By token.
-  std::unordered_set<std::shared_ptr<ballot>> open_;                // Not answered yet.
+  std::unordered_set<std::shared_ptr<ballot>> open_;                // Not answered yet,
+  std::deque<std::shared_ptr<ballot>> waiting_;                     // and those that wait for them.
   std::size_t releases_ = 0;                                        // On their way.
   std::chrono::milliseconds longest_lease_{0};
 };

@@ -5,6 +5,10 @@
 
 #include "scripts.hpp"
 
+#include <deque>
+#include <string>
+#include <vector>
+
 namespace leasehold::test {
 
 namespace {
@@ -365,6 +369,62 @@ BOOST_AUTO_TEST_CASE(a_cancelled_acquire_leaves_nothing) {
 }
 
 // What is written back: never smaller, only to the token's own record, and without touching its expiry.
+// More than the servers answer in the time that an attempt waits for them.
+BOOST_AUTO_TEST_CASE(very_many_at_once_all_get_in) {
+  run([&]() -> awaitable<void> {
+    constexpr std::size_t all = 15000;
+    client_options o;
+    o.connect_timeout = limit;  // Of close.
+    client c(co_await asio::this_coro::executor, urls(), o);
+    co_await c.ready();
+    std::vector<hold> held;
+    std::size_t failed = 0;
+    for (std::size_t i = 0; i < all; ++i) {
+      mutex(c, std::to_string(i)).acquire({.lease = 10min}, [&](error_code ec, hold h) {
+        failed += ec ? 1 : 0;
+        held.push_back(std::move(h));
+      });
+    }
+    co_await eventually("all have asked", [&] { return held.size() == all; });
+    BOOST_TEST(failed == 0U);
+    BOOST_TEST(c.stats().reconnects == 0U);
+    co_await c.close();
+    co_await nothing_left();
+  });
+}
+
+// Most of them are still to be asked for.
+BOOST_AUTO_TEST_CASE(very_many_that_are_cancelled_at_once_leave_nothing) {
+  run([&]() -> awaitable<void> {
+    constexpr std::size_t all = 3000;
+    for (const int turns : {0, 5, 50}) {
+      client c(co_await asio::this_coro::executor, urls());
+      co_await c.ready();
+      std::deque<asio::cancellation_signal> signals;
+      std::size_t ended = 0, wrong = 0;
+      std::vector<hold> held;
+      for (std::size_t i = 0; i < all; ++i) {
+        auto ends = [&](error_code ec, hold h) {
+          ++ended;
+          wrong += ec && ec != asio::error::operation_aborted ? 1 : 0;
+          if (!ec) held.push_back(std::move(h));
+        };
+        signals.emplace_back();
+        mutex(c, std::to_string(i)).acquire(asio::bind_cancellation_slot(signals.back().slot(), ends));
+      }
+      co_await turn(turns);
+      for (auto& s : signals) s.emit(asio::cancellation_type::terminal);
+      co_await eventually("all have ended", [&] { return ended == all; });
+      BOOST_TEST(wrong == 0U);
+      held.clear();
+      co_await nothing_left();
+      hold h = co_await mutex(c, "0").acquire();
+      co_await h.release();
+      co_await c.close();
+    }
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_fence_is_raised) {
   auto& redis = (*this)[0];
   const auto call = [&](const detail::script& s, const std::vector<std::string>& words) {
