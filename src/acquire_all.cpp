@@ -186,8 +186,11 @@ void acquire_all_op::begin_again() {
   epoch_ = core_->epoch();
   asking_ = core_->send(scripts::all, locks_->members.front()->identity->record, self_, 0);
   if (!asking_) return acquire_next();
+  core_->begin_work();
   core_->set(*this, deadline_);
 }
+
+bool acquire_all_op::wants(std::uint32_t) const { return !leaving_ && !over_; }
 
 void acquire_all_op::write(std::uint32_t, arguments& a) {
   for (const auto& l : locks_->members) l->identity->write_keys(a);
@@ -203,6 +206,11 @@ void acquire_all_op::write(std::uint32_t, arguments& a) {
 
 void acquire_all_op::answered(std::uint32_t, const answer& a) {
   core_->note_round_trip(a);
+  take(a);
+  core_->end_work();
+}
+
+void acquire_all_op::take(const answer& a) {
   asking_ = false;
   if (!self_ && !over_) return;
   unset();

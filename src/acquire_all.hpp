@@ -36,7 +36,9 @@ class acquire_all_op final : public caller,
   void begin_again();
   error_code check() const;
   void write(std::uint32_t, arguments&) override;
+  bool wants(std::uint32_t) const override;
   void answered(std::uint32_t, const answer&) override;
+  void take(const answer&);
   void take_all(const reply&, const answer&);
   void on_close() override { leave(error::closed); }
   void on_stopped() override { complete(error::closed); }

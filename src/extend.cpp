@@ -64,6 +64,9 @@ void extend_op::write(std::uint32_t, arguments& a) {
   a.arg(lease_.value_or(milliseconds(0)).count());
 }
 
+// The release that is under way knows nothing of a longer lease.
+bool extend_op::wants(std::uint32_t) const { return !hold_->released(); }
+
 void extend_op::answered(std::uint32_t, const answer& a) {
   core_->note_round_trip(a);
   asking_ = false;

@@ -98,6 +98,9 @@ class query : public caller, public member, public alarm, public std::enable_sha
     core_->when_up(*this);
   }
 
+  // Whoever was told that it has ended is not to see it happen afterwards.
+  bool wants(std::uint32_t) const override { return self_ != nullptr; }
+
   void answered(std::uint32_t, const answer& a) override {
     core_->note_round_trip(a);
     if (!self_) return;

@@ -32,6 +32,7 @@ void release_op::send() {
 }
 
 void release_op::write(std::uint32_t, arguments& a) {
+  sent_ = true;
   if (record_only_) {
     a.key(lock_->record);
   } else {
@@ -48,7 +49,7 @@ void release_op::answered(std::uint32_t, const answer& a) {
   if (!self_) return;
   asking_ = false;
   if (a.from_store == nullptr) {
-    repeated_ = true;
+    repeated_ = repeated_ || sent_;
     return send();
   }
   const reply& r = *a.from_store;

@@ -81,6 +81,7 @@ class release_op final : public caller, public member, public alarm, public std:
   const clock::time_point lease_end_;
   clock::time_point may_last_until_{};
   unanswered_attempt unanswered_;
+  bool sent_ = false;
   bool repeated_ = false;
   bool hands_on_ = false;
   bool record_only_ = false;  // The next sending leaves the line alone.
