@@ -35,6 +35,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
  public:
   ballot(quorum_store&, const script&, kept_call, std::shared_ptr<caller> who, std::uint32_t what);
 
+  bool is_attempt() const { return kind_ == kind::acquire; }
   void start();
   // The same after it had to wait for others.
   void start_late();

@@ -18,8 +18,9 @@ using std::chrono::milliseconds;
 // Servers that were started together are as old as each other by this.
 constexpr std::chrono::seconds same_age{2};
 
-// So many ballots are open at once, the others wait: no more than servers can answer within the patience. Those who come
-// too late for that would give back what they were granted and ask again, all of them, for ever.
+// While so many ballots are open, further attempts wait: no more than servers can answer within the patience. Those who come
+// too late for that would give back what they were granted and ask again, all of them, for ever. Nothing else waits: a
+// renewal is not to come behind them.
 constexpr std::size_t most_open = 256;
 
 // How long stop waits for releases to reach those servers that answer.
@@ -74,7 +75,7 @@ bool quorum_store::run(const script& s, std::string_view, std::shared_ptr<caller
   }
   if (!up()) return false;
   const auto b = std::make_shared<ballot>(*this, s, std::move(call), std::move(who), what);
-  if (open_.size() < most_open) {
+  if (open_.size() < most_open || !b->is_attempt()) {
     open_.insert(b);
     b->start();
   } else {
@@ -118,7 +119,7 @@ void quorum_store::forget(const claim& c) { claims_.erase(c.token()); }
 
 void quorum_store::forget(const std::shared_ptr<ballot>& b) {
   open_.erase(b);
-  if (waiting_.empty()) return;
+  if (waiting_.empty() || open_.size() >= most_open) return;
   const auto next = std::move(waiting_.front());
   waiting_.pop_front();
   open_.insert(next);
