@@ -46,13 +46,14 @@ using call = redis_server::call;
 // So many calls are on their way at once, the others wait for room: as many as keep a distant server busy. Whoever writes
 // more than he reads fills the server's memory with replies, and is cut off (client-output-buffer-limit pubsub). And a call
 // that waits here is as young as its sending.
-constexpr std::size_t most_under_way = 4096;
+constexpr std::size_t most_under_way = 1024;
 
 // The scripts that go out together in one request of Boost.Redis: those asked for in one turn of the event loop.
 struct batch {
   redis::request request;
   std::vector<call> calls;
   std::size_t answered = 0;
+  clock::time_point sent{};  // A call may have been sent to another server before.
 
   void clear() {
     request.clear();
@@ -173,10 +174,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
           if (e == redis::any_adapter::parse_event::node) add_node(replies->back(), node);
         });
     const auto limit = std::make_shared<timer>(strand_);
-    limit->expires_at(later(later(clock::now(), command_timeout_), longer));
-    limit->async_wait([self = this->shared_from_this(), epoch = epoch_](error_code ec) {
-      if (!ec && epoch == self->epoch_ && !self->stopping_) self->reset("no answer");
-    });
+    limit_silence(limit, clock::now(), command_timeout_ + longer);
     connection_.async_exec(
         *request, std::move(adapter),
         [request, replies, limit, number = all.size(), then = std::move(then)](error_code ec, std::size_t) {
@@ -414,6 +412,16 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     connection_.async_exec(*request, std::move(adapter), [request](error_code, std::size_t) {});
   }
 
+  // Until `limit` is cancelled: gives the connection up if nothing arrives for so long.
+  void limit_silence(const std::shared_ptr<timer>& limit, clock::time_point since, std::chrono::milliseconds patience) {
+    limit->expires_at(later(since, patience));
+    limit->async_wait([self = this->shared_from_this(), limit, patience, epoch = epoch_](error_code ec) {
+      if (ec || epoch != self->epoch_ || self->stopping_) return;
+      if (later(self->heard_at_, patience) <= clock::now()) return self->reset("no answer");
+      self->limit_silence(limit, self->heard_at_, patience);
+    });
+  }
+
   // Drops the connection; run_connections makes another.
   void reset(std::string why) {
     why_down_ = std::move(why);
@@ -462,7 +470,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   std::shared_ptr<batch> take_batch() {
-    if (spare_.empty()) return std::make_shared<batch>(batch{make_request(), {}, 0});
+    if (spare_.empty()) return std::make_shared<batch>(batch{make_request(), {}, 0, {}});
     auto b = std::move(spare_.back());
     spare_.pop_back();
     return b;
@@ -471,7 +479,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   void flush() {
     if (!next_) return;
     auto b = std::exchange(next_, nullptr);
-    if (in_flight_.empty()) watch(later(b->calls.front().sent, command_timeout_));
+    b->sent = clock::now();
+    if (in_flight_.empty()) watch(later(b->sent, command_timeout_));
     in_flight_.push_back(b);
     // The connection keeps the adapter, so the adapter must not keep the store.
     redis::any_adapter adapter(
@@ -592,8 +601,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       if (self->in_flight_.empty()) return;
       const batch& oldest = *self->in_flight_.front();
       if (oldest.answered == oldest.calls.size()) return self->watch(later(clock::now(), self->command_timeout_));
-      const auto since = std::max(oldest.calls[oldest.answered].sent, self->heard_at_);
-      const auto next = later(since, self->command_timeout_);
+      const auto next = later(std::max(oldest.sent, self->heard_at_), self->command_timeout_);
       next > clock::now() ? self->watch(next) : self->reset("no answer");
     });
   }

@@ -469,7 +469,7 @@ BOOST_AUTO_TEST_CASE(a_slow_connection_is_kept_while_answers_arrive) {
     o.command_timeout = 1s;
     behind_proxy p(co_await asio::this_coro::executor, redis, o);
     co_await p.c.ready();
-    p.network.slow(150ms);
+    p.network.slow(250ms);
     constexpr std::size_t all = 4000;
     std::vector<hold> held;
     int failed = 0;
