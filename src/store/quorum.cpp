@@ -21,7 +21,7 @@ constexpr std::chrono::seconds same_age{2};
 // While so many ballots are open, further attempts wait: no more than servers can answer within the patience. Those who come
 // too late for that would give back what they were granted and ask again, all of them, for ever. Nothing else waits: a
 // renewal is not to come behind them.
-constexpr std::size_t most_open = 256;
+constexpr std::size_t most_open = 64;
 
 // How long stop waits for releases to reach those servers that answer.
 constexpr milliseconds stopping_limit{200};

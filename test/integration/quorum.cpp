@@ -380,7 +380,7 @@ BOOST_AUTO_TEST_CASE(very_many_at_once_all_get_in) {
     std::vector<hold> held;
     std::size_t failed = 0;
     for (std::size_t i = 0; i < all; ++i) {
-      mutex(c, std::to_string(i)).acquire({.lease = 10s, .renew = renewal::none}, [&](error_code ec, hold h) {
+      mutex(c, std::to_string(i)).acquire({.lease = 20s, .renew = renewal::none}, [&](error_code ec, hold h) {
         failed += ec ? 1 : 0;
         held.push_back(std::move(h));
       });
