@@ -372,7 +372,7 @@ BOOST_AUTO_TEST_CASE(a_cancelled_acquire_leaves_nothing) {
 // More than the servers answer in the time that an attempt waits for them.
 BOOST_AUTO_TEST_CASE(very_many_at_once_all_get_in) {
   run([&]() -> awaitable<void> {
-    constexpr std::size_t all = 10000;
+    constexpr std::size_t all = 6000;
     client_options o;
     o.connect_timeout = limit;  // Of close.
     client c(co_await asio::this_coro::executor, urls(), o);
