@@ -142,6 +142,90 @@ BOOST_AUTO_TEST_CASE(a_hold_is_not_passed_on_at_another_server_unasked) {
   });
 }
 
+namespace {
+
+// More than may be on their way at once: what is asked for afterwards waits in the client while the server hangs.
+void fill(const client& c) {
+  for (int i = 0; i < 2000; ++i) mutex(c, std::to_string(i)).acquire([](error_code, hold) {});
+}
+
+client_options patient() {
+  client_options o;
+  o.command_timeout = limit;
+  o.connect_timeout = limit;
+  return o;
+}
+
+}  // namespace
+
+// Who was told that an operation has ended is not to see it happen afterwards.
+BOOST_AUTO_TEST_CASE(what_has_ended_before_its_turn_is_not_sent) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
+    counting_semaphore three(c, "s", 3);
+    hold permit = co_await three.acquire();
+    redis.stop();
+    fill(c);
+    const auto soon = asio::cancel_after(1ms, as_tuple);
+    auto [resized] = co_await three.resize(5, soon);
+    BOOST_TEST(resized == asio::error::operation_aborted);
+    auto [acquired, none] = co_await acquire_all(mutex(c, "a"), mutex(c, "b"))(soon);
+    BOOST_TEST(acquired == asio::error::operation_aborted);
+    redis.go_on();
+    // Its limit is what it was.
+    hold another = co_await three.acquire();
+    co_await permit.release();
+    co_await another.release();
+    co_await c.close();
+    BOOST_TEST(c.stats().acquired == 2002U);
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+// What was never sent has released nothing.
+BOOST_AUTO_TEST_CASE(a_release_that_had_to_wait_is_no_repeat) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    hold h = co_await mutex(c, "n").acquire({.lease = 10min});
+    redis.stop();
+    fill(c);
+    outcome released;
+    h.release(released.handler());
+    co_await turn();
+    redis.kill();
+    redis.start();
+    co_await eventually("it is told", [&] { return released.ended(); });
+    BOOST_TEST(*released.ec == error::lost);
+    co_await c.close();
+  });
+}
+
+// The script is on its way when the client closes.
+BOOST_AUTO_TEST_CASE(close_waits_for_the_one_script_of_acquire_all) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
+    co_await c.ready();
+    redis.stop();
+    outcome acquired, closed;
+    acquire_all(mutex(c, "a"), mutex(c, "b"))([&](error_code ec, holds<2>) { acquired.ec = ec; });
+    co_await turn(20);
+    c.close(closed.handler());
+    co_await eventually("its caller need not wait for the server", [&] { return acquired.ended(); });
+    BOOST_TEST(*acquired.ec == error::closed);
+    co_await turn(20);
+    BOOST_TEST(!closed.ended());
+    redis.go_on();
+    co_await eventually("it is closed", [&] { return closed.ended(); });
+    BOOST_TEST(!*closed.ec);
+    co_await eventually("the server knows that, too", [&] {
+      return redis.command("CLIENT", "LIST").text.find("name=leasehold") == std::string::npos;
+    });
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
 // One that comes back with an older file has the hold, and less of its lease than was confirmed.
 BOOST_AUTO_TEST_CASE(a_server_that_knows_of_less_of_a_lease_is_believed) {
   using steady = std::chrono::steady_clock;
