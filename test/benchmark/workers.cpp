@@ -97,13 +97,6 @@ workers::account workers::finish() {
   return result;
 }
 
-std::uint64_t calls(test::redis_server& server, const std::string& command) {
-  const std::string text = server.command("INFO", "commandstats").text;
-  const std::string field = "cmdstat_" + command + ":calls=";
-  const auto at = text.find(field);
-  return at == std::string::npos ? 0 : std::stoull(text.substr(at + field.size()));
-}
-
 contest run_contest(test::redis_server& server, std::size_t count, pace p, seconds time) {
   const std::string name = "contest";
   // Nobody begins before all stand in line. (lua/shared/line.lua)
@@ -113,11 +106,11 @@ contest run_contest(test::redis_server& server, std::size_t count, pace p, secon
   const auto waiting = static_cast<std::int64_t>(count);
   test::wait_until("all workers stand in line",
                    [&] { return server.command("ZCARD", "leasehold:{0}:line:" + name).integer == waiting; });
-  const auto before = calls(server, "evalsha");
+  const auto before = server.calls("evalsha");
   server.command("DEL", name);
   // The first in line finds that at its next look, well within a second.
   std::this_thread::sleep_for(time + 1s);
-  const auto scripts = calls(server, "evalsha") - before;
+  const auto scripts = server.calls("evalsha") - before;
   const auto end = steady::now();
 
   workers::account account = all.finish();

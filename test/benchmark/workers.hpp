@@ -110,7 +110,4 @@ struct contest {
 };
 contest run_contest(test::redis_server&, std::size_t count, pace, seconds time);
 
-// "calls=123" of "cmdstat_<command>" in INFO.
-std::uint64_t calls(test::redis_server&, const std::string& command);
-
 }  // namespace leasehold::bench

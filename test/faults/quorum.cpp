@@ -57,6 +57,38 @@ BOOST_AUTO_TEST_CASE(a_minority_that_is_down_or_frozen_slows_nobody) {
   });
 }
 
+// However many wait to be asked for, what keeps a hold is sent at once.
+BOOST_AUTO_TEST_CASE(an_extension_does_not_wait_behind_attempts) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    client_options o = forgiving();
+    o.command_timeout = 60s;
+    client c(co_await asio::this_coro::executor, all.urls(), o);
+    co_await eventually("all are up", [&] { return c.stats().connects == 3; });
+    hold h = co_await mutex(c, "n").acquire({.lease = 10min});
+    all[1].stop();
+    all[2].stop();
+    // What is asked for of these waits for six seconds, a hundredth of their lease.
+    int ended = 0;
+    for (int i = 0; i < 200; ++i) {
+      mutex(c, std::to_string(i)).acquire({.lease = 10min}, [&](error_code, hold) { ++ended; });
+    }
+    outcome extended;
+    h.extend(60min, extended.handler());
+    co_await eventually("one has extended", [&] { return all[0].command("PTTL", "n").integer > 30 * 60 * 1000; });
+    BOOST_TEST(all[0].calls("evalsha") < 200);
+    BOOST_TEST(!extended.ended());
+    all[1].go_on();
+    all[2].go_on();
+    co_await eventually("a majority has", [&] { return extended.ended(); });
+    BOOST_TEST(!*extended.ec);
+    co_await eventually("all have been in", [&] { return ended == 200; });
+    co_await h.release();
+    co_await c.close();
+    co_await all.nothing_left();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(two_of_five_may_be_killed_on_the_way) {
   quorum_servers all(5);
   int inside = 0;

@@ -225,4 +225,11 @@ std::int64_t redis_server::info(const std::string& field) {
   return number(std::string_view(text).substr(at + field.size() + 2));
 }
 
+std::int64_t redis_server::calls(const std::string& command_name) {
+  const std::string text = command("INFO", "commandstats").text;
+  const std::string field = "cmdstat_" + command_name + ":calls=";
+  const auto at = text.find(field);
+  return at == std::string::npos ? 0 : number(std::string_view(text).substr(at + field.size()));
+}
+
 }  // namespace leasehold::test

@@ -87,6 +87,7 @@ class redis_server {
   std::int64_t ttl(const std::string& key);  // in milliseconds; -1: no expiry, -2: no such key
   std::size_t size();                        // the number of keys, fence counters not counted
   std::int64_t info(const std::string& field);
+  std::int64_t calls(const std::string& command);  // how often it has run it, in lower case
 
  private:
   reply command_of(const std::vector<std::string>& words);
