@@ -75,6 +75,7 @@ struct typed {
   bool exclusive = false;
   std::string permits;
   std::string replicas;
+  std::string renewals;
   bool json = false;
   bool force = false;
   std::string interval = "1s";
@@ -203,6 +204,9 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
   if (app.get_option("--replicas")->count() > 0) {
     o.replicas = count<std::uint32_t>("--replicas", t.replicas, "from 1 to 4294967295");
   }
+  if (app.get_option("--renewals")->count() > 0) {
+    o.renew = renewal::at_most(count<std::uint32_t>("--renewals", t.renewals, "from 1 to 4294967295"));
+  }
   o.lease = duration("--lease", t.lease);
   if (o.lease < std::chrono::milliseconds(1) || o.lease > std::chrono::hours(24 * 30)) {
     throw wrong_usage(fmt::format("--lease {}: a lease is 1ms to 30d", in_quotes(t.lease)));
@@ -324,6 +328,8 @@ grammar::grammar() {
   shared->excludes(exclusive)->excludes(permits);
   exclusive->excludes(permits);
   add_text(run, "--lease", t.lease, "TIME", "How long Redis keeps the lock after the last renewal (default: 30s)");
+  add_text(run, "--renewals", t.renewals, "N",
+           "Renew the lease N times and no more: a command that hangs is\nstopped then (default: as long as it runs)");
   CLI::Option* wait = add_text(run, "--wait", t.wait, "TIME", "How long to wait for the lock (default: for ever)");
   add_text(run, "--replicas", t.replicas, "N", "Only if N replicas have acknowledged it (default: none)");
   run.add_flag("--no-wait", t.no_wait, "Try once")->excludes(wait)->option_text(" ");

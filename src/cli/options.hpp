@@ -28,6 +28,7 @@ struct run_options {
   lock_kind kind = lock_kind::mutex;
   std::uint32_t permits = 0;  // how many there are, for lock_kind::permit
   std::chrono::milliseconds lease{30'000};
+  renewal renew = renewal::automatic;
   std::chrono::milliseconds wait = forever;
   std::uint32_t replicas = 0;
   std::chrono::milliseconds grace{5'000};

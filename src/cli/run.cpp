@@ -191,6 +191,7 @@ class session {
     acquire_options how;
     how.lease = wanted_.lease;
     how.wait = wanted_.wait;
+    how.renew = wanted_.renew;
     how.replicas = wanted_.replicas;
     how.margin = std::min(wanted_.grace, wanted_.lease / 3);
     std::vector<decltype(make(wanted_.names[0]))> locks;

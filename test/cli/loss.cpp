@@ -34,6 +34,17 @@ BOOST_AUTO_TEST_CASE(a_deleted_key_stops_the_command) {
   BOOST_TEST(!redis.get("n"));
 }
 
+// The lock of a command that hangs is not immortal.
+BOOST_AUTO_TEST_CASE(with_a_limit_to_the_renewals_a_command_that_hangs_is_stopped) {
+  child c = start({"run", "--lease", "1s", "--renewals", "2", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
+  BOOST_TEST(c.read_line().value() == "ready");
+  const ended e = end_of(c);
+  BOOST_TEST(e.output == "terminated\n");
+  BOOST_TEST(e.status == 74);
+  BOOST_TEST(is_error_line(e.errors, "'n'"));
+  wait_until("it is free", [&] { return !redis.get("n"); });
+}
+
 BOOST_AUTO_TEST_CASE(a_key_that_somebody_else_has_taken_stops_the_command_and_stays) {
   child c = start({"run", "--lease", "1s", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
   BOOST_TEST(c.read_line().value() == "ready");

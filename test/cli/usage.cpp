@@ -45,6 +45,8 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_status_64_and_one_line_that_names_the_word_a
       {{"run", "--permits", "0", "n", "--", "true"}, "--permits '0'"},
       {{"run", "--permits", "-1", "n", "--", "true"}, "-1"},
       {{"run", "--permits", "2x", "n", "--", "true"}, "--permits '2x'"},
+      {{"run", "--renewals", "0", "n", "--", "true"}, "--renewals '0'"},
+      {{"run", "--renewals", "twice", "n", "--", "true"}, "--renewals 'twice'"},
       {{"run", "--permits=", "n", "--", "true"}, "--permits ''"},
       {{"run", "--permits", "4294967296", "n", "--", "true"}, "--permits '4294967296'"},
       {{"status", "--shared", "n"}, "'--shared'"},
