@@ -93,6 +93,12 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::string without_password(std::string_view url) {
+  constexpr std::string_view parameter_name = "sentinel_password=";
+  if (const auto parameter = url.find(parameter_name); parameter != url.npos) {
+    // An '@' behind it may end a password that has these words in it.
+    if (url.find('@', parameter) != url.npos) return fmt::format("{}***", url.substr(0, url.find("://") + 3));
+    return fmt::format("{}{}***", without_password(url.substr(0, parameter)), parameter_name);
+  }
   const auto scheme = url.find("://");
   const auto begin = scheme == url.npos ? 0 : scheme + 3;
   const auto end = url.rfind('@');

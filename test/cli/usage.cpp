@@ -109,6 +109,17 @@ BOOST_AUTO_TEST_CASE(a_bad_url_is_told_without_its_password) {
   }
 }
 
+// Nor is that for the Sentinels, which stands elsewhere.
+BOOST_AUTO_TEST_CASE(a_store_that_does_not_answer_is_told_without_its_passwords) {
+  for (const std::string user : {"", "me:secret@"}) {
+    const std::string url = "redis+sentinel://" + user + "127.0.0.1:1/m?sentinel_user=you&sentinel_password=secret";
+    const ended e = run_leasehold({"status", "--redis", url, "n"});
+    BOOST_TEST(e.status == 69);
+    BOOST_TEST(is_error_line(e.errors, "127.0.0.1:1/m?sentinel_user=you&sentinel_password=***"));
+    BOOST_TEST(!contains(e.errors, "secret"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(durations_that_make_no_sense_are_refused_by_name) {
   const std::pair<const char*, const char*> cases[] = {
       {"", "not a duration"},
