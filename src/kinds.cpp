@@ -11,9 +11,10 @@
 namespace leasehold::detail {
 namespace {
 
-// Fields of the record that begin so are not owners.
+// Fields of the record that are called so are not owners (lua/shared/members.lua).
 error_code check_owner(std::string_view owner) {
-  return owner.size() <= 65536 && !owner.starts_with("leasehold") ? error_code() : make_error_code(error::invalid_name);
+  const bool ours = owner == "leasehold" || owner.starts_with("leasehold:");
+  return owner.size() <= 65536 && !ours ? error_code() : make_error_code(error::invalid_name);
 }
 
 }  // namespace

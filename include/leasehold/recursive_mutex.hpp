@@ -25,8 +25,8 @@ std::shared_ptr<lock_state> make_recursive_mutex(const std::shared_ptr<client_ha
 /// (docs/interop.md).
 class recursive_mutex : public basic_lock {
  public:
-  /// A bad name, and an owner that is empty, longer than 65,536 bytes or begins with "leasehold", is reported by the
-  /// operations as error::invalid_name.
+  /// A bad name, and an owner that is empty, longer than 65,536 bytes, "leasehold" or begins with "leasehold:", is reported
+  /// by the operations as error::invalid_name.
   recursive_mutex(const client& c, std::string name, std::string owner)
       : basic_lock(detail::make_recursive_mutex(detail::access::handle(c), std::move(name), std::move(owner))) {}
 };

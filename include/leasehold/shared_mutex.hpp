@@ -39,7 +39,8 @@ class shared_mutex : public basic_lock {
     explicit reader_side(std::shared_ptr<detail::lock_state> lock) noexcept : basic_lock(std::move(lock)) {}
   };
 
-  /// A bad name, and an owner longer than 65,536 bytes or that begins with "leasehold", is reported by the operations as error::invalid_name.
+  /// A bad name, and an owner that is longer than 65,536 bytes, "leasehold" or begins with "leasehold:", is reported by the
+  /// operations as error::invalid_name.
   shared_mutex(const client& c, std::string name, const std::string& owner = {})
       : basic_lock(detail::make_writer(detail::access::handle(c), name, owner)),
         reader_(detail::make_reader(detail::access::handle(c), std::move(name), owner)) {}

@@ -268,8 +268,9 @@ BOOST_AUTO_TEST_CASE(owners_are_checked_and_may_be_any_bytes) {
       for (int i = 0; i < 256; ++i) s += static_cast<char>(i);
       return s;
     }();
-    for (const std::string& owner : {std::string(65536, 'x'), all_bytes, std::string(" "), std::string("7"),
-                                     std::string(" a  b "), std::string("\0", 1), std::string("\n")}) {
+    for (const std::string& owner :
+         {std::string(65536, 'x'), all_bytes, std::string(" "), std::string("7"), std::string("leasehold-worker"),
+          std::string(" a  b "), std::string("\0", 1), std::string("\n")}) {
       BOOST_TEST_CONTEXT("an owner of " << owner.size() << " bytes") {
         recursive_mutex lock(c, "n", owner);
         hold one = co_await lock.acquire();
