@@ -94,6 +94,7 @@ client_core::client_core(asio::any_io_executor executor, std::vector<address> wh
       is_quorum_(where.size() > 1),
       base_(std::move(executor)),
       engine_(seeded_engine()),
+      phase_(static_cast<clock::rep>(engine_() >> 2)),
       client_id_(new_client_id(options_)) {
   server_maker servers(base_, options_, client_id_);
   strand_ = servers.strand();

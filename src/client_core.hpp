@@ -185,6 +185,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   std::string next_token();
   double random() { return std::uniform_real_distribution<double>(0.0, 1.0)(engine_); }
+  // Of its renewals (renewal_due).
+  clock::duration phase() const { return phase_; }
 
   // For the histogram.
   void note_round_trip(const answer& a) {
@@ -295,6 +297,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   clock::duration stepped_{0};
 
   std::mt19937_64 engine_;
+  const clock::duration phase_;
   std::string client_id_;
   std::uint64_t tokens_ = 0;
 

@@ -43,7 +43,7 @@ void hold_state::start(bool confirmed) {
       });
     });
   } else if (renewals_left_ != 0) {
-    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin);
+    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin, core_->phase());
   }
   schedule();
 }
@@ -162,7 +162,8 @@ void hold_state::raise(const answer& a, milliseconds lease, milliseconds left) {
     deadline_.store(confirmed, std::memory_order_release);
     raised_at_ = std::max(raised_at_, a.sent);
   }
-  renew_at_ = renewals_left_ == 0 ? clock::time_point::max() : renewal_due(clock::now(), deadline() - grant_.margin);
+  renew_at_ = renewals_left_ == 0 ? clock::time_point::max()
+                                  : renewal_due(clock::now(), deadline() - grant_.margin, core_->phase());
   schedule();
 }
 
@@ -174,7 +175,8 @@ void hold_state::on_clock_jump(clock::duration jump) {
     grant_.tenure->deadline = core_->after_jump(grant_.token, grant_.tenure->deadline, jump);
   }
   if (released()) return;
-  if (renew_at_ != clock::time_point::max()) renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin);
+  if (renew_at_ != clock::time_point::max())
+    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin, core_->phase());
   if (clock::now() >= deadline() - grant_.margin) return tell_lost();
   core_->is_quorum() ? store_is_up() : schedule();
 }

@@ -6,7 +6,9 @@
 #include "clock.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
+#include <cstdint>
 
 namespace leasehold::detail {
 
@@ -31,9 +33,15 @@ inline clock::time_point local_deadline(clock::time_point sent, std::chrono::mil
 }
 
 // When to renew: after a third of the time until `lost` (the instant at which the loss would be told), so that two more
-// attempts fit.
-inline clock::time_point renewal_due(clock::time_point now, clock::time_point lost) {
-  return now + std::max((lost - now) / 3, clock::duration(std::chrono::milliseconds(1)));
+// attempts fit; or up to a sixteenth of that sooner, so that what is due soon goes out together: all that is due within such
+// a step is due at its beginning. `phase` is the client's own, lest all clients of a machine renew at the same instants.
+inline clock::time_point renewal_due(clock::time_point now, clock::time_point lost, clock::duration phase) {
+  const auto third = (lost - now) / 3;
+  constexpr clock::duration least = std::chrono::milliseconds(1);
+  if (third <= least) return now + least;
+  const clock::duration step(std::bit_floor(static_cast<std::uint64_t>(third.count() / 16)));
+  const auto due = now + third;
+  return due - (due.time_since_epoch() + phase) % step;
 }
 
 }  // namespace leasehold::detail

@@ -5,6 +5,7 @@
 #include "support/unit_test.hpp"
 
 #include <chrono>
+#include <set>
 
 using namespace std::chrono_literals;
 using leasehold::clock;
@@ -65,15 +66,36 @@ BOOST_AUTO_TEST_CASE(the_longest_lease_does_not_overflow) {
 
 BOOST_AUTO_TEST_CASE(a_lease_is_renewed_when_a_third_of_what_can_be_used_has_passed) {
   const auto deadline = local_deadline(sent, 30s, 30s, {});
-  BOOST_TEST((renewal_due(sent, deadline) == sent + (deadline - sent) / 3));
-  // With a margin the loss is told earlier, and so is the renewal.
-  BOOST_TEST((renewal_due(sent, deadline - 25s) < sent + 2s));
+  const auto third = (deadline - sent) / 3;
+  for (const auto phase : {0ns, 1ns, 12345678ns, 1000000000ns}) {
+    BOOST_TEST((renewal_due(sent, deadline, phase) <= sent + third));
+    BOOST_TEST((renewal_due(sent, deadline, phase) > sent + third - third / 16));
+    // With a margin the loss is told earlier, and so is the renewal.
+    BOOST_TEST((renewal_due(sent, deadline - 25s, phase) < sent + 2s));
+  }
+}
+
+// In a step of at least a thirty-second part of the third.
+BOOST_AUTO_TEST_CASE(what_is_due_soon_is_due_together) {
+  const auto lease = 30s;
+  std::set<clock::time_point> due;
+  for (int i = 0; i < 1000; ++i) {
+    const auto one = sent + i * 1ms;
+    due.insert(renewal_due(one, local_deadline(one, lease, lease, {}), 0ns));
+  }
+  BOOST_TEST(due.size() <= 5U);
+  due.clear();
+  for (const auto phase : {0ns, 7ns, 100000000ns, 250000000ns}) {
+    due.insert(renewal_due(sent, local_deadline(sent, lease, lease, {}), phase));
+  }
+  BOOST_TEST(due.size() > 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_renewal_is_never_due_at_once) {
   // A drift that eats the lease up must not make one renewal follow the other without a pause.
-  BOOST_TEST((renewal_due(sent, sent) == sent + 1ms));
-  BOOST_TEST((renewal_due(sent, sent - 10s) == sent + 1ms));
+  BOOST_TEST((renewal_due(sent, sent, 5ns) == sent + 1ms));
+  BOOST_TEST((renewal_due(sent, sent - 10s, 5ns) == sent + 1ms));
+  BOOST_TEST((renewal_due(sent, sent + 4ms, 5ns) > sent + 1ms));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
