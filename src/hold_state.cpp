@@ -242,6 +242,7 @@ void hold_state::release(release_op::listener l) {
     if (l) l(error::lost);
   } else if (told_ || !confirmed_ || may_be_reader_ || downgraded_ || !pass_on(*this, l)) {
     auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
+    if (!told_) op->of_a_hold();
     if (grant_.contended) op->hand_on();
     op->may_last(may_last_until_);
     op->start(std::move(l));

@@ -63,7 +63,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   bool released() const { return (flags_.load(std::memory_order_acquire) & is_released) != 0; }
   // Redis no longer has it, or the deadline has passed.
   bool gone() const { return gone_.load(std::memory_order_acquire) || clock::now() >= deadline(); }
-  bool valid() const { return !released() && !gone(); }
+  bool valid() const { return !released() && !told() && !gone(); }
   // The work under it was not covered up to now: it is gone, or client::close has given it back.
   bool outlived() const {
     const auto flags = flags_.load(std::memory_order_acquire);
@@ -101,7 +101,7 @@ class hold_state final : public caller, public member, public alarm, public std:
     may_last_until_ = std::max(may_last_until_, core_->may_last(lease));
   }
   // lost() has been told; the hold stays lost.
-  bool told() const { return told_; }
+  bool told() const { return told_.load(std::memory_order_acquire); }
   // A request has lengthened the lease to `lease`, and the server says that so much is left.
   void raise(const answer&, std::chrono::milliseconds lease, std::chrono::milliseconds left);
   // Redis does not have it any more. left_in_store: but the token may wait in line, or have been granted once more.
@@ -141,6 +141,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   std::atomic<clock::time_point> deadline_;
   std::atomic<std::uint8_t> flags_{0};
   std::atomic<bool> gone_{false};
+  std::atomic<bool> told_{false};
 
   std::shared_ptr<client_handle> handle_;  // Until the release is under way.
   std::uint32_t renewals_left_;
@@ -150,7 +151,6 @@ class hold_state final : public caller, public member, public alarm, public std:
   clock::time_point may_last_until_{};
   clock::time_point raised_at_{};  // When the request was sent by which the deadline was last raised.
   bool asking_ = false;
-  bool told_ = false;
   bool close_waits_ = false;
   bool may_be_reader_ = false;
   bool downgraded_ = false;

@@ -75,6 +75,8 @@ void release_op::answered(std::uint32_t, const answer& a) {
 
 // The token is not there now. If an attempt may still run, make sure afterwards that it has left nothing.
 void release_op::settle(error_code ec) {
+  if (ec == error::lost && std::exchange(of_a_hold_, false))
+    core_->count().lost.fetch_add(1, std::memory_order_relaxed);
   tell(ec);
   if (!unanswered_.may_still_run(*core_)) return end(ec);
   core_->set(*this, unanswered_.may_run_until);

@@ -52,6 +52,8 @@ class release_op final : public caller, public member, public alarm, public std:
   void start(listener);
   // A request without an answer may have lengthened the lease beyond `lease_end`: released until then.
   void may_last(clock::time_point until) { may_last_until_ = until; }
+  // Of a hold whose loss nobody was told of yet: if it is gone, that is a loss.
+  void of_a_hold() { of_a_hold_ = true; }
   // Somebody probably waits for what is released.
   void hand_on() { hands_on_ = true; }
   // The token was released before, and nobody knows whether that worked.
@@ -81,6 +83,7 @@ class release_op final : public caller, public member, public alarm, public std:
   const clock::time_point lease_end_;
   clock::time_point may_last_until_{};
   unanswered_attempt unanswered_;
+  bool of_a_hold_ = false;
   bool sent_ = false;
   bool repeated_ = false;
   bool hands_on_ = false;

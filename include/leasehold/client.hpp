@@ -112,7 +112,7 @@ struct statistics {
   std::uint64_t contended = 0;       ///< Operations that found the lock busy at least once.
   std::uint64_t timed_out = 0;       ///< acquire operations that ended with error::timed_out.
   std::uint64_t cancelled = 0;       ///< acquire and try_acquire operations that were cancelled.
-  std::uint64_t lost = 0;            ///< Holds lost.
+  std::uint64_t lost = 0;            ///< Holds lost, or found lost by their release.
   std::uint64_t released = 0;        ///< Releases that the store confirmed.
   std::uint64_t renewed = 0;         ///< Leases lengthened by automatic renewal.
   std::uint64_t renewal_failed = 0;  ///< Renewals that got no answer or were refused; each is tried again.

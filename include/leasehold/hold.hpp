@@ -77,7 +77,8 @@ class hold {
   /// that Redis's wall clock makes no step forward. Grows with each renewal. Past once the machine has slept past it.
   std::chrono::steady_clock::time_point expires_at() const noexcept;
 
-  /// True while the lock is provably held: false once release began, the hold was lost, or `expires_at()` has passed.
+  /// True while the lock is provably held: false once release began, the hold was lost (see lost()), or `expires_at()` has
+  /// passed.
   bool valid() const noexcept;
 
   /// How many times the owner was in when this hold was granted: recursive mutexes; 1 elsewhere, 0 for an empty hold.
@@ -118,8 +119,9 @@ class hold {
   ///
   /// @par Completion signature `void(error_code)`
   /// @par Errors
-  /// error::lost: the hold had gone before, somebody else may have had the lock meanwhile. error::not_held: released
-  /// already, or empty. error::unreachable: no answer before the lease had ended. error::refused.
+  /// error::lost: the hold had gone before, somebody else may have had the lock meanwhile. (Success after lost(): it was
+  /// still there, within acquire_options::margin or the allowance for drift.) error::not_held: released already, or
+  /// empty. error::unreachable: no answer before the lease had ended. error::refused.
   /// @par Cancellation
   /// Terminal and partial stop the waiting; the release goes on.
   template <asio::completion_token_for<void(error_code)> Token>
