@@ -4,6 +4,11 @@
 #include <algorithm>
 
 namespace leasehold::detail {
+namespace {
+
+constexpr std::chrono::milliseconds quick{100};
+
+}  // namespace
 
 void release_op::start(listener l) {
   self_ = shared_from_this();
@@ -19,7 +24,8 @@ void release_op::send() {
   const auto now = clock::now();
   asking_ = core_->send(*lock_->kind, lock_->record, self_, 0);
   if (asking_) {
-    if (listener_ && lease_end_ > now) core_->set(*this, lease_end_);
+    // Of what has ended already only a quick answer is waited for.
+    if (listener_) core_->set(*this, lease_end_ > now ? lease_end_ : later(now, quick));
     return;
   }
   // Neither the hold nor what an attempt may have left can be there after this.

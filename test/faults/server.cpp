@@ -391,6 +391,22 @@ BOOST_AUTO_TEST_CASE(operations_on_a_hold_are_bounded_though_the_server_hangs) {
   });
 }
 
+// There is nothing to wait for any more, however patient the client is with the server.
+BOOST_AUTO_TEST_CASE(a_release_after_the_lease_does_not_wait_for_a_server_that_hangs) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
+    hold h = co_await mutex(c, "n").acquire({.lease = 300ms, .renew = renewal::none});
+    redis.stop();
+    co_await h.lost();
+    const auto start = std::chrono::steady_clock::now();
+    auto [ec] = co_await h.release(as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    BOOST_TEST(std::chrono::steady_clock::now() - start < limit / 3);
+    redis.go_on();
+    co_await c.close();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(script_flush_is_not_noticed) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
