@@ -247,7 +247,13 @@ void client_core::on_rerouted() {
 
 void client_core::on_moved(std::uint16_t slot) {
   other_server_since_ = clock::now();
-  each_member([slot](member& m) { m.on_moved(slot); });
+  moved_.insert(slot);
+  // A node that has lost many slots says so of one after the other.
+  if (moved_.size() != 1) return;
+  post([self = shared_from_this()] {
+    const auto slots = std::exchange(self->moved_, {});
+    self->each_member([&slots](member& m) { m.on_moved(slots); });
+  });
 }
 
 void client_core::ask_again() {

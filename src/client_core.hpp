@@ -38,6 +38,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -54,8 +55,8 @@ class member : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
   virtual void on_clock_jump(clock::duration) {}
   // Another server answers than the one before.
   virtual void on_other_server() {}
-  // The same of one slot.
-  virtual void on_moved(std::uint16_t) {}
+  // The same of some slots.
+  virtual void on_moved(const std::unordered_set<std::uint16_t>&) {}
   // The context ends: destroy the handler, hold no executor any more. Nothing may be sent or posted.
   virtual void abandon() = 0;
 
@@ -293,6 +294,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
   std::unordered_map<std::uint16_t, std::size_t> attended_;  // How many are in line in a slot of a cluster.
   bool refused_ = false;
+  std::unordered_set<std::uint16_t> moved_;  // Slots whose members are about to be told.
   clock::time_point other_server_since_ = clock::time_point::min();
   clock::duration stepped_{0};
 

@@ -82,8 +82,8 @@ void hold_state::store_refuses(error_code) { core_->when_up(*this); }
 
 void hold_state::on_other_server() { store_is_up(); }
 
-void hold_state::on_moved(std::uint16_t slot) {
-  if (lock_->slot == slot) store_is_up();
+void hold_state::on_moved(const std::unordered_set<std::uint16_t>& slots) {
+  if (slots.contains(lock_->slot)) store_is_up();
 }
 
 void hold_state::write(std::uint32_t what, arguments& a) {

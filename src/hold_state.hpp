@@ -121,7 +121,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   void on_close() override;
   void on_clock_jump(clock::duration) override;
   void on_other_server() override;
-  void on_moved(std::uint16_t slot) override;
+  void on_moved(const std::unordered_set<std::uint16_t>&) override;
   void abandon() override;
   void ring(clock::time_point now) override;
 
