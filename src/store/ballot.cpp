@@ -92,7 +92,7 @@ void ballot::write(std::uint32_t what, arguments& a) {
   }
 }
 
-bool ballot::wants(std::uint32_t) const { return kind_ != kind::acquire || !given_back(); }
+bool ballot::wants(std::uint32_t) const { return kind_ == kind::inspect ? who_ != nullptr : !given_back(); }
 
 void ballot::answered(std::uint32_t what, const answer& a) {
   const auto self = shared_from_this();

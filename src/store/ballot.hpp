@@ -59,7 +59,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
 
   bool ask(voter&, std::uint32_t phase);
   void write(std::uint32_t what, arguments&) override;
-  // An attempt must not run behind the release that undoes it.
+  // An attempt must not run behind the release that undoes it, and nothing is renewed after its release.
   bool wants(std::uint32_t) const override;
   void answered(std::uint32_t what, const answer&) override;
   void take(voter&, voice& its, std::uint32_t phase, answer_is& said, const answer&);

@@ -18,10 +18,10 @@ using std::chrono::milliseconds;
 // Servers that were started together are as old as each other by this.
 constexpr std::chrono::seconds same_age{2};
 
-// While so many ballots are open, further attempts wait: no more than servers can answer within the patience. Those who come
+// While so many attempts are open, further ones wait: no more than servers can answer within the patience. Those who come
 // too late for that would give back what they were granted and ask again, all of them, for ever. Nothing else waits: a
 // renewal is not to come behind them.
-constexpr std::size_t most_open = 64;
+constexpr std::size_t most_attempts = 64;
 
 // How long stop waits for releases to reach those servers that answer.
 constexpr milliseconds stopping_limit{200};
@@ -75,11 +75,11 @@ bool quorum_store::run(const script& s, std::string_view, std::shared_ptr<caller
   }
   if (!up()) return false;
   const auto b = std::make_shared<ballot>(*this, s, std::move(call), std::move(who), what);
-  if (open_.size() < most_open || !b->is_attempt()) {
-    open_.insert(b);
-    b->start();
-  } else {
+  if (b->is_attempt() && attempts_ == most_attempts) {
     waiting_.push_back(b);
+  } else {
+    open(b);
+    b->start();
   }
   return true;
 }
@@ -118,12 +118,17 @@ std::shared_ptr<claim> quorum_store::claim_of(const script& s, const kept_call& 
 void quorum_store::forget(const claim& c) { claims_.erase(c.token()); }
 
 void quorum_store::forget(const std::shared_ptr<ballot>& b) {
-  open_.erase(b);
-  if (waiting_.empty() || open_.size() >= most_open) return;
+  if (open_.erase(b) != 0 && b->is_attempt()) --attempts_;
+  if (waiting_.empty() || attempts_ == most_attempts) return;
   const auto next = std::move(waiting_.front());
   waiting_.pop_front();
-  open_.insert(next);
+  open(next);
   next->start_late();
+}
+
+void quorum_store::open(const std::shared_ptr<ballot>& b) {
+  open_.insert(b);
+  if (b->is_attempt()) ++attempts_;
 }
 
 void quorum_store::note_lease(milliseconds lease) { longest_lease_ = std::max(longest_lease_, lease); }

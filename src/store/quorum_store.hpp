@@ -114,6 +114,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
  private:
   using timer = asio::basic_waitable_timer<clock, wait_traits, asio::any_io_executor>;
 
+  void open(const std::shared_ptr<ballot>&);
   void arm();
   void on_timer();
   void stop_voters();
@@ -135,7 +136,8 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
 
   std::unordered_map<std::string, std::shared_ptr<claim>> claims_;  // By token.
   std::unordered_set<std::shared_ptr<ballot>> open_;                // Not answered yet,
-  std::deque<std::shared_ptr<ballot>> waiting_;                     // and those that wait for them.
+  std::size_t attempts_ = 0;                                        // how many of them are attempts,
+  std::deque<std::shared_ptr<ballot>> waiting_;                     // and the attempts that wait for those.
   std::size_t releases_ = 0;                                        // On their way.
   std::chrono::milliseconds longest_lease_{0};
 };
