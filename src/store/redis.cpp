@@ -412,14 +412,16 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     connection_.async_exec(*request, std::move(adapter), [request](error_code, std::size_t) {});
   }
 
-  // Until `limit` is cancelled: gives the connection up if nothing arrives for so long.
+  // Until `limit` is cancelled or gone: gives the connection up if nothing arrives for so long.
   void limit_silence(const std::shared_ptr<timer>& limit, clock::time_point since, std::chrono::milliseconds patience) {
     limit->expires_at(later(since, patience));
-    limit->async_wait([self = this->shared_from_this(), limit, patience, epoch = epoch_](error_code ec) {
-      if (ec || epoch != self->epoch_ || self->stopping_) return;
-      if (later(self->heard_at_, patience) <= clock::now()) return self->reset("no answer");
-      self->limit_silence(limit, self->heard_at_, patience);
-    });
+    limit->async_wait(
+        [self = this->shared_from_this(), weak = std::weak_ptr(limit), patience, epoch = epoch_](error_code ec) {
+          const auto still_there = weak.lock();
+          if (ec || !still_there || epoch != self->epoch_ || self->stopping_) return;
+          if (later(self->heard_at_, patience) <= clock::now()) return self->reset("no answer");
+          self->limit_silence(still_there, self->heard_at_, patience);
+        });
   }
 
   // Drops the connection; run_connections makes another.
