@@ -25,8 +25,8 @@ struct unanswered_attempt {
   void merge(std::uint64_t e, clock::time_point until, std::chrono::milliseconds lease) {
     may_run_until = exists ? std::max(may_run_until, until) : until;
     gone_by = std::max(exists ? gone_by : until, later(may_run_until, lease));
+    epoch = exists ? std::min(epoch, e) : e;
     exists = true;
-    epoch = e;
   }
   // On one connection everything runs in order: what was sent after it ran after it.
   bool may_still_run(const client_core& core) const {
