@@ -44,6 +44,8 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
     a.tells_first();  // If somebody else waits he is told.
   }
 
+  turn turn_of(std::uint32_t) const override { return turn::gives_back; }
+
   void answered(std::uint32_t, const answer& a) override {
     core_->note_round_trip(a);
     if (!self_) return;
@@ -124,6 +126,8 @@ class prefetch_op final : public caller {
     a.arg(lease_.count());
     lock_->write_ask(a);
   }
+
+  turn turn_of(std::uint32_t) const override { return turn::keeps; }
 
   void answered(std::uint32_t, const answer& a) override {
     core_->note_round_trip(a);

@@ -22,6 +22,7 @@ class extend_op final : public caller, public member, public alarm, public std::
  private:
   void write(std::uint32_t, arguments&) override;
   bool wants(std::uint32_t) const override;
+  turn turn_of(std::uint32_t) const override { return turn::keeps; }
   void answered(std::uint32_t, const answer&) override;
   void store_is_up() override { send(); }
   void store_refuses(error_code ec) override { end(ec); }

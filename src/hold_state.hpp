@@ -115,6 +115,7 @@ class hold_state final : public caller, public member, public alarm, public std:
 
   void write(std::uint32_t what, arguments&) override;
   bool wants(std::uint32_t) const override { return !told_ && !released(); }
+  turn turn_of(std::uint32_t) const override { return turn::keeps; }
   void answered(std::uint32_t what, const answer&) override;
   void store_is_up() override;
   void store_refuses(error_code) override;

@@ -79,6 +79,8 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
 
   void write(std::uint32_t attempt, arguments&) override;
   bool wants(std::uint32_t attempt) const override;
+  // A look keeps the place in line.
+  turn turn_of(std::uint32_t) const override { return answered_ ? turn::keeps : turn::asks; }
   void answered(std::uint32_t attempt, const answer&) override;
   void store_is_up() override;
   void store_refuses(error_code) override;

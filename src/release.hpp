@@ -64,6 +64,7 @@ class release_op final : public caller, public member, public alarm, public std:
 
  private:
   void write(std::uint32_t, arguments&) override;
+  turn turn_of(std::uint32_t) const override { return turn::gives_back; }
   void answered(std::uint32_t, const answer&) override;
   void store_is_up() override { send(); }
   void store_refuses(error_code) override;

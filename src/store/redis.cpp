@@ -28,6 +28,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <memory>
 #include <random>
@@ -145,8 +146,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (!up_) return false;
     const std::uint16_t slot = router_ == nullptr ? 0 : slot_of(record);
     call c{&s, std::move(who), what, clock::now(), slot};
-    if (under_way_ >= most_under_way || !queue_.empty()) {
-      queue_.push_back(std::move(c));
+    const auto turn = static_cast<std::size_t>(c.who->turn_of(what));
+    const bool others_wait =
+        std::any_of(queues_.begin(), queues_.begin() + turn + 1, [](const auto& q) { return !q.empty(); });
+    if (under_way_ >= most_under_way || others_wait) {
+      queues_[turn].push_back(std::move(c));
     } else {
       append(std::move(c), /*whole_text=*/false);
     }
@@ -453,15 +457,17 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   // As many of those that wait, and are still wanted, as there is room for.
   void append_waiting() {
-    while (up_ && !queue_.empty() && under_way_ < most_under_way) {
-      call c = std::move(queue_.front());
-      queue_.pop_front();
-      if (!c.who->wants(c.what)) {
-        fail(std::move(c));
-        continue;
+    for (auto& queue : queues_) {
+      while (up_ && !queue.empty() && under_way_ < most_under_way) {
+        call c = std::move(queue.front());
+        queue.pop_front();
+        if (!c.who->wants(c.what)) {
+          fail(std::move(c));
+          continue;
+        }
+        c.sent = clock::now();
+        append(std::move(c), /*whole_text=*/false);
       }
-      c.sent = clock::now();
-      append(std::move(c), /*whole_text=*/false);
     }
   }
 
@@ -545,7 +551,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   // What was not sent.
   void drop_calls() {
     if (next_) fail(*std::exchange(next_, nullptr));
-    for (auto& c : std::exchange(queue_, {})) fail(std::move(c));
+    for (auto& queue : queues_) {
+      for (auto& c : std::exchange(queue, {})) fail(std::move(c));
+    }
   }
 
   void drain() {
@@ -652,8 +660,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   bool deaf_ = false;               // The server does not let us listen to other channels.
 
   std::shared_ptr<batch> next_;
-  std::deque<call> queue_;     // Waits for room.
-  std::size_t under_way_ = 0;  // Of next_ and in_flight_, what is not answered.
+  std::array<std::deque<call>, 3> queues_;  // What waits for room, by caller::turn.
+  std::size_t under_way_ = 0;               // Of next_ and in_flight_, what is not answered.
   clock::time_point heard_at_{};
   std::deque<std::shared_ptr<batch>> in_flight_;
   std::vector<std::shared_ptr<batch>> spare_;

@@ -150,6 +150,12 @@ class caller : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
     (void)what;
     return true;
   }
+  // Where calls wait for others: what keeps a hold goes first, then what gives one back, then who asks for a new one.
+  enum class turn : std::uint8_t { keeps, gives_back, asks };
+  virtual turn turn_of(std::uint32_t what) const {
+    (void)what;
+    return turn::asks;
+  }
   // Exactly once for each call, never from inside store::run.
   virtual void answered(std::uint32_t what, const answer&) = 0;
   // The store is up again, or has changed its mind; only after client_core::when_up.
