@@ -182,6 +182,7 @@ void acquire_all_op::begin_again() {
     tokens_.push_back(core_->next_token());
     asks_.push_back(l->identity->ask_text());
   }
+  sent_ = false;
   may_run_until_ = clock::now();
   epoch_ = core_->epoch();
   asking_ = core_->send(scripts::all, locks_->members.front()->identity->record, self_, 0);
@@ -193,6 +194,7 @@ void acquire_all_op::begin_again() {
 bool acquire_all_op::wants(std::uint32_t) const { return !leaving_ && !over_; }
 
 void acquire_all_op::write(std::uint32_t, arguments& a) {
+  sent_ = true;
   for (const auto& l : locks_->members) l->identity->write_keys(a);
   a.arg(options_.lease.count());
   may_run_until_ = std::max(may_run_until_, a.not_after(clock::now(), core_->options().command_timeout));
@@ -215,7 +217,7 @@ void acquire_all_op::take(const answer& a) {
   if (!self_ && !over_) return;
   unset();
   unanswered_attempt unanswered;
-  if (a.from_store == nullptr) unanswered.merge(epoch_, may_run_until_, options_.lease);
+  if (a.from_store == nullptr && sent_) unanswered.merge(epoch_, may_run_until_, options_.lease);
   const bool granted = a.from_store != nullptr && !a.from_store->is_error() && a.from_store->size() == tokens_.size() &&
                        a.from_store->text(0).starts_with("1 ");
   if (granted) {

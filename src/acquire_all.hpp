@@ -68,6 +68,7 @@ class acquire_all_op final : public caller,
   clock::time_point may_run_until_{};
   std::uint64_t epoch_ = 0;
   bool asking_ = false;
+  bool sent_ = false;
 
   // One by one.
   std::size_t next_ = 0;  // In order_.

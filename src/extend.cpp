@@ -45,6 +45,7 @@ void extend_op::begin() {
 void extend_op::send() {
   if (!self_) return;
   if (hold_->released()) return end(error::not_held);
+  if (hold_->told()) return end(error::lost);
   asking_ = core_->send(*hold_->lock().kind, hold_->lock().record, self_, 0);
   if (asking_) return;
   if (core_->refused()) return end(error::refused);
@@ -64,8 +65,8 @@ void extend_op::write(std::uint32_t, arguments& a) {
   a.arg(lease_.value_or(milliseconds(0)).count());
 }
 
-// The release that is under way knows nothing of a longer lease.
-bool extend_op::wants(std::uint32_t) const { return !hold_->released(); }
+// The release that is under way knows nothing of a longer lease, and what is lost stays lost.
+bool extend_op::wants(std::uint32_t) const { return !hold_->told() && !hold_->released(); }
 
 void extend_op::answered(std::uint32_t, const answer& a) {
   core_->note_round_trip(a);

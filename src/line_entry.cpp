@@ -110,6 +110,7 @@ void line_entry::ask() {
   // The script certainly runs after this instant.
   stamp_ = clock::now();
   attempt_may_run_until_ = stamp_;
+  sent_ = false;
   asked_lease_ = front().options().lease;
   attempt_epoch_ = core_->epoch();
   if (core_->send(*lock_->kind, lock_->record, shared_from_this(), ++attempt_)) {
@@ -131,6 +132,7 @@ void line_entry::write(std::uint32_t attempt, arguments& a) {
   a.arg(asked_lease_.count());
   if (attempt == proof_) return;
   stamp_ = clock::now();
+  sent_ = true;
   // Another server may have to be asked the same (store::run).
   attempt_may_run_until_ = std::max(attempt_may_run_until_, a.not_after(stamp_, core_->options().command_timeout));
   if (role_ == role::once || !a.may_wait_in_line()) {
@@ -161,6 +163,7 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
   }
   if (state_ != state::asking || !current) return;
   if (a.from_store == nullptr) return ask();
+  took_ = a.received - stamp_;
   const reply& r = *a.from_store;
   if (r.is_error()) return on_error(r.text(0), a.received);
   const lease_reply lease(r.text(0));
@@ -168,7 +171,8 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
   core_->observe_time(lease.server_time, a);
   switch (lease.status) {
     case 1: return on_grant(lease, a);
-    case -1: return ask();  // Too late: the server's clock is known better now.
+    case -1:  // Too late: the server's clock is known better now, or it is slower than it is asked.
+      return std::exchange(too_late_, true) ? pause(a.received) : ask();
     case -2: return on_wrong_limit(static_cast<std::uint32_t>(lease.left.count()));
     default: return on_busy(lease, a.received);
   }
@@ -176,6 +180,7 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
 
 void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
   answered_ = true;
+  too_late_ = false;
   lacks_replicas_ = false;
   may_ask_ = 1;
   on_outcome_beside(false);
@@ -326,7 +331,7 @@ void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::t
   const auto self = shared_from_this();
   const bool confirmed = confirmed_at != clock::time_point::min();
   // A look may still be on its way.
-  if (state_ == state::asking && !confirmed) {
+  if (is_on_its_way() && !confirmed) {
     unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
   }
   hold_state::grant g{};
@@ -399,8 +404,8 @@ void line_entry::leave(const std::shared_ptr<acquire_op>& op, error_code why) {
 
 // Nobody waits any more. True if the store will tell `op` that nothing is left of the entry.
 bool line_entry::withdraw(const std::shared_ptr<acquire_op>& op) {
-  const bool traces = state_ == state::asking || state_ == state::proving || leaves_traces();
-  if (state_ == state::asking) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+  const bool traces = is_on_its_way() || state_ == state::proving || leaves_traces();
+  if (is_on_its_way()) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
   forget();
   if (!traces) return false;
   if (!op || !core_->up()) {
@@ -414,6 +419,9 @@ bool line_entry::withdraw(const std::shared_ptr<acquire_op>& op) {
   });
   return true;
 }
+
+// An attempt that waits in the client for others is never sent if nobody wants it any more.
+bool line_entry::is_on_its_way() const { return state_ == state::asking && sent_; }
 
 // Of attempts that were answered, or never will be.
 bool line_entry::leaves_traces() const { return !core_->takes_back() && (answered_ || unanswered_.exists); }
@@ -468,8 +476,9 @@ void line_entry::ring(clock::time_point) {
 error_code line_entry::no_answer() const { return core_->too_few_answer() ? error::no_quorum : error::unreachable; }
 
 bool line_entry::known_busy(clock::time_point now) const {
-  // An attempt that has just been sent says nothing yet; one that waits for its answer says that there is none.
-  return answered_ && (state_ != state::asking || now - stamp_ < milliseconds(100));
+  // An attempt that has just been sent says nothing yet; one that waits for its answer longer than usual says that there
+  // is none.
+  return answered_ && (!is_on_its_way() || now - stamp_ < std::max<clock::duration>(milliseconds(100), 2 * took_));
 }
 
 }  // namespace leasehold::detail

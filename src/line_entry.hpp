@@ -108,6 +108,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   // Makes the hold of the operation that was in front; confirmed: Redis has answered this grant.
   hold hand_over(acquire_op&, hold_state::grant, bool confirmed);
   bool withdraw(const std::shared_ptr<acquire_op>&);
+  bool is_on_its_way() const;
   // Drops waiters in front whose deadline has passed; false if nobody is left (the entry has left then).
   bool drop_late(clock::time_point now);
   void end_all(error_code);
@@ -129,13 +130,16 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   std::uint32_t attempt_ = 0;
   std::uint32_t proof_ = 0;     // The last attempt that was to prove a grant,
   clock::duration stepped_{0};  // and client_core::stepped when it was sent.
-  clock::time_point stamp_{};   // When the latest attempt was sent.
+  clock::time_point stamp_{};   // When the latest attempt was sent,
+  bool sent_ = false;           // which it may not have been yet,
+  clock::duration took_{0};     // and how long the last answer took.
   std::chrono::milliseconds asked_lease_{0};
   clock::time_point attempt_may_run_until_{};
   std::uint64_t attempt_epoch_ = 0;
   unanswered_attempt unanswered_;
   bool answered_ = false;
   bool asked_again_ = false;
+  bool too_late_ = false;  // The last attempt ran after its not-after.
   std::weak_ptr<acquire_op> leaving_;
 
   std::size_t may_ask_ = 1;               // How many of this local line may ask at once,
