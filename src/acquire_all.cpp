@@ -209,7 +209,8 @@ void acquire_all_op::write(std::uint32_t, arguments& a) {
 void acquire_all_op::answered(std::uint32_t, const answer& a) {
   core_->note_round_trip(a);
   take(a);
-  core_->end_work();
+  // Behind the releases of what it has brought, which take their turn on the strand.
+  core_->post([core = core_] { core->end_work(); });
 }
 
 void acquire_all_op::take(const answer& a) {

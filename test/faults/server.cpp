@@ -230,6 +230,45 @@ BOOST_AUTO_TEST_CASE(what_keeps_or_gives_back_a_hold_goes_ahead_of_attempts) {
   });
 }
 
+// The script is on its way when the client closes. Whether the server knows it already decides what comes of it: holds to
+// be given back, or nothing.
+BOOST_AUTO_TEST_CASE(close_waits_for_the_one_script_of_acquire_all) {
+  for (const bool known : {false, true}) {
+    for (const bool late : {false, true}) {
+      BOOST_TEST_CONTEXT("known: " << known << ", late: " << late) {
+        redis.command("SCRIPT", "FLUSH");
+        run([&]() -> awaitable<void> {
+          client c(co_await asio::this_coro::executor, redis.url(), patient());
+          mutex a(c, "a"), b(c, "b");
+          if (known) {
+            holds<2> both = co_await acquire_all(a, b);
+            co_await both.release();
+          }
+          co_await c.ready();
+          redis.stop();
+          outcome acquired, closed;
+          acquire_all(a, b)([&](error_code ec, holds<2>) { acquired.ec = ec; });
+          co_await turn(20);
+          c.close(closed.handler());
+          if (late) {
+            co_await eventually("its caller need not wait for the server", [&] { return acquired.ended(); });
+            co_await turn(20);
+            BOOST_TEST(!closed.ended());
+          }
+          redis.go_on();
+          co_await eventually("it is closed", [&] { return closed.ended(); });
+          BOOST_TEST(*acquired.ec == error::closed);
+          BOOST_TEST(!*closed.ec);
+          co_await eventually("the server knows that, too", [&] {
+            return redis.command("CLIENT", "LIST").text.find("name=leasehold") == std::string::npos;
+          });
+          BOOST_TEST(redis.size() == 0U);
+        });
+      }
+    }
+  }
+}
+
 // One that comes back with an older file has the hold, and less of its lease than was confirmed.
 BOOST_AUTO_TEST_CASE(a_server_that_knows_of_less_of_a_lease_is_believed) {
   using steady = std::chrono::steady_clock;
