@@ -298,10 +298,10 @@ BOOST_AUTO_TEST_CASE(a_lost_push_loses_nothing) {
       for (const std::size_t after : {0, 40, 120}) {
         BOOST_TEST_CONTEXT("after " << after << " bytes") {
           asker first(k.holder(client(executor, redis.url())));
-          co_await acquired(first);
+          co_await acquired(first, {.lease = 10min});
           proxy network(executor, redis);
           asker a(k.next(client(executor, network.url(), brisk()), 1));
-          a.acquire();
+          a.acquire({.lease = 10min});
           co_await stand_in_line(1);
           network.cut_after_replies(after);
           co_await first.got.release();

@@ -489,6 +489,57 @@ BOOST_AUTO_TEST_CASE(a_slow_connection_is_kept_while_answers_arrive) {
   });
 }
 
+// Promise 5 for several at once: its caller is not kept out by what the first sending has granted.
+BOOST_AUTO_TEST_CASE(acquire_all_whose_reply_is_cut_anywhere_has_each_lock_once) {
+  run([&]() -> awaitable<void> {
+    behind_proxy p(co_await asio::this_coro::executor, redis);
+    mutex a(p.c, "a"), b(p.c, "b");
+    const acquire_options longer{.lease = 10min};
+    holds<2> both = co_await acquire_all(longer, a, b);
+    co_await both.release();
+    p.network.forget();
+    both = co_await acquire_all(longer, a, b);
+    const auto reply_size = p.network.replies().size();
+    co_await both.release();
+    BOOST_REQUIRE(reply_size > 20U);
+    for (std::size_t cut = 1; cut < reply_size; ++cut) {
+      BOOST_TEST_CONTEXT("after " << cut << " of " << reply_size << " bytes") {
+        p.network.cut_after_replies(cut);
+        both = co_await acquire_all(longer, a, b);
+        p.network.pass();
+        BOOST_TEST(both.valid());
+        BOOST_TEST(redis.get("a").value().find(both[0].token()) != std::string::npos);
+        BOOST_TEST(redis.get("b").value().find(both[1].token()) != std::string::npos);
+        auto [ec] = co_await both.release(as_tuple);
+        BOOST_TEST(!ec, ec.message());
+        co_await eventually("nothing is left", [&] { return redis.size() == 0; });
+      }
+    }
+  });
+}
+
+// One after the other they would take twenty seconds, each time.
+BOOST_AUTO_TEST_CASE(many_holds_are_renewed_side_by_side_on_a_slow_connection) {
+  run([&]() -> awaitable<void> {
+    client_options o = quick();
+    o.command_timeout = limit;
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    constexpr std::size_t all = 100;
+    std::vector<hold> held;
+    for (std::size_t i = 0; i < all; ++i) {
+      hold h = co_await mutex(p.c, std::to_string(i)).acquire({.lease = 4s});
+      held.push_back(std::move(h));
+    }
+    p.network.slow(100ms);
+    co_await eventually("each was renewed three times", [&] { return p.c.stats().renewed >= 3 * all; });
+    BOOST_TEST(p.c.stats().lost == 0U);
+    for (const hold& h : held) BOOST_TEST(h.valid());
+    p.network.slow(0ms);
+    held.clear();
+    co_await p.c.close();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_half_open_connection_does_not_lose_a_hold) {
   run([&]() -> awaitable<void> {
     client_options o = quick();

@@ -213,6 +213,21 @@ BOOST_AUTO_TEST_CASE(what_is_lost_on_the_way_is_acquired_again) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(what_one_script_has_taken_is_renewed_as_often_as_was_said) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    co_await c.ready();
+    acquire_options capped;
+    capped.lease = 600ms;
+    capped.renew = renewal::at_most(1);
+    auto both = co_await acquire_all(capped, mutex(c, "a"), mutex(c, "b"));
+    BOOST_TEST(c.stats().commands == 1U);
+    co_await eventually("both have ended", [&] { return c.stats().lost == 2; });
+    BOOST_TEST(c.stats().renewed == 2U);
+    BOOST_TEST(!both.valid());
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_lease_that_can_never_be_valid_is_not_tried_for_ever) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;

@@ -321,6 +321,29 @@ BOOST_AUTO_TEST_CASE(statistics_count) {
 }
 
 // Of each of them Redis is asked once.
+BOOST_AUTO_TEST_CASE(the_waiting_time_is_that_of_the_waiting) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    client d(executor, redis.url());
+    hold first = co_await mutex(c, "n").acquire();
+    std::optional<hold> second;
+    const auto start = std::chrono::steady_clock::now();
+    mutex(d, "n").acquire([&](error_code, hold h) { second = std::move(h); });
+    co_await eventually("it waits", [&] { return d.stats().waiting == 1; });
+    const auto waits = std::chrono::steady_clock::now();
+    co_await pause(300ms);
+    const auto waited = std::chrono::steady_clock::now() - waits;
+    co_await first.release();
+    co_await eventually("it is in", [&] { return second.has_value(); });
+    const histogram h = d.stats().waiting_time;
+    BOOST_TEST(h.count() == 1U);
+    BOOST_TEST((h.sum() >= waited));
+    BOOST_TEST((h.sum() <= std::chrono::steady_clock::now() - start));
+    BOOST_TEST((c.stats().waiting_time.sum() < waited));
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_free_lock_and_its_release_are_two_scripts) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());

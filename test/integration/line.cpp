@@ -529,6 +529,35 @@ BOOST_AUTO_TEST_CASE(a_hold_that_is_released_at_once_is_not_confirmed) {
   });
 }
 
+// Whoever comes back at once stands behind those who wait, in another client as in this one.
+BOOST_AUTO_TEST_CASE(who_comes_back_again_and_again_is_served_as_often_as_the_others) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    constexpr std::size_t clients = 6;
+    constexpr int all = 600;
+    std::vector<int> served(clients);
+    int total = 0;
+    std::size_t ended = 0;
+    std::vector<client> each;
+    for (std::size_t i = 0; i < clients; ++i) each.emplace_back(executor, redis.url());
+    for (const client& c : each) co_await c.ready();
+    const auto work = [&](std::size_t i) -> awaitable<void> {
+      mutex lock(each[i], "n");
+      while (total < all) {
+        hold h = co_await lock.acquire();
+        if (total++ < all) ++served[i];
+        co_await turn(static_cast<int>(i));
+        co_await h.release();
+      }
+      ++ended;
+    };
+    for (std::size_t i = 0; i < clients; ++i) asio::co_spawn(executor, work(i), asio::detached);
+    co_await eventually("all have ended", [&] { return ended == clients; });
+    const auto [fewest, most] = std::minmax_element(served.begin(), served.end());
+    BOOST_TEST(*fewest >= 0.9 * *most);
+  });
+}
+
 // What the message to the next holder is not to wait behind (store::arguments::tells_first).
 BOOST_AUTO_TEST_CASE(only_who_was_waited_for_sends_something_ahead_of_his_release) {
   run([&]() -> awaitable<void> {
