@@ -493,6 +493,7 @@ BOOST_AUTO_TEST_CASE(a_slow_connection_is_kept_while_answers_arrive) {
 BOOST_AUTO_TEST_CASE(acquire_all_whose_reply_is_cut_anywhere_has_each_lock_once) {
   run([&]() -> awaitable<void> {
     behind_proxy p(co_await asio::this_coro::executor, redis);
+    co_await p.c.ready();
     mutex a(p.c, "a"), b(p.c, "b");
     const acquire_options longer{.lease = 10min};
     holds<2> both = co_await acquire_all(longer, a, b);

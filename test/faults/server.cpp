@@ -240,11 +240,11 @@ BOOST_AUTO_TEST_CASE(close_waits_for_the_one_script_of_acquire_all) {
         run([&]() -> awaitable<void> {
           client c(co_await asio::this_coro::executor, redis.url(), patient());
           mutex a(c, "a"), b(c, "b");
+          co_await c.ready();
           if (known) {
             holds<2> both = co_await acquire_all(a, b);
             co_await both.release();
           }
-          co_await c.ready();
           redis.stop();
           outcome acquired, closed;
           acquire_all(a, b)([&](error_code ec, holds<2>) { acquired.ec = ec; });
