@@ -95,6 +95,7 @@ void line_entry::begin() {
   if (role_ == role::local_line) follows_ = take_companion();
   pauses_ = pauses(front().options().retry);
   answered_ = false;
+  too_late_ = false;
   state_ = state::idle;
   take_token();
   ask();
