@@ -329,7 +329,7 @@ grammar::grammar() {
   exclusive->excludes(permits);
   add_text(run, "--lease", t.lease, "TIME", "How long Redis keeps the lock after the last renewal (default: 30s)");
   add_text(run, "--renewals", t.renewals, "N",
-           "Renew the lease N times and no more: a command that hangs is\nstopped then (default: as long as it runs)");
+           "Renew the lease N times and no more: a command that hangs is\nstopped then (default: no limit)");
   CLI::Option* wait = add_text(run, "--wait", t.wait, "TIME", "How long to wait for the lock (default: for ever)");
   add_text(run, "--replicas", t.replicas, "N", "Only if N replicas have acknowledged it (default: none)");
   run.add_flag("--no-wait", t.no_wait, "Try once")->excludes(wait)->option_text(" ");

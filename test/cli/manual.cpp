@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(it_has_all_options_with_their_defaults_and_no_others) {
       }
     }
   }
-  BOOST_TEST(defaults == 6);
+  BOOST_TEST(defaults == 7);
 }
 
 BOOST_AUTO_TEST_CASE(its_synopsis_has_the_options_of_each_subcommand) {
