@@ -172,11 +172,18 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
   core_->observe_time(lease.server_time, a);
   switch (lease.status) {
     case 1: return on_grant(lease, a);
-    case -1:  // Too late: the server's clock is known better now, or it is slower than it is asked.
-      return std::exchange(too_late_, true) ? pause(a.received) : ask();
+    case -1: return on_too_late(a.received);
     case -2: return on_wrong_limit(static_cast<std::uint32_t>(lease.left.count()));
     default: return on_busy(lease, a.received);
   }
+}
+
+// The server's clock is known better now; or the server is slower than it is asked, and asking at once again would not help.
+void line_entry::on_too_late(clock::time_point now) {
+  if (!std::exchange(too_late_, true)) return ask();
+  const bool in_line = answered_;
+  pause(now);
+  answered_ = in_line;
 }
 
 void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
@@ -405,7 +412,8 @@ void line_entry::leave(const std::shared_ptr<acquire_op>& op, error_code why) {
 
 // Nobody waits any more. True if the store will tell `op` that nothing is left of the entry.
 bool line_entry::withdraw(const std::shared_ptr<acquire_op>& op) {
-  const bool traces = is_on_its_way() || state_ == state::proving || leaves_traces();
+  // Asked again: the attempt before this one was granted.
+  const bool traces = is_on_its_way() || asked_again_ || state_ == state::proving || leaves_traces();
   if (is_on_its_way()) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
   forget();
   if (!traces) return false;

@@ -79,8 +79,8 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
 
   void write(std::uint32_t attempt, arguments&) override;
   bool wants(std::uint32_t attempt) const override;
-  // A look keeps the place in line.
-  turn turn_of(std::uint32_t) const override { return answered_ ? turn::keeps : turn::asks; }
+  // A look keeps the place in line; but there may be so many that nothing else would get its turn.
+  turn turn_of(std::uint32_t) const override { return answered_ ? turn::gives_back : turn::asks; }
   void answered(std::uint32_t attempt, const answer&) override;
   void store_is_up() override;
   void store_refuses(error_code) override;
@@ -91,6 +91,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   void take_token();
   bool leaves_traces() const;
   void ask();
+  void on_too_late(clock::time_point now);
   void on_busy(const lease_reply&, clock::time_point now);
   void on_wrong_limit(std::uint32_t limit);
   void pause(clock::time_point now);

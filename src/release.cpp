@@ -6,7 +6,7 @@
 namespace leasehold::detail {
 namespace {
 
-constexpr std::chrono::milliseconds quick{100};
+constexpr std::chrono::milliseconds quick{1000};
 
 }  // namespace
 
@@ -25,7 +25,8 @@ void release_op::send() {
   asking_ = core_->send(*lock_->kind, lock_->record, self_, 0);
   if (asking_) {
     // Of what has ended already only a quick answer is waited for.
-    if (listener_) core_->set(*this, lease_end_ > now ? lease_end_ : later(now, quick));
+    if (listener_)
+      core_->set(*this, lease_end_ > now ? lease_end_ : later(now, std::min(quick, core_->options().command_timeout)));
     return;
   }
   // Neither the hold nor what an attempt may have left can be there after this.
@@ -81,8 +82,9 @@ void release_op::answered(std::uint32_t, const answer& a) {
 
 // The token is not there now. If an attempt may still run, make sure afterwards that it has left nothing.
 void release_op::settle(error_code ec) {
-  if (ec == error::lost && std::exchange(of_a_hold_, false))
-    core_->count().lost.fetch_add(1, std::memory_order_relaxed);
+  // Only the first answer is about the hold.
+  const bool of_a_hold = std::exchange(of_a_hold_, false);
+  if (of_a_hold && ec == error::lost) core_->count().lost.fetch_add(1, std::memory_order_relaxed);
   tell(ec);
   if (!unanswered_.may_still_run(*core_)) return end(ec);
   core_->set(*this, unanswered_.may_run_until);

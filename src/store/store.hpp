@@ -221,7 +221,9 @@ class store {
   virtual bool up() const = 0;
   // Servers answer, but fewer than a call needs.
   virtual bool too_few_answer() const { return false; }
-  // Which connection is up; another number after each reconnect. Calls of one connection run in the order of `run`.
+  // Which connection is up; another number after each reconnect. Calls of one connection run in the order of `run`, unless
+  // they have to wait there for others: then by caller::turn. Nobody may want a call any more when he asks for another about
+  // the same token that overtakes it.
   virtual std::uint64_t epoch() const = 0;
   // Sends the script to where the record is; false (and no answer) if that is not up.
   virtual bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what) = 0;

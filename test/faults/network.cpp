@@ -489,6 +489,24 @@ BOOST_AUTO_TEST_CASE(a_slow_connection_is_kept_while_answers_arrive) {
   });
 }
 
+// It is sent once more when the attempt without an answer can have left nothing any more, and finds nothing.
+BOOST_AUTO_TEST_CASE(a_release_that_is_made_sure_of_is_no_loss) {
+  run([&]() -> awaitable<void> {
+    behind_proxy p(co_await asio::this_coro::executor, redis);
+    hold h = co_await p.lock.acquire();
+    co_await h.release();
+    p.network.cut_after_replies(5);
+    h = co_await p.lock.acquire();
+    BOOST_TEST(p.c.stats().reconnects == 1U);
+    co_await h.release();
+    const auto sent = p.c.stats().commands;
+    co_await eventually("it is made sure", [&] { return p.c.stats().commands > sent; });
+    co_await p.c.close();
+    BOOST_TEST(p.c.stats().lost == 0U);
+    BOOST_TEST(p.c.stats().released == 2U);
+  });
+}
+
 // Promise 5 for several at once: its caller is not kept out by what the first sending has granted.
 BOOST_AUTO_TEST_CASE(acquire_all_whose_reply_is_cut_anywhere_has_each_lock_once) {
   run([&]() -> awaitable<void> {
