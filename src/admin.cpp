@@ -115,10 +115,11 @@ void list_op::take(const reply& r, const answer&) {
     found_[counted_++].waiters = shown.waiters;
     return count_next();
   }
-  // The first server has been asked: that there are others is known from now on.
+  // That there are several servers is known from now on; which of them has answered is not.
   if (!std::exchange(routed_, true)) {
     routes_ = core().routes();
-    if (!routes_.empty()) routes_.erase(routes_.begin());
+    if (routes_.size() > 1) return scan_next();
+    routes_.clear();
   }
   cursor_ = r.text(0);
   const std::string& prefix = options().prefix;
@@ -134,17 +135,20 @@ void list_op::take(const reply& r, const answer&) {
     if (lock.fence != 0) found_.push_back(std::move(lock));
   }
   if (cursor_ != "0") return ask();
-  if (!routes_.empty()) {
-    std::string next = std::move(routes_.back());
-    routes_.pop_back();
-    return ask(std::move(next));
-  }
+  if (!routes_.empty()) return scan_next();
   // SCAN may come across a key twice.
   const auto by_name = [](const listed_lock& a, const listed_lock& b) { return a.name < b.name; };
   const auto same_name = [](const listed_lock& a, const listed_lock& b) { return a.name == b.name; };
   std::stable_sort(found_.begin(), found_.end(), by_name);
   found_.erase(std::unique(found_.begin(), found_.end(), same_name), found_.end());
   line_of_nobody_.empty() ? count_next() : end(error_code(), std::move(found_));
+}
+
+void list_op::scan_next() {
+  cursor_ = "0";
+  std::string next = std::move(routes_.back());
+  routes_.pop_back();
+  ask(std::move(next));
 }
 
 void list_op::count_next() {

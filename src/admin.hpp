@@ -26,6 +26,7 @@ class list_op final : public query<std::vector<listed_lock>> {
   void write(std::uint32_t, arguments&) override;
   void take(const reply&, const answer&) override;
 
+  void scan_next();
   void count_next();
 
   const std::string pattern_;

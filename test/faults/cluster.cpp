@@ -53,6 +53,34 @@ void rethrow(std::exception_ptr e) {
 
 }  // namespace
 
+// Whichever answers first, and though one does not.
+BOOST_AUTO_TEST_CASE(a_list_has_the_locks_of_all_nodes_or_none) {
+  cluster_servers cluster(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, cluster.url(), quick());
+    hold here = co_await mutex(c, "n").acquire({.lease = 10min});
+    hold there = co_await mutex(c, elsewhere(cluster)).acquire({.lease = 10min});
+    for (std::size_t i = 0; i < cluster.size(); ++i) {
+      cluster.node(i).stop();
+      client fresh(executor, cluster.url(), quick());
+      auto [ec, none] = co_await list(fresh, as_tuple);
+      BOOST_TEST(ec == error::unreachable);
+      cluster.node(i).go_on();
+      cluster.wait_until_ok();
+      error_code later = ec;
+      while (later == error::unreachable) {
+        auto [again, all] = co_await list(fresh, as_tuple);
+        BOOST_TEST((again || all.size() == 2U));
+        later = again;
+      }
+      BOOST_TEST(!later);
+      co_await fresh.close();
+    }
+    co_await c.close();
+  });
+}
+
 // What the new master knows goes on: the hold, its renewals, and the line in its order.
 BOOST_AUTO_TEST_CASE(a_fail_over_that_loses_nothing) {
   cluster_servers cluster(3, 1);
