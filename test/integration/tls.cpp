@@ -97,7 +97,7 @@ struct with_certificates {
     client_options o;
     o.connect_timeout = 1500ms;
     o.observer = [told](const event& e) {
-      if (e.what == event::kind::unreachable || e.what == event::kind::disconnected) *told = e.text;
+      if (e.what == event::kind::unreachable || e.what == event::kind::disconnected) told->append(e.text) += '\n';
     };
     client c(co_await asio::this_coro::executor, where, o);
     auto [ec] = co_await c.ready(as_tuple);
@@ -117,11 +117,13 @@ struct with_certificates {
     BOOST_TEST(v.failure == "");
   }
 
-  // The words stand in both places.
+  // The words stand in both places. (Whoever refuses our certificate closes the connection at once, and its words may be lost
+  // with it: then they are those of another attempt.)
   awaitable<void> refuses(std::string where, std::string words) {
     const verdict v = co_await ready(where);
     BOOST_TEST(v.ec == error::unreachable, where);
-    BOOST_TEST(v.failure.find(words) != std::string::npos, where << ": " << v.failure);
+    const bool cut_off = v.failure.find("reset by peer") != std::string::npos;
+    BOOST_TEST((cut_off || v.failure.find(words) != std::string::npos), where << ": " << v.failure);
     BOOST_TEST(v.event.find(words) != std::string::npos, where << ": " << v.event);
   }
 };
