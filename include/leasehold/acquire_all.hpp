@@ -165,9 +165,8 @@ hold&& get(holds<N>&& h) noexcept {
 ///
 /// @par Completion signature `void(error_code, holds<N>)`
 /// @par Errors
-/// As basic_lock::acquire. error::invalid_option also if two of the locks have the same record, be it in two
-/// stores, or there is none.
-/// With acquire_options::wait 0 it is one attempt.
+/// As basic_lock::acquire. error::invalid_option also if two of the locks have the same record, be it in two stores, or
+/// there is none. With acquire_options::wait 0 it is one attempt.
 /// @par Cancellation
 /// All types. Leaves no trace, as acquire does: what was acquired is given back first, which takes 100 ms at most; what
 /// the store has not answered by then goes on in the background.

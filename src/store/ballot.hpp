@@ -36,7 +36,6 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   ballot(quorum_store&, const script&, kept_call, std::shared_ptr<caller> who, std::uint32_t what);
 
   bool is_attempt() const { return kind_ == kind::acquire; }
-  bool keeps_a_hold() const { return kind_ == kind::renew || kind_ == kind::downgrade; }
   void start();
   // The same after it had to wait for others.
   void start_late();
@@ -62,7 +61,9 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   void write(std::uint32_t what, arguments&) override;
   // An attempt must not run behind the release that undoes it, and nothing is renewed after its release.
   bool wants(std::uint32_t) const override;
-  turn turn_of(std::uint32_t) const override { return keeps_a_hold() ? turn::keeps : turn::asks; }
+  turn turn_of(std::uint32_t) const override {
+    return kind_ == kind::renew || kind_ == kind::downgrade ? turn::keeps : turn::asks;
+  }
   void answered(std::uint32_t what, const answer&) override;
   void take(voter&, voice& its, std::uint32_t phase, answer_is& said, const answer&);
   // Who grants when the fence is known already is told of it.

@@ -50,13 +50,6 @@ struct cancellable {
   }
 };
 
-client_options patient() {
-  client_options o;
-  o.command_timeout = 60s;
-  o.connect_timeout = 60s;
-  return o;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(while_connecting) {

@@ -85,13 +85,6 @@ client_options brisk() {
   return o;
 }
 
-client_options patient() {
-  client_options o;
-  o.command_timeout = 60s;
-  o.connect_timeout = 60s;
-  return o;
-}
-
 std::uint64_t chosen_seed() {
   const char* chosen = std::getenv("LEASEHOLD_SEED");
   return chosen ? std::strtoull(chosen, nullptr, 10) : std::random_device()();

@@ -149,13 +149,6 @@ void fill(const client& c, int attempts = 2000) {
   for (int i = 0; i < attempts; ++i) mutex(c, std::to_string(i)).acquire([](error_code, hold) {});
 }
 
-client_options patient() {
-  client_options o;
-  o.command_timeout = limit;
-  o.connect_timeout = limit;
-  return o;
-}
-
 }  // namespace
 
 // Who was told that an operation has ended is not to see it happen afterwards.

@@ -27,6 +27,14 @@ struct with_redis {
 // For results instead of exceptions: auto [ec, hold] = co_await lock.acquire(as_tuple);
 inline constexpr auto as_tuple = asio::as_tuple(asio::deferred);
 
+// Whatever a test does to the server or the connection, the client waits for its end.
+inline client_options patient() {
+  client_options o;
+  o.command_timeout = limit;
+  o.connect_timeout = limit;
+  return o;
+}
+
 // What an operation that was started with a callback has ended with so far.
 struct outcome {
   std::optional<error_code> ec;
