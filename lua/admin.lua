@@ -25,7 +25,7 @@
 
 -- wrap: mutex recursive_mutex shared_mutex counting_semaphore
 -- include: call record line
-read_clock()
+-- include: clock
 waited_for = line and redis.call('EXISTS', line) == 1
 
 local function foreign(key, t, holders, owner)

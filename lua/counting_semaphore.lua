@@ -1,7 +1,7 @@
 -- The counting semaphore: at most `limit` members in one record (members.lua); about is the limit. The ask is the limit
 -- that the asker believes in; once it waits in line, it is let in whatever the limit has become.
 
--- include: call fence record
+-- include: call there fence record
 kind = 'counting_semaphore'
 
 function about_for(ask)

@@ -4,9 +4,91 @@
 
 -- include: call fence
 kind = 'mutex'
+-- Releases end here nearly always: nobody waits, or nobody but this client, which keeps the lock, or the front of the line is
+-- alive and gets it. It is what lock.lua does, in a straight line: to make the functions takes longer than the calls. The
+-- rest is theirs: a line of another kind, one with silent entries, a hold that is still to be confirmed.
+local my = 'leasehold:' .. token .. ':'
+if what == 'release' and line and string.sub(redis.call('GET', record) or '', 1, #my) == my then
+  if not ARGV[3] and redis.call('EXISTS', line) == 0 then
+    redis.call('DEL', record)
+    return 1
+  end
+  local front = redis.call('ZRANGE', line, 0, 2)
+-- include: clock
+  local client, alone = ARGV[3] and string.match(token, '^[^.]+.'), ARGV[3]
+  for i, t in ipairs(front) do
+    alone = alone and (i == 3 or t ~= token and string.sub(t, 1, #client) == client)
+  end
+  if alone and #front < 3 then
+    local left = string.format('%d', math.max(redis.call('PTTL', record), tonumber(ARGV[3])))
+    local fence = next_fence(fences, now, true)
+    redis.call('SET', record, my .. fence, 'PX', left)
+    return '1 ' .. fence .. ' ' .. left .. clock
+  end
+  front[#front + 1] = token
+  local texts = redis.call('HMGET', entries, '#mutex', unpack(front))
+  front[#front] = nil
+  local stamps, leases, dues, quick = {}, {}, {}, not alone and texts[1]
+  for i, t in ipairs(front) do
+    local due
+    stamps[i], leases[i], due = string.match(texts[i + 1] or '', '^(%S+) (%S+) (%S+)$')
+    dues[i] = tonumber(due)
+    quick = quick and dues[i] and now <= dues[i] + silent_after and t ~= token
+  end
+  if quick then
+    if texts[#front + 2] then
+      redis.call('ZREM', line, token)
+      redis.call('HDEL', entries, token)
+    end
+    local fence = next_fence(fences, now, true)
+    local lease = string.format('%d', math.min(tonumber(leases[1]), unconfirmed))
+    redis.call('SET', record, 'leasehold:' .. front[1] .. ':' .. fence, 'PX', lease)
+    local publish, channels = string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH', string.sub(fences, 1, -6)
+    for i, t in ipairs(front) do
+      -- Those behind it come to the front, and look often from now on.
+      local rarely = dues[i] > now + look_often + (i == 1 and 0 or slack)
+      if rarely then
+        redis.call('HSET', entries, t, stamps[i] .. ' ' .. leases[i] .. ' ' .. string.format('%d', now + look_often))
+      end
+      if i == 1 then
+        redis.pcall(publish, channels .. string.match(t, '^[^.]+'), 'granted ' .. t .. ' ' .. fence .. ' ' .. stamps[i] .. ' ' .. lease)
+      elseif rarely then
+        redis.pcall(publish, channels .. string.match(t, '^[^.]+'), 'watch ' .. t)
+      end
+    end
+    return 1
+  end
+end
+
+-- include: there
+-- include: clock
 local held = there ~= 0 and redis.call('GET', record)
 waited_for = waited_for or there == 1 and not held
 local vacant = false
+if what == 'acquire' and not held and not waited_for and now <= tonumber(ARGV[4]) then
+  local fence = next_fence(fences, now)
+  redis.call('SET', record, my .. fence, 'PX', ARGV[3])
+  return '1 ' .. fence .. ' ' .. ARGV[3] .. clock
+end
+
+function lengthen(_, lease)
+  local left = redis.call('PTTL', record)
+  if left < lease and lease > 0 then
+    redis.call('PEXPIRE', record, string.format('%d', lease))
+    left = lease
+  end
+  return left
+end
+
+function fence_of(t)
+  local its = 'leasehold:' .. t .. ':'
+  return held and string.sub(held, 1, #its) == its and string.sub(held, #its + 1) or nil
+end
+
+local mine = fence_of(token)
+if mine and what == 'renew' then
+  return '1 ' .. mine .. ' ' .. string.format('%d', lengthen(token, tonumber(ARGV[3]))) .. clock
+end
 
 -- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the line, "", and of the hold: token,
 -- milliseconds left, ""}
@@ -20,11 +102,6 @@ if what == 'inspect' then
   return {1, fence or '0', left, waiters, '', holder or held, left, ''}
 end
 
-function fence_of(t)
-  local mine = 'leasehold:' .. t .. ':'
-  return held and string.sub(held, 1, #mine) == mine and string.sub(held, #mine + 1) or nil
-end
-
 function enter(t, _, lease)
   local fence = next_fence(fences, now)
   held, vacant = 'leasehold:' .. t .. ':' .. fence, false
@@ -32,77 +109,12 @@ function enter(t, _, lease)
   return fence
 end
 
-function lengthen(_, lease)
-  local left = redis.call('PTTL', record)
-  if left < lease and lease > 0 then
-    redis.call('PEXPIRE', record, string.format('%d', lease))
-    left = lease
-  end
-  return left
-end
-
--- Most calls end here: nobody waits.
-local mine = fence_of(token)
-if not waited_for and mine and what == 'release' and not ARGV[3] then
-  redis.call('DEL', record)
-  return 1
-end
-read_clock()
-if not waited_for and not held and what == 'acquire' and now <= tonumber(ARGV[4]) then
-  return '1 ' .. enter(token, '', ARGV[3]) .. ' ' .. ARGV[3] .. clock
-end
-if mine and what == 'renew' then
-  return '1 ' .. mine .. ' ' .. string.format('%d', lengthen(token, tonumber(ARGV[3]))) .. clock
-end
-
 -- raise: lock.lua
 if mine and what == 'raise' then
+-- include: raise
   mine = raise_fence(fences, mine, ARGV[3], ARGV[4])
   redis.call('SET', record, 'leasehold:' .. token .. ':' .. mine, 'KEEPTTL')
   return '1 ' .. mine .. ' ' .. string.format('%d', redis.call('PTTL', record)) .. clock
-end
-
--- The hand-off, and keeping the lock while nobody else waits: what lock.lua does, without making the functions of line.lua
--- and itself, which takes longer than the calls. Only where the line is this kind's and its front is alive; the rest is theirs.
-if mine and what == 'release' then
-  local front = waited_for and redis.call('ZRANGE', line, 0, 2) or {}
-  local texts = waited_for and redis.call('HMGET', entries, '#mutex', unpack(front)) or {true}
-  local stamps, leases, dues, others, quick = {}, {}, {}, false, texts[1]
-  local client = ARGV[3] and string.match(token, '^[^.]+.')
-  for i, t in ipairs(front) do
-    local due
-    stamps[i], leases[i], due = string.match(texts[i + 1] or '', '^(%S+) (%S+) (%S+)$')
-    dues[i] = tonumber(due)
-    quick = quick and dues[i] and now <= dues[i] + silent_after and t ~= token
-    others = others or i < 3 and client and string.sub(t, 1, #client) ~= client
-  end
-  if quick and client and not others then
-    local left = math.max(redis.call('PTTL', record), tonumber(ARGV[3]))
-    redis.call('PEXPIRE', record, string.format('%d', left))
-    return '1 ' .. enter(token, '', left) .. ' ' .. string.format('%d', left) .. clock
-  end
-  if quick and front[1] then
-    if redis.call('ZREM', line, token) == 1 then
-      redis.call('HDEL', entries, token)
-    end
-    local publish = string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH'
-    local channels, watched = string.sub(fences, 1, -6), string.format('%d', now + look_often)
-    local lease = math.min(tonumber(leases[1]), unconfirmed)
-    local fence = enter(front[1], '', lease)
-    for i, t in ipairs(front) do
-      -- Those behind it come to the front, and look often from now on.
-      local rarely = dues[i] > now + look_often + (i == 1 and 0 or slack)
-      if rarely then
-        redis.call('HSET', entries, t, stamps[i] .. ' ' .. leases[i] .. ' ' .. watched)
-      end
-      if i == 1 then
-        redis.pcall(publish, channels .. string.match(t, '^[^.]+'), 'granted ' .. t .. ' ' .. fence .. ' ' .. stamps[i] .. ' ' .. lease)
-      elseif rarely then
-        redis.pcall(publish, channels .. string.match(t, '^[^.]+'), 'watch ' .. t)
-      end
-    end
-    return 1
-  end
 end
 
 function admits()

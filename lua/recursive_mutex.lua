@@ -2,7 +2,7 @@
 -- (members.lua); about and the ask are the owner. Those scripts of other programs respect the record, and the same owner
 -- may enter by them: what is counted and has no member is theirs.
 
--- include: call fence record
+-- include: call there fence record
 kind, shares_fence, count = 'recursive_mutex', true, 0
 
 -- release TOKEN [CHANNEL]: if the lock is free then, "0" is published there. That is what Redisson waits for.

@@ -1,7 +1,7 @@
 -- The shared mutex: one writer or any number of readers in one record (members.lua). The ask is "w" or "r" and the owner;
 -- about is the ask's first letter of those who are in. The readers of one phase share a fence.
 
--- include: call fence record
+-- include: call there fence record
 kind, shares_fence = 'shared_mutex', true
 
 function about_for(ask)

@@ -7,19 +7,11 @@
 -- ARGV[2]  the token
 local record, fences, line, entries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local what, token = ARGV[1], ARGV[2] or ''
--- How many of the record and its line there are (renew does not declare the line), and whether the line is: a kind finds
--- that out with what it reads of the record.
-local there = line and redis.call('EXISTS', record, line)
-local waited_for = there == 2
+-- Of the record and its line (there.lua); the release of a mutex finds out by itself whether there is a line.
+local there, waited_for
 
--- The server's time in microseconds, and as replies carry it. TIME is the dearest of all calls: asked for once, and not
--- by who can do without.
+-- The server's time (clock.lua).
 local now, clock
-local function read_clock()
-  local time = redis.call('TIME')
-  clock = ' ' .. time[1] .. ' ' .. time[2]
-  now = time[1] * 1000000 + time[2]
-end
 
 -- Of the line (line.lua), for the quick hand-off of a mutex, too. `unconfirmed`: the longest lease of a grant that is still
 -- to be confirmed, in milliseconds. The others in microseconds: the first two living entries look every `look_often`, a

@@ -1,11 +1,18 @@
 -- The fence (docs/protocol.md, "Fences"): a hybrid logical clock per server, one step per grant.
 --
--- next_fence(key, now) -> the fence of the next grant as a decimal string: G * 2048 with
+-- next_fence(key, now[, must]) -> the fence of the next grant as a decimal string: G * 2048 with
 -- G = max(last + 1, now), where now is the server's TIME in microseconds. The product needs 62 bits and a Lua number has
 -- 53, so it is put together from two halves. The counter may be lost at any time: TIME is its floor. It disappears by
 -- itself two days after the last grant. (%d is exact here, and costs a quarter of %.0f.)
-local function next_fence(key, now)
-  local found = redis.call('SET', key, string.format('%d', now), 'PX', '172800000', 'GET')
+--
+-- must: the first write of a release, and memory pressure refuses it. After one that changes nothing, and that is never
+-- refused, no other is.
+local function next_fence(key, now, must)
+  local found = (must and redis.pcall or redis.call)('SET', key, string.format('%d', now), 'PX', '172800000', 'GET')
+  if type(found) == 'table' then
+    redis.call('ZREM', line, token)
+    found = redis.call('SET', key, string.format('%d', now), 'PX', '172800000', 'GET')
+  end
   local last = found and tonumber(found)
   if last and last >= now then
     if last >= 4503599627370496 then
@@ -20,16 +27,4 @@ local function next_fence(key, now)
   low = low * 2048
   local rest = low % 1000000
   return string.format('%d%06d', high * 2048 + (low - rest) / 1000000, rest)
-end
-
--- On a quorum: the larger of two fences, `mine` and one with this G. No later grant here has a smaller one.
-local function raise_fence(key, mine, fence, g)
-  local last = redis.call('GET', key)
-  if tonumber(g) >= 4503599627370496 then
-    error('leasehold: the fence ' .. fence .. ' is out of range')
-  end
-  if not last or tonumber(last) < tonumber(g) then
-    redis.call('SET', key, g, 'PX', '172800000')
-  end
-  return (#mine > #fence or #mine == #fence and mine > fence) and mine or fence
 end

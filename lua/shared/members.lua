@@ -105,7 +105,7 @@ function enter(t, ask, lease)
   return latest
 end
 
-read_clock()
+-- include: clock
 if not waited_for and what == 'acquire' and not own and now <= tonumber(ARGV[4]) and
   (not exists or now < soonest and admits(ARGV[6])) then
   local fence = enter(token, ARGV[6], tonumber(ARGV[3]))
@@ -223,6 +223,7 @@ end
 
 -- raise: lock.lua
 if own and what == 'raise' then
+-- include: raise
   own[2] = raise_fence(fences, own[2], ARGV[3], ARGV[4])
   latest = raise_fence(fences, latest, own[2], ARGV[4])
   redis.call('HSET', record, 'leasehold', header(), 'leasehold:' .. token, text_of(own))
