@@ -53,12 +53,14 @@ constexpr std::size_t most_under_way = 1024;
 struct batch {
   redis::request request;
   std::vector<call> calls;
+  std::size_t scripts = 0;  // The other calls are commands that belong to one.
   std::size_t answered = 0;
   clock::time_point sent{};  // A call may have been sent to another server before.
 
   void clear() {
     request.clear();
     calls.clear();
+    scripts = 0;
     answered = 0;
   }
 };
@@ -134,7 +136,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     connection_.cancel(redis::operation::all);
     resolver_.cancel();
     pause_.cancel();
-    watch_.cancel();
+    unwatch();
     if (witness_) witness_->stop();
     if (sentinels_) sentinels_->stop();
   }
@@ -260,7 +262,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       co_await self->connection_.async_run(config, token);
       // What was never written would wait for the next connection otherwise.
       self->connection_.cancel(redis::operation::exec);
-      self->watch_.cancel();
+      self->unwatch();
       const bool was_up = std::exchange(self->up_, false);
       self->drop_calls();
       const std::string why = self->why_ended(ec);
@@ -387,7 +389,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (found.another) clock_.reset();
     const auto jump = clock_.observe(o.time, sent, clock::now());
     up_ = true;
-    watch_.cancel();
+    unwatch();
     if (jump != clock::duration(0)) events_->on_clock_jump(jump);
     if (!channels_.empty()) change_channels("SUBSCRIBE", channels_);
     events_->on_up(found);
@@ -437,9 +439,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   // --- Scripts ---
 
   void append(call c, bool whole_text) {
+    // Who was alone the last time is not kept waiting for others.
+    const bool at_once = !next_ && alone_ && in_flight_.empty();
     if (!next_) {
       next_ = take_batch();
-      asio::post(strand_, [self = this->shared_from_this()] { self->flush(); });
+      if (!at_once) asio::post(strand_, [self = this->shared_from_this()] { self->flush(); });
     }
     arguments args({clock_, router_ == nullptr || router_->tells(c.slot)});
     c.who->write(c.what, args);
@@ -453,6 +457,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
                               args.begin(), args.end());
     next_->calls.push_back(std::move(c));
     ++under_way_;
+    ++next_->scripts;
+    if (at_once) flush();
   }
 
   // As many of those that wait, and are still wanted, as there is room for.
@@ -478,7 +484,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   std::shared_ptr<batch> take_batch() {
-    if (spare_.empty()) return std::make_shared<batch>(batch{make_request(), {}, 0, {}});
+    if (spare_.empty()) return std::make_shared<batch>(batch{make_request(), {}, 0, 0, {}});
     auto b = std::move(spare_.back());
     spare_.pop_back();
     return b;
@@ -488,7 +494,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (!next_) return;
     auto b = std::exchange(next_, nullptr);
     b->sent = clock::now();
-    if (in_flight_.empty()) watch(later(b->sent, command_timeout_));
+    alone_ = b->scripts == 1;
+    if (!watching_) watch(later(b->sent, command_timeout_));
     in_flight_.push_back(b);
     // The connection keeps the adapter, so the adapter must not keep the store.
     redis::any_adapter adapter(
@@ -604,9 +611,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   // Gives the connection up at `due` unless its handshake was answered by then, or any call that was sent in time. (A
   // half-open connection would go unnoticed until the next health check.)
   void watch(clock::time_point due) {
+    watching_ = true;
     watch_.expires_at(due);
     watch_.async_wait([self = this->shared_from_this(), epoch = epoch_](error_code ec) {
       if (ec || epoch != self->epoch_ || self->stopping_) return;
+      self->watching_ = false;
       if (!self->up_) return self->reset("no answer");
       if (self->in_flight_.empty()) return;
       const batch& oldest = *self->in_flight_.front();
@@ -614,6 +623,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       const auto next = later(std::max(oldest.sent, self->heard_at_), self->command_timeout_);
       next > clock::now() ? self->watch(next) : self->reset("no answer");
     });
+  }
+
+  void unwatch() {
+    watching_ = false;
+    watch_.cancel();
   }
 
   struct answered_call {
@@ -644,6 +658,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   std::size_t found_ = 1;               // How many there were.
   timer pause_;
   timer watch_;
+  bool watching_ = false;  // It may be set for earlier than what is under way needs, and looks again then.
 
   const std::string channel_;
   const witness::maker another_;
@@ -660,6 +675,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   bool deaf_ = false;               // The server does not let us listen to other channels.
 
   std::shared_ptr<batch> next_;
+  bool alone_ = false;  // The last batch was one script.
   std::array<std::deque<call>, 3> queues_;  // What waits for room, by caller::turn.
   std::size_t under_way_ = 0;               // Of next_ and in_flight_, what is not answered.
   clock::time_point heard_at_{};
