@@ -41,7 +41,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
     a.arg(grant_.token);
     a.arg(lease_.count());
     lock_->write_ask(a);
-    a.tells_first();  // If somebody else waits he is told.
+    if (grant_.contended) a.tells_first();  // If somebody else waits he is told.
   }
 
   turn turn_of(std::uint32_t) const override { return turn::gives_back; }
@@ -60,6 +60,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
       if (listener_) listener_(error_code());
       grant_.fence = kept.fence;
       grant_.passes = 0;
+      grant_.contended = false;
       if (grant_.tenure) {
         grant_.tenure->recorded_fence = kept.fence;
         grant_.tenure->asked = false;
