@@ -12,6 +12,23 @@
 -- count             recursive mutexes: how many times the owner is in; nil elsewhere
 local found = there == 0 and {} or redis.call('HMGET', record, 'leasehold', 'leasehold:' .. token)
 
+-- Most calls end with one of two things that need not know more, and no functions, which take longer to make than the
+-- calls: an acquire of what is free, and a release of the only hold while nobody waits.
+if what == 'acquire' and there == 0 then
+-- include: clock
+  if now <= tonumber(ARGV[4]) then
+    local ask, fence, deadline = ARGV[6], next_fence(fences, now), string.format('%d ', now + ARGV[3] * 1000)
+    local header, member = kind .. ' ' .. fence .. ' 1 ' .. deadline .. about_for(ask), deadline .. fence .. ' ' .. ask
+    if count then
+      redis.call('HSET', record, 'leasehold', header, 'leasehold:' .. token, member, ask, 1)
+    else
+      redis.call('HSET', record, 'leasehold', header, 'leasehold:' .. token, member)
+    end
+    redis.call('PEXPIRE', record, ARGV[3])
+    return '1 ' .. fence .. ' ' .. ARGV[3] .. clock .. (count and ' 1' or '')
+  end
+end
+
 local function free()
   redis.call('DEL', record)
   if unlock_channel then
@@ -19,8 +36,6 @@ local function free()
   end
 end
 
--- Most calls end with one of two things that need not know more: a release of the only hold, while nobody waits, and
--- further down an acquire that is granted.
 if what == 'release' and there == 1 and found[2] and not ARGV[3] then
   local owner = string.match(found[1] or '', '^' .. kind .. ' %S+ 1 %S+ (.*)$')
   if owner and (not count or redis.call('HGET', record, owner) == '1') then
