@@ -46,7 +46,7 @@ class hold_state final : public caller, public member, public alarm, public std:
     std::uint32_t passes = 0;               // How often it was passed on since, without asking Redis (cohort.hpp).
     std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass.
     std::uint32_t depth = 1;
-    bool contended = false;  // It was waited for, and Redis has not said since that no other client waits.
+    bool contended = false;  // It was waited for, and not kept since because no other client waited.
   };
 
   hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant g);

@@ -49,6 +49,8 @@ constexpr auto usage = R"(usage: market [OPTION VALUE]... [--keep]
                    own, as if it were a program by itself (shared); with WATCH each has its own connection always
   --watch HOW      apart: WATCH is a request of its own, before what is read, as in the book; joined: both are one
                    request (apart)
+  --wait HOW       asleep: the program sleeps until there is something to do; awake: it looks all the time, as a game's
+                   server with a processor of its own does (asleep)
   --out FOLDER     where to write market.svg (nowhere)
   --redis URL      redis://... or unix:///... of a Redis without a market (one that is started for this run only)
   --keep           leave the market of the last run in that Redis
@@ -64,6 +66,7 @@ struct settings {
   market::rules rule;
   std::string out;
   std::string redis;
+  bool awake = false;
   bool keep = false;
   bool check = false;
 };
@@ -94,6 +97,7 @@ settings read_settings(int argc, char** argv) {
                                       {"--methods", "watch,one,item"},
                                       {"--clients", "shared"},
                                       {"--watch", "apart"},
+                                      {"--wait", "asleep"},
                                       {"--out", ""},
                                       {"--redis", ""}});
   const long seconds = arguments.number("--seconds");
@@ -125,6 +129,7 @@ settings read_settings(int argc, char** argv) {
   if (s.loads.empty() || s.methods.empty()) throw support::usage_error("--loads and --methods need one at least");
   s.rule.own_clients = choose(arguments, "--clients", "shared", "own");
   s.rule.joined_watch = choose(arguments, "--watch", "apart", "joined");
+  s.awake = choose(arguments, "--wait", "asleep", "awake");
   s.out = arguments.text("--out");
   s.redis = arguments.text("--redis");
   if (s.redis.empty() && (s.check || s.keep)) throw support::usage_error("--check and --keep need --redis");
@@ -266,6 +271,7 @@ int run(int argc, char** argv) {
     all.end_redis();
     signals.cancel();
   });
+  while (s.awake && !context.stopped()) context.poll();
   context.run();
   if (signal != 0) return support::interrupted(signal);
   if (problem) std::rethrow_exception(problem);

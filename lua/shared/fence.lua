@@ -5,7 +5,7 @@
 -- 53, so it is put together from two halves. The counter may be lost at any time: TIME is its floor. It disappears by
 -- itself two days after the last grant. (%d is exact here, and costs a quarter of %.0f.)
 --
--- must: the first write of a release, and memory pressure refuses it. After one that changes nothing, and that is never
+-- must: the first write of a release, which memory pressure may refuse. After one that changes nothing, and that is never
 -- refused, no other is.
 local function next_fence(key, now, must)
   local found = (must and redis.pcall or redis.call)('SET', key, string.format('%d', now), 'PX', '172800000', 'GET')

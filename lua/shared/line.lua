@@ -68,7 +68,7 @@ local function next_waiting()
   end
 end
 
--- The client that a token belongs to listens here. Messages are sent last: what cannot be sent undoes nothing, and
+-- The client that a token belongs to listens here. Messages are sent after that: what cannot be sent undoes nothing, and
 -- everybody in front looks often anyway.
 local messages = {}
 local function tell(t, message)

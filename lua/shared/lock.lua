@@ -1,7 +1,8 @@
 -- What all kinds of locks do in the same way (docs/protocol.md, "The scripts").
 --
 -- Redis does not roll back: everything is read and checked before the first write, and the first write of whatever
--- frees or hands on is one that memory pressure does not refuse. Messages are sent last.
+-- frees or hands on is one that memory pressure does not refuse, or is repeated after one (fence.lua). Messages are sent
+-- after the record is written.
 --
 -- A reply about a lease is one string, which costs a third of an array: <status> <fence> <left> <s> <us>, where left is
 -- what remains of the lease in milliseconds and s and us are the server's time; kinds may add a depth.

@@ -49,7 +49,8 @@ using call = redis_server::call;
 // that waits here is as young as its sending.
 constexpr std::size_t most_under_way = 1024;
 
-// The scripts that go out together in one request of Boost.Redis: those asked for in one turn of the event loop.
+// The scripts that go out together in one request of Boost.Redis: those asked for in one turn of the event loop, but for the
+// first of them if the one before was alone.
 struct batch {
   redis::request request;
   std::vector<call> calls;
@@ -494,7 +495,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (!next_) return;
     auto b = std::exchange(next_, nullptr);
     b->sent = clock::now();
-    alone_ = b->scripts == 1;
+    alone_ = b->scripts == 1 && in_flight_.empty();
     if (!watching_) watch(later(b->sent, command_timeout_));
     in_flight_.push_back(b);
     // The connection keeps the adapter, so the adapter must not keep the store.
@@ -675,7 +676,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   bool deaf_ = false;               // The server does not let us listen to other channels.
 
   std::shared_ptr<batch> next_;
-  bool alone_ = false;  // The last batch was one script.
+  bool alone_ = false;  // The last batch was one script, and nothing else was on its way.
   std::array<std::deque<call>, 3> queues_;  // What waits for room, by caller::turn.
   std::size_t under_way_ = 0;               // Of next_ and in_flight_, what is not answered.
   clock::time_point heard_at_{};

@@ -49,7 +49,7 @@ asio::awaitable<void> compete(race& r, std::size_t i, mutex lock, client c) {
   if (--r.running == 0) co_await c.close();
 }
 
-// While it lives this process, and whatever it starts, runs on one of its processors only.
+// While it lives this thread, and whatever it starts, runs on one of its processors only.
 class on_one_processor {
  public:
   on_one_processor() {

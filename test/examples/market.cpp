@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(each_method_trades_and_nothing_is_lost) {
 BOOST_AUTO_TEST_CASE(what_appears_or_vanishes_is_found) {
   // Five buyers with clients of their own, as in the book, who meet at the locks in Redis.
   const ended e = run({"market", "--redis", redis.url(), "--keep", "--seconds", "1", "--loads", "2+5", "--methods",
-                       "item", "--clients", "own"});
+                       "item", "--clients", "own", "--wait", "awake"});
   BOOST_REQUIRE_MESSAGE(e.status == 0, e.output + e.errors);
   const std::vector<long> numbers = row(e.output, "lock per item");
   BOOST_REQUIRE(numbers.size() == 4U);
@@ -146,6 +146,7 @@ BOOST_AUTO_TEST_CASE(a_bad_option_is_named) {
       {{"market", "--seconds", "0"}, "--seconds: 1 to 3600"},
       {{"market", "--clients", "many"}, "--clients: shared or own, not \"many\""},
       {{"market", "--watch", "tv"}, "--watch: apart or joined, not \"tv\""},
+      {{"market", "--wait", "abed"}, "--wait: asleep or awake, not \"abed\""},
       {{"market", "--check"}, "--check and --keep need --redis"},
       {{"market", "--redis", "redis://somebody:secret@127.0.0.1:70000"}, "127.0.0.1:70000"},
       {{"market", "--price", "5"}, "unknown option \"--price\""},

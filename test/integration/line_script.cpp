@@ -140,6 +140,14 @@ BOOST_AUTO_TEST_CASE(without_memory_nobody_begins_a_line_and_a_line_moves_on) {
   redis.command("CONFIG", "SET", "maxmemory", "1");
   BOOST_TEST(acquire("y.1").starts_with("OOM"));
   BOOST_TEST(redis.size() == 1U);
+  // Kept for its client, without a line and with one.
+  BOOST_TEST(call({"release", "x.1", "30000", ""}).starts_with("1 "));
+  redis.command("CONFIG", "SET", "maxmemory", "0");
+  BOOST_TEST(acquire("x.2")[0] == '2');
+  redis.command("CONFIG", "SET", "maxmemory", "1");
+  BOOST_TEST(call({"release", "x.1", "30000", ""}).starts_with("1 "));
+  BOOST_TEST(holds("x.1"));
+  BOOST_TEST(call({"release", "x.2"}) == "0");
   redis.command("CONFIG", "SET", "maxmemory", "0");
   for (const char* token : {"y.1", "z.1", "v.1", "w.1"}) acquire(token);
   redis.command("CONFIG", "SET", "maxmemory", "1");
