@@ -342,6 +342,39 @@ BOOST_AUTO_TEST_CASE(a_server_that_hangs_for_less_than_the_lease_loses_nothing) 
   });
 }
 
+// Whether the watch over the last answers still runs, or has run out meanwhile: several times on a connection.
+BOOST_AUTO_TEST_CASE(a_server_that_hangs_is_noticed_at_any_time) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    for (const auto idle : {0ms, 500ms}) {
+      client_options o = short_timeouts();
+      int dropped = 0;
+      o.observer = [&dropped](const event& e) { dropped += e.what == event::kind::disconnected && e.text == "no answer"; };
+      client c(executor, redis.url(), o);
+      for (int i = 0; i < 3; ++i) {
+        hold h = co_await mutex(c, "n").acquire();
+        co_await h.release();
+        asio::steady_timer nothing_to_do(executor, idle);
+        co_await nothing_to_do.async_wait();
+      }
+      BOOST_TEST(dropped == 0);
+      redis.stop();
+      std::optional<error_code> acquired;
+      hold next;
+      mutex(c, "n").acquire([&](error_code ec, hold h) {
+        acquired = ec;
+        next = std::move(h);
+      });
+      co_await eventually("the connection is given up", [&] { return dropped == 1; });
+      redis.go_on();
+      co_await eventually("the lock is acquired", [&] { return acquired.has_value(); });
+      BOOST_TEST(!*acquired);
+      co_await next.release();
+      co_await c.close();
+    }
+  });
+}
+
 // Promise 7: deadlines hold though the server hangs, and a grant that arrives late is given back.
 BOOST_AUTO_TEST_CASE(acquire_ends_in_time_though_the_server_hangs_and_its_late_grant_is_given_back) {
   run([&]() -> awaitable<void> {
