@@ -6,6 +6,7 @@
 #include "descriptors.hpp"
 #include "exit_code.hpp"
 #include "list.hpp"
+#include "lock_text.hpp"
 #include "options.hpp"
 #include "run.hpp"
 #include "status.hpp"
@@ -28,7 +29,7 @@ int main(int argc, char** argv) {
     if (const auto* o = std::get_if<watch_options>(&wanted)) return watch(*o);
     if (const auto* o = std::get_if<break_options>(&wanted)) return break_by_force(*o);
     if (const auto* o = std::get_if<complete_options>(&wanted)) complete(*o);
-    std::fputs(std::get<information>(wanted).text.c_str(), stdout);
+    print(std::get<information>(wanted).text);
     return 0;
   } catch (const failure& f) {
     complain(f.what());

@@ -185,6 +185,9 @@ void check_names(const std::vector<std::string>& names, const store_options& whe
   if (twice != sorted.end()) throw wrong_usage(fmt::format("run: {} is named twice", in_quotes(*twice)));
 }
 
+// MAX_ARG_STRLEN, with pages of 4 KiB.
+constexpr std::size_t longest_variable = 131072;
+
 run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
   run_options o;
   o.names = take_names(app, t, rest);
@@ -195,6 +198,12 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
   if (rest->empty()) throw wrong_usage(fmt::format("run: the command is missing after '--': {}", run_usage));
   o.store = store_of(std::move(t.store));
   check_names(o.names, o.store);
+  // The command is told them, and Linux takes no longer words of its environment.
+  std::size_t length = std::string_view("LEASEHOLD_NAME=").size();
+  for (const auto& name : o.names) length += name.size() + 1;
+  if (length > longest_variable) {
+    throw wrong_usage(fmt::format("run: the NAMEs together are longer than LEASEHOLD_NAME can be, {} bytes", longest_variable));
+  }
   if (t.shared) o.kind = lock_kind::reader;
   if (t.exclusive) o.kind = lock_kind::writer;
   if (app.get_option("--permits")->count() > 0) {
@@ -436,6 +445,10 @@ request parse_options(std::vector<std::string> arguments) {
   if (const auto separator = std::find(arguments.begin(), arguments.end(), "--"); separator != arguments.end()) {
     rest.emplace(std::make_move_iterator(separator + 1), std::make_move_iterator(arguments.end()));
     arguments.erase(separator, arguments.end());
+  }
+  // CLI11 would take it for the end of the subcommand's words, and say nothing.
+  if (std::find(arguments.begin(), arguments.end(), "++") != arguments.end()) {
+    throw wrong_usage("'++' means nothing in front of '--': a NAME like that stands behind it, a value behind '='");
   }
   // CLI11 would take the word after "--prefix=" for the value.
   for (std::size_t i = 0; i < arguments.size(); ++i) {

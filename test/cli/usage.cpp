@@ -186,6 +186,32 @@ BOOST_FIXTURE_TEST_CASE(the_last_of_two_options_counts, with_leasehold) {
           .output == "1\n");
 }
 
+// CLI11 has a use for it, and would lose it silently.
+BOOST_AUTO_TEST_CASE(two_plus_signs_are_not_lost) {
+  for (const words& arguments : {words{"run", "a", "++", "--", "true"}, words{"run", "++", "--", "true"},
+                                 words{"status", "++"}, words{"run", "--prefix", "++", "a", "--", "true"}}) {
+    const ended e = run_leasehold(arguments, {"LEASEHOLD_REDIS=unix:///nowhere"});
+    BOOST_TEST(e.status == 64);
+    BOOST_TEST(is_error_line(e.errors, "'++'"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(names_that_are_too_long_together_are_refused) {
+  const ended e = run_leasehold({"run", std::string(65536, 'a'), std::string(65536, 'b'), "--", "true"},
+                                {"LEASEHOLD_REDIS=unix:///nowhere"});
+  BOOST_TEST(e.status == 64);
+  BOOST_TEST(is_error_line(e.errors, "LEASEHOLD_NAME"));
+}
+
+BOOST_AUTO_TEST_CASE(help_that_cannot_be_written_is_an_error) {
+  for (const std::string what : {"--help", "--version", "run --help"}) {
+    child c({"sh", "-c", "exec \"$0\" " + what + " > /dev/full", LEASEHOLD_CLI_PATH});
+    const ended e = end_of(c);
+    BOOST_TEST(e.status == 74);
+    BOOST_TEST(is_error_line(e.errors, "standard output"));
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(words_after_the_separator_belong_to_the_command, with_leasehold) {
   const ended e =
       run({"run", "--prefix=", "n", "--", "printf", "[%s]", "--lease", "--", "", "-h", "a b", "++", "[x]", "{}"});
