@@ -83,9 +83,10 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
     }
   }
   // A server that counted twice would be a majority of fewer servers.
-  for (auto url = urls.begin(); url != urls.end(); ++url) {
-    if (std::find(urls.begin(), url, *url) != url) {
-      throw system_error(make_error_code(error::invalid_url), "'" + without_password(*url) + "' is given twice");
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    const auto same = [&](const address& other) { return is_same_server(other, addresses[i]); };
+    if (std::any_of(addresses.begin(), addresses.begin() + static_cast<std::ptrdiff_t>(i), same)) {
+      throw system_error(make_error_code(error::invalid_url), "'" + without_password(urls[i]) + "' is given twice");
     }
   }
   auto core = std::make_shared<client_core>(std::move(executor), std::move(addresses), std::move(options));

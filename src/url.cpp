@@ -3,6 +3,8 @@
 
 #include <leasehold/error.hpp>
 
+#include <boost/algorithm/string/predicate.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -200,6 +202,17 @@ class parser {
 }  // namespace
 
 address parse_url(std::string_view url) { return parser(url).parse(); }
+
+bool is_same_server(const address& a, const address& b) {
+  if (a.path != b.path || a.master != b.master) return false;
+  const auto has = [](const address& other, const host_and_port& one) {
+    return std::any_of(other.hosts.begin(), other.hosts.end(), [&](const host_and_port& h) {
+      return boost::algorithm::iequals(h.host, one.host) && h.port == one.port;
+    });
+  };
+  return a.hosts.empty() == b.hosts.empty() &&
+         (a.hosts.empty() || std::any_of(a.hosts.begin(), a.hosts.end(), [&](const auto& h) { return has(b, h); }));
+}
 
 std::string without_password(std::string_view url) {
   // What stands before the last '@' may be a password even where the URL is broken.

@@ -43,6 +43,9 @@ struct address {
 // Throws system_error(invalid_url) whose text names the URL, without its passwords, and what is wrong with it.
 address parse_url(std::string_view url);
 
+// Whether both name one server (or one Sentinel group), as far as their words tell: whatever the database and the user.
+bool is_same_server(const address&, const address&);
+
 // The URL as it may be shown: without its passwords.
 std::string without_password(std::string_view url);
 

@@ -219,6 +219,17 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_member_is_named) {
   const std::string group = "redis+sentinel://a,b/m";
   const std::string words = failure_of({group, "redis://c", group}, error::invalid_url);
   BOOST_TEST(words.find("'" + group + "' is given twice") != std::string::npos, words);
+  // However it is written.
+  const std::vector<std::pair<std::string, std::string>> same{
+      {"redis://a", "redis://a:6379/"},           {"redis://a", "redis://A"},
+      {"redis://a", "redis://u:secret@a/3"},      {"redis://a:7", "rediss://a:7"},
+      {"unix:///x", "unix:///x?db=2"},            {"redis+sentinel://a,b/m", "redis+sentinel://c,b/m"},
+  };
+  for (const auto& [one, other] : same) {
+    const std::string said = failure_of({one, "redis://other", other}, error::invalid_url);
+    BOOST_TEST(said.find("is given twice") != std::string::npos, said);
+    BOOST_TEST(said.find("secret") == std::string::npos, said);
+  }
 }
 
 // A majority says why, and the minority that has granted gives it back.
