@@ -53,7 +53,8 @@ void line_entry::add(acquire_op& op) {
   if (first) {
     begin();
   } else {
-    op.note_contention();
+    // Where several may be in at once, it is not known yet whether he may, too.
+    if (lock_->with != company::together || answered_) op.note_contention();
     ask_beside();
   }
 }
@@ -192,7 +193,7 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
   lacks_replicas_ = false;
   may_ask_ = 1;
   on_outcome_beside(false);
-  front().note_contention();
+  for (auto& w : waiters_) static_cast<acquire_op&>(w).note_contention();
   if (role_ == role::once) {
     state_ = state::over;
     // An attempt on an earlier connection may still bring something.

@@ -288,6 +288,26 @@ BOOST_AUTO_TEST_CASE(resize_up_lets_in_at_once_who_waits) {
   });
 }
 
+// Operations that are let in at once have found nothing busy, however many they are.
+BOOST_AUTO_TEST_CASE(who_is_let_in_at_once_is_not_contended) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    const counting_semaphore lock(c, "n", 10);
+    std::deque<asker> all;
+    for (int i = 0; i < 10; ++i) all.emplace_back(lock).acquire();
+    co_await eventually("all are in", [&] { return std::all_of(all.begin(), all.end(), [](auto& a) { return a.in(); }); });
+    BOOST_TEST(c.stats().contended == 0U);
+    for (int i = 0; i < 3; ++i) all.emplace_back(lock).acquire();
+    co_await eventually("three wait", [&] { return c.stats().contended == 3; });
+    for (auto& a : all) {
+      co_await eventually("it is in", [&] { return a.in(); });
+      co_await a.got.release();
+    }
+    BOOST_TEST(c.stats().contended == 3U);
+    co_await nothing_left();
+  });
+}
+
 // Those who wait are let in whatever the limit has become: also who stands behind another of his client.
 BOOST_AUTO_TEST_CASE(resize_elsewhere_does_not_turn_away_who_waits) {
   run([&]() -> awaitable<void> {
