@@ -170,6 +170,12 @@ void acquire_all_op::begin() {
   begin_again();
 }
 
+std::vector<std::string> acquire_all_op::asks() const {
+  std::vector<std::string> all;
+  for (const auto& l : locks_->members) all.push_back(l->identity->ask_text());
+  return all;
+}
+
 void acquire_all_op::begin_again() {
   // What is left of another attempt is released by its destructors.
   holds_.clear();
@@ -177,11 +183,8 @@ void acquire_all_op::begin_again() {
   next_ = 0;
   if (!one_server_ || options_.replicas != 0 || !core_->up()) return acquire_next();
   tokens_.clear();
-  asks_.clear();
-  for (const auto& l : locks_->members) {
-    tokens_.push_back(core_->next_token());
-    asks_.push_back(l->identity->ask_text());
-  }
+  for (std::size_t i = 0; i < order_.size(); ++i) tokens_.push_back(core_->next_token());
+  asks_ = asks();
   sent_ = false;
   may_run_until_ = clock::now();
   epoch_ = core_->epoch();
@@ -248,7 +251,8 @@ void acquire_all_op::take(const answer& a) {
   } else if (a.from_store != nullptr) {
     const lease_reply why(a.from_store->text(0));
     if (why.understood) core_->observe_time(why.server_time, a);
-    if (why.status == -2) return give_back(error::wrong_limit);
+    // Unless one of them was resized meanwhile.
+    if (why.status == -2 && asks_ == asks()) return give_back(error::wrong_limit);
     if (options_.wait == milliseconds(0) && why.status == 0) return give_back(error::timed_out);
   }
   acquire_next();

@@ -34,6 +34,7 @@ class acquire_all_op final : public caller,
   // On the strand of the first lock's client, like everything here.
   void begin();
   void begin_again();
+  std::vector<std::string> asks() const;
   error_code check() const;
   void write(std::uint32_t, arguments&) override;
   bool wants(std::uint32_t) const override;
@@ -64,7 +65,7 @@ class acquire_all_op final : public caller,
   clock::time_point deadline_ = clock::time_point::max();
 
   // The one script.
-  std::vector<std::string> tokens_, asks_;
+  std::vector<std::string> tokens_, asks_;  // As they were sent.
   clock::time_point may_run_until_{};
   std::uint64_t epoch_ = 0;
   bool asking_ = false;

@@ -225,9 +225,12 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
   core_->set(*this, later(now, look));
 }
 
-// Whoever waited in line when somebody changed the limit waits on with the new one.
+// Whoever waited in line when somebody changed the limit waits on with the new one; and whoever asked while this very
+// lock was being resized asks again.
 void line_entry::on_wrong_limit(std::uint32_t limit) {
-  if (!waited_) return end_all(error::wrong_limit);
+  if (!waited_ && (limit == limit_ || limit != lock_->limit.load(std::memory_order_relaxed))) {
+    return end_all(error::wrong_limit);
+  }
   limit_ = limit;
   ask();
 }

@@ -288,6 +288,32 @@ BOOST_AUTO_TEST_CASE(resize_up_lets_in_at_once_who_waits) {
   });
 }
 
+// Who asks while this very object is being resized asks with the old limit, and is not told that it is wrong.
+BOOST_AUTO_TEST_CASE(resize_does_not_turn_away_who_asks_at_the_same_time) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    const counting_semaphore lock = co_await semaphore(2);
+    hold first = co_await lock.acquire();
+    for (const std::uint32_t limit : {5U, 6U, 7U, 8U}) {
+      int ended = 0;
+      std::vector<error_code> all;
+      const auto note = [&](error_code ec) {
+        all.push_back(ec);
+        ++ended;
+      };
+      lock.resize(limit, note);
+      co_await asio::post(executor, asio::deferred);
+      lock.acquire([&](error_code ec, hold) { note(ec); });
+      lock.try_acquire([&](error_code ec, std::optional<hold>) { note(ec); });
+      acquire_all({}, lock)([&](error_code ec, holds<1>) { note(ec); });
+      co_await eventually("all have ended", [&] { return ended == 4; });
+      for (const auto ec : all) BOOST_TEST(!ec, ec.message());
+    }
+    co_await first.release();
+    co_await nothing_left();
+  });
+}
+
 // Operations that are let in at once have found nothing busy, however many they are.
 BOOST_AUTO_TEST_CASE(who_is_let_in_at_once_is_not_contended) {
   run([&]() -> awaitable<void> {
