@@ -94,7 +94,7 @@ void acquire_op::left() {
   if (leaving_) complete(outcome_);
 }
 
-void acquire_op::note_answer() {
+void acquire_op::note_busy() {
   if (leaving_ && !once_ && outcome_ == error::unreachable) outcome_ = error::timed_out;
 }
 

@@ -40,15 +40,15 @@ class acquire_op final : public local_waiter,
   void note_contention();
   void complete(hold h) { complete(error_code(), std::move(h)); }
   void complete(error_code ec) { complete(ec, hold()); }
-  // What a grant that comes too late ends with.
+  // What a grant that comes too late ends with, where the lock was known to be busy.
   error_code late() const { return once_ ? error::unreachable : error::timed_out; }
   // The one attempt was answered: the lock is busy.
   void complete_busy();
   // The end is decided; what may be left of it is being given back. left() ends it, or a limit of 100 ms.
   void wait_for_leave(error_code outcome);
   void left();
-  // The store has answered the attempt after all.
-  void note_answer();
+  // The store has answered the attempt after all: the lock was busy.
+  void note_busy();
 
  private:
   acquire_op(const std::shared_ptr<lock_state>& lock, const acquire_options& options, bool once,

@@ -159,8 +159,9 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
     unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
   }
   if (state_ == state::over) {
-    const bool said = a.from_store != nullptr && !core_->is_quorum();
-    if (const auto op = leaving_.lock(); op && said) op->note_answer();
+    const bool said = a.from_store != nullptr && !a.from_store->is_error() && !core_->is_quorum();
+    const lease_reply late(said ? a.from_store->text(0) : "");
+    if (const auto op = leaving_.lock(); op && late.understood && (late.status == 0 || late.status > 1)) op->note_busy();
     return;
   }
   if (state_ != state::asking || !current) return;
@@ -398,7 +399,7 @@ bool line_entry::drop_late(clock::time_point now) {
   const auto self = shared_from_this();
   while (!waiters_.empty() && now >= front().deadline()) {
     const auto op = front().shared_from_this();
-    leave(op, op->late());
+    leave(op, answered_ ? op->late() : no_answer());
   }
   return state_ != state::over;
 }

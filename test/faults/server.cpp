@@ -398,6 +398,25 @@ BOOST_AUTO_TEST_CASE(acquire_ends_in_time_though_the_server_hangs_and_its_late_g
   });
 }
 
+// A grant that comes when the wait is over does not say that the lock was busy.
+BOOST_AUTO_TEST_CASE(a_late_grant_of_a_free_lock_is_not_timed_out) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    co_await c.ready();
+    for (int i = 0; i < 5; ++i) {
+      std::optional<error_code> ended;
+      mutex(c, "n").acquire({.wait = 20ms}, [&](error_code ec, const hold&) { ended = ec; });
+      for (int turn = 0; turn < 10; ++turn) co_await asio::post(asio::deferred);
+      // The answer is there by then, and so is the deadline.
+      std::this_thread::sleep_for(60ms);
+      co_await eventually("it has ended", [&] { return ended.has_value(); });
+      BOOST_TEST((!*ended || *ended == error::unreachable), ended->message());
+    }
+    BOOST_TEST(c.stats().timed_out == 0U);
+    co_await eventually("nothing is left", [&] { return redis.size() == 0; });
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_late_grant_is_given_back_by_itself) {
   run([&]() -> awaitable<void> {
     client_options o;
