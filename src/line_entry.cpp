@@ -161,7 +161,8 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
   if (state_ == state::over) {
     const bool said = a.from_store != nullptr && !a.from_store->is_error() && !core_->is_quorum();
     const lease_reply late(said ? a.from_store->text(0) : "");
-    if (const auto op = leaving_.lock(); op && late.understood && (late.status == 0 || late.status > 1)) op->note_busy();
+    if (const auto op = leaving_.lock(); op && late.understood && (late.status == 0 || late.status > 1))
+      op->note_busy();
     return;
   }
   if (state_ != state::asking || !current) return;

@@ -202,7 +202,8 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
   std::size_t length = std::string_view("LEASEHOLD_NAME=").size();
   for (const auto& name : o.names) length += name.size() + 1;
   if (length > longest_variable) {
-    throw wrong_usage(fmt::format("run: the NAMEs together are longer than LEASEHOLD_NAME can be, {} bytes", longest_variable));
+    throw wrong_usage(
+        fmt::format("run: the NAMEs together are longer than LEASEHOLD_NAME can be, {} bytes", longest_variable));
   }
   if (t.shared) o.kind = lock_kind::reader;
   if (t.exclusive) o.kind = lock_kind::writer;

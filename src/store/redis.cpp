@@ -676,7 +676,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   bool deaf_ = false;               // The server does not let us listen to other channels.
 
   std::shared_ptr<batch> next_;
-  bool alone_ = false;  // The last batch was one script, and nothing else was on its way.
+  bool alone_ = false;                      // The last batch was one script, and nothing else was on its way.
   std::array<std::deque<call>, 3> queues_;  // What waits for room, by caller::turn.
   std::size_t under_way_ = 0;               // Of next_ and in_flight_, what is not answered.
   clock::time_point heard_at_{};

@@ -349,7 +349,9 @@ BOOST_AUTO_TEST_CASE(a_server_that_hangs_is_noticed_at_any_time) {
     for (const auto idle : {0ms, 500ms}) {
       client_options o = short_timeouts();
       int dropped = 0;
-      o.observer = [&dropped](const event& e) { dropped += e.what == event::kind::disconnected && e.text == "no answer"; };
+      o.observer = [&dropped](const event& e) {
+        dropped += e.what == event::kind::disconnected && e.text == "no answer";
+      };
       client c(executor, redis.url(), o);
       for (int i = 0; i < 3; ++i) {
         hold h = co_await mutex(c, "n").acquire();

@@ -321,7 +321,8 @@ BOOST_AUTO_TEST_CASE(who_is_let_in_at_once_is_not_contended) {
     const counting_semaphore lock(c, "n", 10);
     std::deque<asker> all;
     for (int i = 0; i < 10; ++i) all.emplace_back(lock).acquire();
-    co_await eventually("all are in", [&] { return std::all_of(all.begin(), all.end(), [](auto& a) { return a.in(); }); });
+    co_await eventually("all are in",
+                        [&] { return std::all_of(all.begin(), all.end(), [](auto& a) { return a.in(); }); });
     BOOST_TEST(c.stats().contended == 0U);
     for (int i = 0; i < 3; ++i) all.emplace_back(lock).acquire();
     co_await eventually("three wait", [&] { return c.stats().contended == 3; });

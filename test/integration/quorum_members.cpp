@@ -221,9 +221,9 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_a_member_is_named) {
   BOOST_TEST(words.find("'" + group + "' is given twice") != std::string::npos, words);
   // However it is written.
   const std::vector<std::pair<std::string, std::string>> same{
-      {"redis://a", "redis://a:6379/"},           {"redis://a", "redis://A"},
-      {"redis://a", "redis://u:secret@a/3"},      {"redis://a:7", "rediss://a:7"},
-      {"unix:///x", "unix:///x?db=2"},            {"redis+sentinel://a,b/m", "redis+sentinel://c,b/m"},
+      {"redis://a", "redis://a:6379/"},      {"redis://a", "redis://A"},
+      {"redis://a", "redis://u:secret@a/3"}, {"redis://a:7", "rediss://a:7"},
+      {"unix:///x", "unix:///x?db=2"},       {"redis+sentinel://a,b/m", "redis+sentinel://c,b/m"},
   };
   for (const auto& [one, other] : same) {
     const std::string said = failure_of({one, "redis://other", other}, error::invalid_url);
