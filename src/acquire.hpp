@@ -40,8 +40,6 @@ class acquire_op final : public local_waiter,
   void note_contention();
   void complete(hold h) { complete(error_code(), std::move(h)); }
   void complete(error_code ec) { complete(ec, hold()); }
-  // What a grant that comes too late ends with, where the lock was known to be busy.
-  error_code late() const { return once_ ? error::unreachable : error::timed_out; }
   // The one attempt was answered: the lock is busy.
   void complete_busy();
   // The end is decided; what may be left of it is being given back. left() ends it, or a limit of 100 ms.

@@ -190,12 +190,14 @@ void line_entry::on_too_late(clock::time_point now) {
 }
 
 void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
-  answered_ = true;
+  if (!std::exchange(answered_, true)) {
+    // Who comes from now on is told by add.
+    for (auto& w : waiters_) static_cast<acquire_op&>(w).note_contention();
+  }
   too_late_ = false;
   lacks_replicas_ = false;
   may_ask_ = 1;
   on_outcome_beside(false);
-  for (auto& w : waiters_) static_cast<acquire_op&>(w).note_contention();
   if (role_ == role::once) {
     state_ = state::over;
     // An attempt on an earlier connection may still bring something.
@@ -230,9 +232,7 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
 // Whoever waited in line when somebody changed the limit waits on with the new one; and whoever asked while this very
 // lock was being resized asks again.
 void line_entry::on_wrong_limit(std::uint32_t limit) {
-  if (!waited_ && (limit == limit_ || limit != lock_->limit.load(std::memory_order_relaxed))) {
-    return end_all(error::wrong_limit);
-  }
+  if (!waited_ && limit != lock_->limit.load(std::memory_order_relaxed)) return end_all(error::wrong_limit);
   limit_ = limit;
   ask();
 }
@@ -400,7 +400,7 @@ bool line_entry::drop_late(clock::time_point now) {
   const auto self = shared_from_this();
   while (!waiters_.empty() && now >= front().deadline()) {
     const auto op = front().shared_from_this();
-    leave(op, answered_ ? op->late() : no_answer());
+    leave(op, answered_ ? make_error_code(error::timed_out) : no_answer());
   }
   return state_ != state::over;
 }

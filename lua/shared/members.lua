@@ -122,7 +122,7 @@ end
 
 -- include: clock
 if not waited_for and what == 'acquire' and not own and now <= tonumber(ARGV[4]) and
-  (not exists or now < soonest and admits(ARGV[6])) then
+  exists and now < soonest and admits(ARGV[6]) then
   local fence = enter(token, ARGV[6], tonumber(ARGV[3]))
   return '1 ' .. fence .. ' ' .. ARGV[3] .. clock .. (count and ' ' .. count or '')
 end

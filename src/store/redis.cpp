@@ -54,14 +54,12 @@ constexpr std::size_t most_under_way = 1024;
 struct batch {
   redis::request request;
   std::vector<call> calls;
-  std::size_t scripts = 0;  // The other calls are commands that belong to one.
   std::size_t answered = 0;
   clock::time_point sent{};  // A call may have been sent to another server before.
 
   void clear() {
     request.clear();
     calls.clear();
-    scripts = 0;
     answered = 0;
   }
 };
@@ -458,7 +456,6 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
                               args.begin(), args.end());
     next_->calls.push_back(std::move(c));
     ++under_way_;
-    ++next_->scripts;
     if (at_once) flush();
   }
 
@@ -485,7 +482,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   std::shared_ptr<batch> take_batch() {
-    if (spare_.empty()) return std::make_shared<batch>(batch{make_request(), {}, 0, 0, {}});
+    if (spare_.empty()) return std::make_shared<batch>(batch{make_request(), {}, 0, {}});
     auto b = std::move(spare_.back());
     spare_.pop_back();
     return b;
@@ -495,7 +492,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (!next_) return;
     auto b = std::exchange(next_, nullptr);
     b->sent = clock::now();
-    alone_ = b->scripts == 1 && in_flight_.empty();
+    const auto scripts =
+        std::count_if(b->calls.begin(), b->calls.end(), [](const call& c) { return c.who != nullptr; });
+    alone_ = scripts == 1 && in_flight_.empty();
     if (!watching_) watch(later(b->sent, command_timeout_));
     in_flight_.push_back(b);
     // The connection keeps the adapter, so the adapter must not keep the store.

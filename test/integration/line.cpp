@@ -581,6 +581,28 @@ BOOST_AUTO_TEST_CASE(only_who_was_waited_for_sends_something_ahead_of_his_releas
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_lock_that_is_kept_for_its_client_sends_nothing_ahead) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.cohort = 0us;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    mutex lock(c, "n");
+    hold h = co_await lock.acquire();
+    const auto before = redis.calls("ping");
+    std::size_t served = 0;
+    for (int i = 0; i < 5; ++i) {
+      lock.acquire([&](error_code, hold next) {
+        ++served;
+        next.release([](error_code) {});
+      });
+    }
+    co_await eventually("it is known that they wait", [&] { return c.stats().contended == 5; });
+    co_await h.release();
+    co_await eventually("all were served", [&] { return served == 5; });
+    BOOST_TEST(redis.calls("ping") == before);
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
