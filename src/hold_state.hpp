@@ -116,6 +116,9 @@ class hold_state final : public caller, public member, public alarm, public std:
   void write(std::uint32_t what, arguments&) override;
   bool wants(std::uint32_t) const override { return !told_ && !released(); }
   turn turn_of(std::uint32_t) const override { return turn::keeps; }
+  std::chrono::milliseconds patience_of(std::uint32_t) const override {
+    return renewal_patience(grant_.lease - grant_.margin);
+  }
   void answered(std::uint32_t what, const answer&) override;
   void store_is_up() override;
   void store_refuses(error_code) override;

@@ -44,4 +44,11 @@ inline clock::time_point renewal_due(clock::time_point now, clock::time_point lo
   return due - (due.time_since_epoch() + phase) % step;
 }
 
+// How long a renewal may go unanswered, and everything else on its connection, before another connection is the better hope:
+// a third of `usable`, the lease before its margin, so that another attempt fits; and half a second, lest a server that stops
+// for a moment be left.
+inline std::chrono::milliseconds renewal_patience(std::chrono::milliseconds usable) {
+  return std::max(usable / 3, std::chrono::milliseconds(500));
+}
+
 }  // namespace leasehold::detail

@@ -14,7 +14,9 @@ inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::
 /// How often the client extends a lease by itself while the hold lives.
 ///
 /// A lease is renewed when a third of it has passed (of what is before `acquire_options::margin`), so that two attempts
-/// may fail before it is lost. A cap bounds how long a program that hangs with a hold can keep everybody else out.
+/// may fail before it is lost. On a connection that falls silent an attempt fails after such a third, half a second at
+/// least and client_options::command_timeout at most; so of a lease below 1.5 s fewer may fail. A cap bounds how long a
+/// program that hangs with a hold can keep everybody else out.
 class renewal {
  public:
   static const renewal automatic;  ///< As long as the hold lives.

@@ -63,8 +63,8 @@ struct client_options {
   /// How long `ready` waits, and the bound of `close` and of each attempt to connect. 1 ms to 30 days.
   std::chrono::milliseconds connect_timeout{5000};
 
-  /// How long a command may go unanswered, if no other is answered meanwhile, before the connection is given up. 1 ms to
-  /// 30 days.
+  /// How long a command may go unanswered, if no other is answered meanwhile, before the connection is given up; a renewal
+  /// for a shorter time, see `renewal`. 1 ms to 30 days.
   std::chrono::milliseconds command_timeout{2000};
 
   /// Allowance for clocks that run at different rates, subtracted from every lease: drift * lease + drift_floor.

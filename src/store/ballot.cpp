@@ -26,7 +26,13 @@ milliseconds comparable(milliseconds left) { return left < milliseconds(0) ? mil
 }  // namespace
 
 ballot::ballot(quorum_store& q, const script& s, kept_call c, std::shared_ptr<caller> who, std::uint32_t what)
-    : quorum_(q), script_(s), call_(std::move(c)), who_(std::move(who)), what_(what), voices_(q.voters().size()) {
+    : quorum_(q),
+      script_(s),
+      call_(std::move(c)),
+      who_(std::move(who)),
+      what_(what),
+      patience_(who_->patience_of(what)),
+      voices_(q.voters().size()) {
   const auto& operation = call_.operation();
   kind_ = operation == "acquire"     ? kind::acquire
           : operation == "downgrade" ? kind::downgrade

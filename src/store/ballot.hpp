@@ -64,6 +64,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   turn turn_of(std::uint32_t) const override {
     return kind_ == kind::renew || kind_ == kind::downgrade ? turn::keeps : turn::asks;
   }
+  std::chrono::milliseconds patience_of(std::uint32_t) const override { return patience_; }
   void answered(std::uint32_t what, const answer&) override;
   void take(voter&, voice& its, std::uint32_t phase, answer_is& said, const answer&);
   // Who grants when the fence is known already is told of it.
@@ -104,6 +105,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   const kept_call call_;
   std::shared_ptr<caller> who_;  // Until he is answered.
   const std::uint32_t what_;
+  const std::chrono::milliseconds patience_;  // Of who_.
   kind kind_;
   std::chrono::milliseconds lease_{0};
   std::shared_ptr<claim> claim_;

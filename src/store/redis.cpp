@@ -56,11 +56,15 @@ struct batch {
   std::vector<call> calls;
   std::size_t answered = 0;
   clock::time_point sent{};  // A call may have been sent to another server before.
+  std::chrono::milliseconds patience = std::chrono::milliseconds::max();
+
+  clock::time_point gives_up_at(clock::time_point heard_at) const { return later(std::max(sent, heard_at), patience); }
 
   void clear() {
     request.clear();
     calls.clear();
     answered = 0;
+    patience = std::chrono::milliseconds::max();
   }
 };
 
@@ -454,6 +458,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (c.asking) push_for_nobody("ASKING", c.sent);
     next_->request.push_range(whole_text ? "EVAL" : "EVALSHA", whole_text ? c.what_script->text : c.what_script->sha1,
                               args.begin(), args.end());
+    next_->patience = std::min({next_->patience, command_timeout_, c.who->patience_of(c.what)});
     next_->calls.push_back(std::move(c));
     ++under_way_;
     if (at_once) flush();
@@ -495,7 +500,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const auto scripts =
         std::count_if(b->calls.begin(), b->calls.end(), [](const call& c) { return c.who != nullptr; });
     alone_ = scripts == 1 && in_flight_.empty();
-    if (!watching_) watch(later(b->sent, command_timeout_));
+    if (const auto due = b->gives_up_at(b->sent); due < watched_until_) watch(due);
     in_flight_.push_back(b);
     // The connection keeps the adapter, so the adapter must not keep the store.
     redis::any_adapter adapter(
@@ -608,25 +613,26 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   // --- A server that does not answer ---
 
-  // Gives the connection up at `due` unless its handshake was answered by then, or any call that was sent in time. (A
+  // Gives the connection up at `due` unless its handshake was answered by then, or something since a call was sent. (A
   // half-open connection would go unnoticed until the next health check.)
   void watch(clock::time_point due) {
-    watching_ = true;
+    watched_until_ = due;
     watch_.expires_at(due);
     watch_.async_wait([self = this->shared_from_this(), epoch = epoch_](error_code ec) {
       if (ec || epoch != self->epoch_ || self->stopping_) return;
-      self->watching_ = false;
+      self->watched_until_ = clock::time_point::max();
       if (!self->up_) return self->reset("no answer");
-      if (self->in_flight_.empty()) return;
-      const batch& oldest = *self->in_flight_.front();
-      if (oldest.answered == oldest.calls.size()) return self->watch(later(clock::now(), self->command_timeout_));
-      const auto next = later(std::max(oldest.sent, self->heard_at_), self->command_timeout_);
-      next > clock::now() ? self->watch(next) : self->reset("no answer");
+      auto next = clock::time_point::max();
+      for (const auto& b : self->in_flight_) {
+        if (b->answered != b->calls.size()) next = std::min(next, b->gives_up_at(self->heard_at_));
+      }
+      if (next <= clock::now()) return self->reset("no answer");
+      if (next != clock::time_point::max()) self->watch(next);
     });
   }
 
   void unwatch() {
-    watching_ = false;
+    watched_until_ = clock::time_point::max();
     watch_.cancel();
   }
 
@@ -658,7 +664,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   std::size_t found_ = 1;               // How many there were.
   timer pause_;
   timer watch_;
-  bool watching_ = false;  // It may be set for earlier than what is under way needs, and looks again then.
+  // When the watch looks again: maybe earlier than what is under way needs.
+  clock::time_point watched_until_ = clock::time_point::max();
 
   const std::string channel_;
   const witness::maker another_;

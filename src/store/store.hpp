@@ -156,6 +156,12 @@ class caller : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
     (void)what;
     return turn::asks;
   }
+  // A connection on which nothing is answered for so long after this call was sent is given up. More than
+  // client_options::command_timeout is that.
+  virtual std::chrono::milliseconds patience_of(std::uint32_t what) const {
+    (void)what;
+    return std::chrono::milliseconds::max();
+  }
   // Exactly once for each call, never from inside store::run.
   virtual void answered(std::uint32_t what, const answer&) = 0;
   // The store is up again, or has changed its mind; only after client_core::when_up.

@@ -211,6 +211,28 @@ BOOST_AUTO_TEST_CASE(a_hold_survives_lost_replies_to_its_renewals) {
   });
 }
 
+// A connection that is dead without being closed costs one attempt, also where command_timeout is longer than the lease.
+BOOST_AUTO_TEST_CASE(a_hold_survives_a_connection_that_falls_silent) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    for (const auto margin : {0s, 54s}) {
+      client_options o = quick();
+      o.command_timeout = 1min;
+      behind_proxy p(executor, redis, o);
+      hold h = co_await p.lock.acquire({.lease = margin + 6s, .margin = margin});
+      const auto before = p.c.stats().renewed;
+      p.network.swallow();
+      co_await eventually("it is renewed or lost", [&] { return p.c.stats().renewed > before || !h.valid(); });
+      BOOST_TEST(h.valid());
+      BOOST_TEST(p.c.stats().lost == 0U);
+      BOOST_TEST(p.c.stats().reconnects == 1U);
+      BOOST_TEST(p.c.stats().renewal_failed == 1U);
+      co_await h.release();
+      co_await p.c.close();
+    }
+  });
+}
+
 BOOST_AUTO_TEST_CASE(extend_whose_reply_is_lost_succeeds) {
   run([&]() -> awaitable<void> {
     behind_proxy p(co_await asio::this_coro::executor, redis);

@@ -12,6 +12,7 @@ using leasehold::clock;
 using leasehold::detail::drift_allowance;
 using leasehold::detail::local_deadline;
 using leasehold::detail::renewal_due;
+using leasehold::detail::renewal_patience;
 
 namespace {
 const clock::time_point sent(1000s);
@@ -96,6 +97,15 @@ BOOST_AUTO_TEST_CASE(a_renewal_is_never_due_at_once) {
   BOOST_TEST((renewal_due(sent, sent, 5ns) == sent + 1ms));
   BOOST_TEST((renewal_due(sent, sent - 10s, 5ns) == sent + 1ms));
   BOOST_TEST((renewal_due(sent, sent + 4ms, 5ns) > sent + 1ms));
+}
+
+// So that three of them fit, but for short leases.
+BOOST_AUTO_TEST_CASE(a_renewal_waits_for_a_third_of_its_lease_and_half_a_second_at_least) {
+  BOOST_TEST(renewal_patience(30s).count() == 10000);
+  BOOST_TEST(renewal_patience(1500ms).count() == 500);
+  BOOST_TEST(renewal_patience(100ms).count() == 500);
+  BOOST_TEST(renewal_patience(0ms).count() == 500);
+  BOOST_TEST(renewal_patience(-1s).count() == 500);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
