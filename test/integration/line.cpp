@@ -5,6 +5,7 @@
 #include "support/proxy.hpp"
 #include "support/with_redis.hpp"
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <string>
@@ -370,6 +371,37 @@ BOOST_AUTO_TEST_CASE(two_thousand_waiters_of_one_client_are_served_in_order) {
     co_await nothing_left();
     BOOST_TEST(c.stats().waiting == 0U);
     BOOST_TEST(c.stats().held == 0U);
+  });
+}
+
+// A subscription for each contended name would be too many for a server, or a pool of them. Here a client has one in all.
+BOOST_AUTO_TEST_CASE(a_thousand_contended_names_need_one_connection_and_one_channel_of_each_client) {
+  run([&]() -> awaitable<void> {
+    constexpr std::size_t names = 1000;
+    std::deque<client> clients;
+    std::array<std::vector<hold>, 3> got;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      client& c = clients.emplace_back(co_await asio::this_coro::executor, redis.url());
+      for (std::size_t n = 0; n < names; ++n) {
+        mutex(c, "name:" + std::to_string(n)).acquire([&got, i](error_code ec, hold h) {
+          BOOST_TEST(!ec);
+          got[i].push_back(std::move(h));
+        });
+      }
+      co_await eventually("all have answers", [&] { return c.stats().contended == names || got[i].size() == names; });
+    }
+    BOOST_TEST(got[0].size() == names);
+    const auto connections = redis.info("connected_clients");
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      co_await eventually("all names are its own", [&] { return got[i].size() == names; });
+      BOOST_TEST(redis.command("PUBSUB", "CHANNELS").items.size() == clients.size());
+      for (const hold& h : got[i]) BOOST_TEST(h.valid());
+      for (hold& h : got[i]) h.release(asio::detached);
+    }
+    co_await nothing_left();
+    BOOST_TEST(redis.info("connected_clients") == connections);
+    BOOST_TEST(connections <= static_cast<std::int64_t>(clients.size()) + 1);
+    for (const client& c : clients) BOOST_TEST(c.stats().lost == 0U);
   });
 }
 
