@@ -143,7 +143,10 @@ void command::reap() {
 }
 
 void command::pass_on(const signals::received& r) {
-  if (status_ || pid_ < 0 || (r.from_terminal && !leads_group_)) return;
+  if (status_ || pid_ < 0) return;
+  // The command has it from the terminal, too; but when that goes away it tells the leader of its session only.
+  const bool has_it = r.from_terminal && !leads_group_ && !(r.number == SIGHUP && ::getsid(0) == ::getpid());
+  if (has_it) return;
   ::kill(pid_, r.number);
 }
 

@@ -18,13 +18,9 @@ inherited_descriptors::inherited_descriptors() {
     if (::fcntl(fd, F_GETFD) >= 0) open_.insert(fd);
   }
   // A socket must not become standard error because that was closed. The command finds it closed all the same.
-  while (open_.count(STDIN_FILENO) + open_.count(STDOUT_FILENO) + open_.count(STDERR_FILENO) < 3) {
-    const int fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (fd < 0) break;
-    if (fd > STDERR_FILENO) {
-      ::close(fd);
-      break;
-    }
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // In turn, so that each gets its own number. What is written to standard output fails, as on one that is closed.
+    if (open_.count(fd) == 0) ::open("/dev/null", (fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) | O_CLOEXEC);
   }
 }
 

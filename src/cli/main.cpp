@@ -11,6 +11,8 @@
 #include "run.hpp"
 #include "status.hpp"
 #include "text.hpp"
+
+#include <boost/system/system_error.hpp>
 #include "watch.hpp"
 
 #include <cstdio>
@@ -34,6 +36,9 @@ int main(int argc, char** argv) {
   } catch (const failure& f) {
     complain(f.what());
     return static_cast<int>(f.code());
+  } catch (const boost::system::system_error& e) {  // Asio's.
+    complain(e.what());
+    return static_cast<int>(exit_code::system);
   } catch (const std::system_error& e) {
     complain(e.what());
     return static_cast<int>(exit_code::system);

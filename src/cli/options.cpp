@@ -11,6 +11,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -69,7 +70,7 @@ struct typed {
   std::string lease = "30s";
   std::string wait;
   std::string grace = "5s";
-  int conflict_exit_code = static_cast<int>(exit_code::not_acquired);
+  std::string conflict_exit_code;
   bool no_wait = false;
   bool shared = false;
   bool exclusive = false;
@@ -120,12 +121,12 @@ std::chrono::milliseconds duration(const char* option, const std::string& text) 
   }
 }
 
-// From 1 on.
 template <class Number>
-Number count(const char* option, const std::string& text, const char* range) {
+Number count(const char* option, const std::string& text, const char* range, Number least = 1,
+             Number most = std::numeric_limits<Number>::max()) {
   Number n = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (ec == std::errc() && end == text.data() + text.size() && n > 0) return n;
+  if (ec == std::errc() && end == text.data() + text.size() && n >= least && n <= most) return n;
   throw wrong_usage(fmt::format("{} {}: not a number {}", option, in_quotes(text), range));
 }
 
@@ -137,11 +138,15 @@ void check_name(const std::string& name, const store_options& where) {
                   in_quotes(name)));
 }
 
+// A word in a wrong place, which may be a URL.
+std::string shown(const std::string& word) {
+  return in_quotes(word.find("://") == word.npos ? word : without_password(word));
+}
+
 void refuse_options(const CLI::App& app, const std::vector<std::string>& words) {
   for (const auto& word : words) {
     if (word.size() <= 1 || word[0] != '-') continue;
-    throw wrong_usage(
-        fmt::format("{}unknown option {}", app.get_parent() ? app.get_name() + ": " : "", in_quotes(word)));
+    throw wrong_usage(fmt::format("{}unknown option {}", app.get_parent() ? app.get_name() + ": " : "", shown(word)));
   }
 }
 
@@ -151,7 +156,7 @@ void check_left_over(const CLI::App& app) {
   refuse_options(app, rest);
   if (rest.empty()) return;
   throw wrong_usage(
-      fmt::format("{}one word too many: {}", app.get_parent() ? app.get_name() + ": " : "", in_quotes(rest[0])));
+      fmt::format("{}one word too many: {}", app.get_parent() ? app.get_name() + ": " : "", shown(rest[0])));
 }
 
 // The names before the command. Those that look like options stand between two separators: `run -- -name -- command`.
@@ -227,7 +232,9 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
     o.wait = duration("--wait", t.wait);
   }
   o.grace = duration("--grace", t.grace);
-  o.conflict_exit_code = t.conflict_exit_code;
+  if (app.get_option("--conflict-exit-code")->count() > 0) {
+    o.conflict_exit_code = count<int>("--conflict-exit-code", t.conflict_exit_code, "from 0 to 255", 0, 255);
+  }
   o.command = std::move(*rest);
   return o;
 }
@@ -237,12 +244,12 @@ void take_name(const CLI::App& app, typed& t, std::optional<std::vector<std::str
   check_left_over(app);
   if (app.get_option("NAME")->count() > 0) {
     if (rest && !rest->empty()) {
-      throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), in_quotes((*rest)[0])));
+      throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), shown((*rest)[0])));
     }
   } else if (rest && rest->size() == 1) {
     t.name = std::move((*rest)[0]);
   } else if (rest && rest->size() > 1) {
-    throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), in_quotes((*rest)[1])));
+    throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), shown((*rest)[1])));
   } else {
     throw wrong_usage(fmt::format("{}: NAME is missing: {}", app.get_name(), usage));
   }
@@ -251,7 +258,7 @@ void take_name(const CLI::App& app, typed& t, std::optional<std::vector<std::str
 void refuse_words(const CLI::App& app, const std::optional<std::vector<std::string>>& rest) {
   check_left_over(app);
   if (!rest || rest->empty()) return;
-  throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), in_quotes((*rest)[0])));
+  throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), shown((*rest)[0])));
 }
 
 // Of a subcommand that takes one NAME.
@@ -345,12 +352,8 @@ grammar::grammar() {
   run.add_flag("--no-wait", t.no_wait, "Try once")->excludes(wait)->option_text(" ");
   add_text(run, "--grace", t.grace, "TIME",
            "If the lease is lost: how long the command may take to end\nafter SIGTERM, before SIGKILL (default: 5s)");
-  run.add_option("--conflict-exit-code", t.conflict_exit_code,
-                 "Exit status if the lock was not acquired in time; with 0\nnothing is printed either (default: 75)")
-      ->option_text("N")
-      ->type_name("N")
-      ->check(CLI::Range(0, 255))
-      ->take_last();
+  add_text(run, "--conflict-exit-code", t.conflict_exit_code, "N",
+           "Exit status if the lock was not acquired in time; with 0\nnothing is printed either (default: 75)");
   run.footer(
       fmt::format("The command finds LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_FENCE in its environment.\n"
                   "Of several locks there is a name in each line, and a token and a fence in each word.\n{}\n\n{}",

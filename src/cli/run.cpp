@@ -110,11 +110,12 @@ class session {
     while (!command_->status() && !lost_) co_await change(std::nullopt);
     // Before anything else happens: a command that ended in time ended in time.
     const hold* gone = lost_ ? lost_ : not_covered();
-    if (!command_->status()) co_await stop_command();
+    const bool stopped = !command_->status();
+    if (stopped) co_await stop_command();
     co_await release();
 
     if (reason != 0) throw not_started(reason);
-    if (lost_) co_return static_cast<int>(exit_code::lost);
+    if (stopped) co_return static_cast<int>(exit_code::lost);
     for (std::size_t i = 0; i < holds_.size(); ++i) {
       if (!gone && released_[i] == error::lost) gone = &holds_[i];
     }
@@ -246,8 +247,15 @@ class session {
 
   // The lease is lost: SIGTERM, and SIGKILL for what is still there when the grace is over.
   asio::awaitable<void> stop_command() {
-    complain(lost(lost_->name(), "the lease was lost, stopping the command").what());
     command_->stop();
+    const failure f = lost(lost_->name(), "the lease was lost, stopping the command");
+    // Whoever does not read what we complain about (a pager, Ctrl-S) must not keep the command running.
+    const bool told = complain_at_once(f.what());
+    co_await end_command();
+    if (!told) complain(f.what());
+  }
+
+  asio::awaitable<void> end_command() {
     const auto grace_ends = later(wanted_.grace);
     while (!command_->all_ended() && steady_clock::now() < grace_ends) co_await change(grace_ends);
     if (command_->all_ended()) co_return;

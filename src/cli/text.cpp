@@ -2,8 +2,10 @@
 #include "text.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 
@@ -114,6 +116,19 @@ void complain(std::string_view text) {
   const std::string line = fmt::format("leasehold: {}\n", printable(text));
   // One write, so that the lines of several processes do not mix. If nobody can read it there is nobody to tell.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
+bool complain_at_once(std::string_view text) {
+  pollfd p{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&p, 1, 0) != 1) return false;
+  // A terminal stops who writes to it in the background, if it is set so.
+  sigset_t stop, before;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTTOU);
+  pthread_sigmask(SIG_BLOCK, &stop, &before);
+  complain(text.substr(0, 1000));  // A pipe that takes something takes that much.
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return true;
 }
 
 }  // namespace leasehold::cli

@@ -23,5 +23,7 @@ std::string without_password(std::string_view url);
 
 // One line to standard error: "leasehold: " and the printable text.
 void complain(std::string_view text);
+// The same unless that would have to wait for a reader; false then.
+bool complain_at_once(std::string_view text);
 
 }  // namespace leasehold::cli

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 
 namespace leasehold::test {
 
@@ -57,11 +58,14 @@ BOOST_AUTO_TEST_CASE(a_key_that_somebody_else_has_taken_stops_the_command_and_st
 BOOST_AUTO_TEST_CASE(a_server_that_hangs_stops_the_command_before_the_lease_can_end) {
   child c = start({"run", "--lease", "3s", "--grace", "2s", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
   BOOST_TEST(c.read_line().value() == "ready");
+  const auto before = steady_clock::now();
   redis.stop();
   const auto stopped = steady_clock::now();
   BOOST_TEST(c.read_line().value() == "terminated");
   // A third of the lease before its end, which was at most three seconds ahead.
   BOOST_TEST((steady_clock::now() - stopped < 2500ms));
+  // And no sooner, though the grace is longer; a third of the two seconds until then may have been over.
+  BOOST_TEST((steady_clock::now() - before > 1100ms));
   BOOST_TEST(c.wait() == 74);
   BOOST_TEST(is_error_line(c.errors(), "'n'"));
   redis.go_on();
@@ -121,6 +125,38 @@ BOOST_AUTO_TEST_CASE(a_stopped_command_is_woken_to_end) {
   redis.command("DEL", "n");
   BOOST_TEST(c.read_line().value() == "terminated");
   BOOST_TEST(c.wait() == 74);
+}
+
+// Nobody reads what leasehold complains about, and the pipe is full.
+BOOST_AUTO_TEST_CASE(a_full_standard_error_does_not_keep_the_command_running) {
+  const std::string full = "mkfifo $FOLDER/pipe; exec 8<> $FOLDER/pipe; dd if=/dev/zero bs=65536 count=1 >&8 2>&-; ";
+  words command{"sh", "-c", full + "exec \"$@\" 2>&8", "sh"};
+  for (auto& w : leasehold_command({"run", "--lease", "1s", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal})) {
+    command.push_back(std::move(w));
+  }
+  child c(command, environment());
+  BOOST_TEST(c.read_line().value() == "ready");
+  redis.command("DEL", "n");
+  BOOST_TEST(c.read_line().value() == "terminated");
+}
+
+// Both at the same time, since leasehold stood still: the command was not stopped, so its own failure says more.
+BOOST_AUTO_TEST_CASE(a_command_that_ended_by_itself_in_a_lost_lease_is_not_silently_lost) {
+  for (const int status : {0, 9}) {
+    child c = start({"run", "--lease", "1s", "n", "--", "sh", "-c",
+                     "echo $$; until [ -e $FOLDER/end ]; do sleep 0.01; done; exit " + std::to_string(status)});
+    const std::string command = c.read_line().value();
+    c.stop();
+    folder.write("end", "");
+    wait_until("the command has ended",
+               [&] { return contains(read_file("/proc/" + command + "/status"), "State:\tZ"); });
+    wait_until("the lease has ended", [&] { return !redis.get("n"); });
+    c.signal(SIGCONT);
+    const ended e = end_of(c);
+    BOOST_TEST(e.status == (status == 0 ? 74 : status));
+    BOOST_TEST(is_error_line(e.errors, "'n'"), e.errors);
+    std::filesystem::remove(folder / "end");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(success_without_the_lock_is_no_success) {

@@ -141,6 +141,17 @@ BOOST_AUTO_TEST_CASE(ctrl_c_reaches_the_command_from_the_terminal_only) {
   BOOST_TEST(t.wait() == 5);
 }
 
+// The kernel tells the leader of the session only, which leasehold is here (`ssh -t HOST leasehold run ...`).
+BOOST_AUTO_TEST_CASE(a_terminal_that_goes_away_ends_the_command) {
+  const std::string trap = "trap 'echo > $FOLDER/hung_up; exit 3' HUP; echo ready; while :; do sleep 0.02; done";
+  terminal t(leasehold_command({"run", "n", "--", "sh", "-c", trap}), environment());
+  t.read_until("ready");
+  t.hang_up();
+  wait_until("SIGHUP for the command", [&] { return std::filesystem::exists(folder / "hung_up"); });
+  BOOST_TEST(t.wait() == 3);
+  BOOST_TEST(!redis.get("n"));
+}
+
 BOOST_AUTO_TEST_CASE(the_command_may_read_from_the_terminal) {
   terminal t(leasehold_command({"run", "n", "--", "sh", "-c", "echo ready; read line; echo \"got $line\""}),
              environment());

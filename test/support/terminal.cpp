@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 namespace leasehold::test {
 
@@ -39,8 +40,7 @@ terminal::terminal(std::vector<std::string> command, std::vector<std::string> en
 
 terminal::~terminal() {
   if (pid_ > 0) ::kill(pid_, SIGKILL);
-  ::close(terminal_);
-  ::close(other_end_);
+  hang_up();
   if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
 }
 
@@ -49,6 +49,10 @@ void terminal::type(const std::string& keys) {
 }
 
 void terminal::signal(int number) { ::kill(pid_, number); }
+
+void terminal::hang_up() {
+  for (int* end : {&other_end_, &terminal_}) ::close(std::exchange(*end, -1));
+}
 
 void terminal::resize(unsigned short rows, unsigned short columns) {
   const winsize size{rows, columns, 0, 0};

@@ -24,6 +24,9 @@ class terminal {
   void type(const std::string& keys);
   void signal(int number);
 
+  // The terminal goes away, as with a connection that is cut: the program gets SIGHUP.
+  void hang_up();
+
   // The terminal gets another size, and the program SIGWINCH.
   void resize(unsigned short rows, unsigned short columns);
 
