@@ -1,5 +1,5 @@
 -- The counting semaphore: at most `limit` members in one record (members.lua); about is the limit. The ask is the limit
--- that the asker believes in; once it waits in line, it is let in whatever the limit has become.
+-- that the asker believes in; of who waits in line it becomes what the limit does.
 
 -- include: call there fence record
 kind = 'counting_semaphore'
@@ -14,25 +14,37 @@ end
 
 -- include: members
 
--- status -2: another limit than the record's, which stands in the place of what is left of a lease
-if what == 'acquire' and members > 0 and ARGV[6] ~= about and not own and
-  not (waited_for and redis.call('ZSCORE', line, token)) then
-  finish()
-  return '-2 0 ' .. about .. clock
+local ours_waits = waited_for and redis.call('HEXISTS', entries, '#' .. kind) == 1
+
+-- status -2: another limit than the record's, or than that of the asker's entry in line, which stands in the place of what
+-- is left of a lease
+if what == 'acquire' and not own then
+  local limit = ours_waits and string.match(redis.call('HGET', entries, token) or '', '%S+$') or members > 0 and about
+  if limit and limit ~= ARGV[6] then
+    finish()
+    return '-2 0 ' .. limit .. clock
+  end
 end
 
 -- resize LIMIT NOT-AFTER -> status 1 | -1: too late
--- Who is in stays in. A free semaphore has no limit but that of who comes first. Bytes of a closed connection must not
--- undo what came after them: not-after is as for acquire.
+-- Who is in stays in. Who waits has the new limit, too, should all who are in have gone before him. A free semaphore has no
+-- limit but that of who comes first. Bytes of a closed connection must not undo what came after them: not-after is as for
+-- acquire.
 if what == 'resize' then
   if now > tonumber(ARGV[3]) then
     finish()
     return '-1 0 0' .. clock
   end
   let_in = true
+  begin_writing()
   if members > 0 then
-    begin_writing()
     about, changed = token, true
+  end
+  local all = ours_waits and redis.call('HGETALL', entries) or {}
+  for i = 1, #all, 2 do
+    if string.sub(all[i], 1, 1) ~= '#' then
+      redis.call('HSET', entries, all[i], (string.gsub(all[i + 1], '%S+$', token)))
+    end
   end
 end
 

@@ -386,6 +386,49 @@ BOOST_AUTO_TEST_CASE(resize_down_takes_nothing_away_and_lets_nobody_in_until_eno
   });
 }
 
+// Whoever they asked with: also if all who were in have gone, by release or by the end of their leases.
+BOOST_AUTO_TEST_CASE(resize_is_for_those_who_wait_though_nobody_is_in_any_more) {
+  run([&]() -> awaitable<void> {
+    for (const bool by_waiters : {false, true}) {
+      for (const bool expire : {false, true}) {
+        const auto executor = co_await asio::this_coro::executor;
+        const counting_semaphore lock = co_await semaphore(3);
+        client c(executor, redis.url());
+        const counting_semaphore theirs(c, "n", 3);
+        std::deque<hold> holds;
+        const acquire_options brief{.lease = expire ? 2s : 60s, .renew = renewal::none};
+        for (int i = 0; i < 3; ++i) holds.push_back(co_await lock.acquire(brief));
+        std::deque<asker> all;
+        for (int i = 0; i < 6; ++i) all.emplace_back(i % 2 == 0 ? lock : theirs).acquire();
+        co_await stand_in_line(2);
+        co_await eventually("all wait", [&] { return c.stats().waiting == 3; });
+        const counting_semaphore elsewhere = co_await semaphore(3);
+        const counting_semaphore& changed = by_waiters ? theirs : elsewhere;
+        co_await changed.resize(1);
+        for (auto& h : holds) {
+          if (!expire) co_await h.release();
+        }
+        std::size_t served = 0;
+        while (served < all.size()) {
+          co_await eventually("somebody is in",
+                              [&] { return std::any_of(all.begin(), all.end(), [](asker& a) { return a.in(); }); });
+          // Time for others to come in as well.
+          co_await pause(30ms);
+          BOOST_TEST((co_await lock.inspect()).holders == 1U);
+          for (auto& a : all) {
+            if (!a.in()) continue;
+            ++served;
+            co_await a.got.release();
+          }
+        }
+        for (auto& a : all) BOOST_TEST(!*a.ec, a.ec->message());
+        holds.clear();
+        co_await nothing_left();
+      }
+    }
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_semaphore_that_nobody_holds_has_no_limit) {
   run([&]() -> awaitable<void> {
     const counting_semaphore lock = co_await semaphore(1);

@@ -258,9 +258,10 @@ std::string line_model::lengthen(const std::string& token, std::int64_t lease, b
 std::string line_model::acquire(const std::string& token, std::int64_t lease, const std::string& stamp,
                                 const std::string& ask, bool late, bool repair) {
   lock.take_out();
-  if (lock.kind == lock_kind::counting_semaphore && !lock.members.empty() && ask != lock.about && !lock.is_in(token) &&
-      find(token) == waiting.end()) {
-    return answer(-2, 0, std::stoll(lock.about));
+  if (lock.kind == lock_kind::counting_semaphore && !lock.is_in(token)) {
+    const auto e = find(token);
+    const std::string limit = e != waiting.end() ? e->ask : lock.members.empty() ? ask : lock.about;
+    if (ask != limit) return answer(-2, 0, std::stoll(limit));
   }
   if (lock.is_in(token)) return lengthen(token, lease, true);
   if (late) return answer(-1, 0, 0);
@@ -357,6 +358,7 @@ std::string line_model::resize(const std::string& limit, bool late) {
   lock.take_out();
   if (late) return answer(-1, 0, 0);
   if (!lock.members.empty()) lock.about = limit;
+  for (auto& e : waiting) e.ask = limit;
   if (!waiting.empty()) advance("");
   return answer(1, 0, 0);
 }
