@@ -17,6 +17,11 @@ constexpr std::uint32_t most_passes = 2047;
 // What is left of the lease must be worth something to the next holder.
 constexpr milliseconds least_left{1};
 
+// What is left of the lease is no more than the next holder has asked for: he may die, or have set a limit to his renewals.
+bool is_brief_enough(const hold_state::grant& g, const acquire_options& next, clock::time_point now) {
+  return g.deadline <= later(now, next.lease);
+}
+
 // The release of a hold that goes on within the client if nobody else waits: one round trip, which brings a new fence. If
 // it is not answered, or refused, it becomes an ordinary release.
 class keep_op final : public caller, public member, public std::enable_shared_from_this<keep_op> {
@@ -74,7 +79,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
       const acquire_op* next = entry ? entry->first(now) : nullptr;
       // Whoever waited may have gone meanwhile, and somebody with other wishes may have come.
       if (next != nullptr && next->options().replicas == 0 && next->options().lease <= lease_ &&
-          grant_.deadline - next->options().margin > now) {
+          is_brief_enough(grant_, next->options(), now) && grant_.deadline - next->options().margin > now) {
         entry->grant_locally(std::move(grant_));
       } else {
         to_release()->start(nullptr);
@@ -194,6 +199,7 @@ bool pass_on(hold_state& h, release_op::listener& listener) {
   if (next == nullptr || next->options().replicas != 0) return false;
   auto g = h.as_granted();
   take_next_fence(g);
+  if (!is_brief_enough(g, next->options(), now)) return false;
   const bool fits = next->options().lease <= g.lease && g.deadline - next->options().margin > now + least_left;
   const bool known = now - g.confirmed_at <= cohort && g.confirmed_at > core->other_server_since();
   if (cohort != cohort.zero() && fits && g.passes < most_passes && known) {

@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(passes_never_reach_the_fence_of_the_next_grant_elsewhere) {
     history seen;
     co_await other.ready();
     hold first = co_await lock.acquire();
-    for (int i = 0; i < 4; ++i) asio::co_spawn(executor, hold_often(lock, seen, i, 400), asio::detached);
+    for (int i = 0; i < 4; ++i) asio::co_spawn(executor, hold_often(lock, seen, i, 1000), asio::detached);
     hold there = co_await mutex(other, "n").acquire();
     co_await eventually("all wait", [&] { return redis.command("ZCARD", the_line).integer == 1; });
     redis.stop();
@@ -269,15 +269,87 @@ BOOST_AUTO_TEST_CASE(passes_never_reach_the_fence_of_the_next_grant_elsewhere) {
     // A machine that is too slow for all of them within the bound asks the server.
     const auto bound = std::chrono::steady_clock::now() + 1s;
     co_await eventually("they have passed it on",
-                        [&] { return seen.ended == 1600 || std::chrono::steady_clock::now() > bound; });
+                        [&] { return seen.ended == 4000 || std::chrono::steady_clock::now() > bound; });
     const auto passed = seen.fences;
     redis.go_on();
-    co_await eventually("all were served", [&] { return seen.ended == 1600; });
+    co_await eventually("all were served", [&] { return seen.ended == 4000; });
     BOOST_TEST(passed.size() > 10U);
+    BOOST_TEST(passed.size() < 2048U);
     BOOST_TEST(first.fence() < passed.front());
     BOOST_TEST(passed.back() < there.fence());
     co_await there.release();
     co_await c.close();
+  });
+}
+
+// What is passed on is the lock, and not how its last holder wanted it.
+BOOST_AUTO_TEST_CASE(each_holder_of_a_cohort_has_its_own_renewals_and_margin) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client_options options;
+    options.cohort = std::chrono::seconds(1);
+    const acquire_options for_ever{.lease = 900ms};
+    const acquire_options once{.lease = 900ms, .renew = renewal::at_most(1)};
+    const acquire_options never{.lease = 900ms, .renew = renewal::none};
+    const acquire_options late{.lease = 60s, .renew = renewal::none};
+    const acquire_options early{.lease = 60s, .renew = renewal::none, .margin = 58s};
+    struct pair {
+      acquire_options before, after;
+      std::uint64_t renewals;
+      bool lives;
+    };
+    for (const pair& p : {pair{for_ever, never, 0, false}, pair{for_ever, once, 1, false}, pair{late, early, 0, false},
+                          pair{never, for_ever, 3, true}, pair{once, for_ever, 3, true}}) {
+      client c(executor, redis.url(), options);
+      mutex lock(c, "n");
+      hold first = co_await lock.acquire(p.before);
+      hold next;
+      lock.acquire(p.after, [&](error_code, hold h) { next = std::move(h); });
+      co_await eventually("it waits", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+      const auto before = c.stats().renewed;
+      co_await first.release();
+      co_await eventually("it has it", [&] { return next.valid(); });
+      BOOST_TEST(c.stats().passed == 1U);
+      outcome lost;
+      next.lost(lost.handler());
+      co_await eventually("it lives on or ends",
+                          [&] { return lost.ended() || (p.lives && c.stats().renewed - before >= p.renewals); });
+      BOOST_TEST(lost.ended() != p.lives);
+      if (!p.lives) BOOST_TEST(c.stats().renewed - before == p.renewals);
+      auto [ec] = co_await next.release(as_tuple);
+      BOOST_TEST((!ec || !p.lives));
+      co_await c.close();
+      // What was lost in time ends by itself.
+      redis.command("DEL", "n");
+    }
+  });
+}
+
+// However long the one before had it for: if it dies, others are kept out for no longer than it has asked for.
+BOOST_AUTO_TEST_CASE(a_waiter_with_a_shorter_lease_gets_no_longer_one) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    for (const auto cohort : {10ms, 0ms}) {
+      for (const bool extends : {false, true}) {
+        client_options options;
+        options.cohort = cohort;
+        client c(executor, redis.url(), options);
+        mutex lock(c, "n");
+        const acquire_options same{.lease = 2s, .renew = renewal::none};
+        hold first = co_await lock.acquire(extends ? same : acquire_options());
+        if (extends) co_await first.extend(1h);
+        hold next;
+        lock.acquire(same, [&](error_code, hold h) { next = std::move(h); });
+        co_await eventually("it waits", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+        co_await first.release();
+        co_await eventually("it has it", [&] { return next.valid(); });
+        BOOST_TEST(next.expires_at() <= std::chrono::steady_clock::now() + 2s);
+        BOOST_TEST(redis.ttl("n") <= 2000);
+        BOOST_TEST(next.fence() > first.fence());
+        co_await next.release();
+        co_await c.close();
+      }
+    }
   });
 }
 
