@@ -69,6 +69,7 @@ void line_entry::ask_beside() {
     entry->local_line_ = weak_from_this();
     entry->limit_ = limit_;
     entry->follows_ = take_companion();
+    entry->found_busy_ = found_busy_;
     ++beside_;
     entry->add(op);
   }
@@ -106,6 +107,7 @@ void line_entry::take_token() {
   token_ = core_->next_token();
   unanswered_ = {};
   asked_again_ = false;
+  in_line_ = false;
 }
 
 void line_entry::ask() {
@@ -122,6 +124,7 @@ void line_entry::ask() {
   }
   if (core_->refused()) return end_all(error::refused);
   answered_ = false;
+  found_busy_ = false;
   state_ = state::offline;
   unset();
   core_->when_up(*this);
@@ -157,6 +160,7 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
   }
   if (a.from_store == nullptr && current) {
     unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+    found_busy_ = false;
   }
   if (state_ == state::over) {
     const bool said = a.from_store != nullptr && !a.from_store->is_error() && !core_->is_quorum();
@@ -184,9 +188,9 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
 // The server's clock is known better now; or the server is slower than it is asked, and asking at once again would not help.
 void line_entry::on_too_late(clock::time_point now) {
   if (!std::exchange(too_late_, true)) return ask();
-  const bool in_line = answered_;
+  const auto before = std::tuple(answered_, found_busy_);
   pause(now);
-  answered_ = in_line;
+  std::tie(answered_, found_busy_) = before;
 }
 
 void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
@@ -194,6 +198,8 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
     // Who comes from now on is told by add.
     for (auto& w : waiters_) static_cast<acquire_op&>(w).note_contention();
   }
+  found_busy_ = true;
+  in_line_ = true;
   too_late_ = false;
   lacks_replicas_ = false;
   may_ask_ = 1;
@@ -249,6 +255,7 @@ void line_entry::on_error(std::string_view words, clock::time_point now) {
 
 void line_entry::pause(clock::time_point now) {
   answered_ = false;
+  found_busy_ = false;
   state_ = state::pausing;
   core_->set(*this, later(now, pauses_.next(core_->random())));
 }
@@ -275,7 +282,11 @@ void line_entry::prove() {
   unset();
   proof_ = ++attempt_;
   stepped_ = core_->stepped();
-  if (core_->send_acknowledged(*lock_->kind, lock_->record, shared_from_this(), proof_, o.replicas, limit)) return;
+  if (core_->send_acknowledged(*lock_->kind, lock_->record, shared_from_this(), proof_, o.replicas, limit)) {
+    // The limit is that of WAIT: it may have to wait for another, or for a connection.
+    const auto until = later(clock::now(), std::min(limit + core_->options().command_timeout, asked_lease_));
+    return core_->set(*this, until);
+  }
   state_ = state::asking;
   ask();
 }
@@ -283,6 +294,7 @@ void line_entry::prove() {
 void line_entry::on_proof(const answer& a) {
   const auto self = shared_from_this();
   state_ = state::asking;
+  unset();
   if (!drop_late(a.received)) return;
   const lease_reply lease(a.from_store != nullptr && !a.from_store->is_error() ? a.from_store->text(0) : "");
   const auto& o = front().options();
@@ -304,9 +316,7 @@ void line_entry::on_proof(const answer& a) {
     return op->complete(ours ? make_error_code(error::no_quorum) : make_error_code(error::unreachable));
   }
   core_->forget_token(*this);
-  token_ = core_->next_token();
-  unanswered_ = {};
-  asked_again_ = false;
+  take_token();
   pause(a.received);
 }
 
@@ -333,7 +343,8 @@ void line_entry::on_watch() {
 }
 
 void line_entry::look_now() {
-  if (state_ == state::waiting) ask();
+  // A pause that keeps a place in line ends, too: that the server answers again may be why it is called.
+  if (state_ == state::waiting || (state_ == state::pausing && in_line_ && core_->has_line())) return ask();
   if (state_ != state::pausing || core_->has_line()) return;
   const auto soon = later(clock::now(), std::chrono::duration_cast<clock::duration>(hint_spread * core_->random()));
   if (soon < due()) core_->set(*this, soon);
@@ -355,15 +366,16 @@ void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::t
   g.unanswered = unanswered_;
   g.confirmed_at = confirmed_at;
   g.depth = depth;
-  g.contended = answered_;
+  g.contended = in_line_;
   if (!answered_) may_ask_ = std::min(may_ask_ + 1, most_at_once);
   on_outcome_beside(true);
   const auto op = front().shared_from_this();
   waiters_.pop_front();
   if (lock_->is_reader()) {
     companion_ = token_;
-    if (answered_) followers_ = waiters_.size();
+    if (in_line_) followers_ = waiters_.size();
   }
+  if (lock_->with == company::exclusive) found_busy_ = true;
   auto held = hand_over(*op, std::move(g), confirmed);
   if (waiters_.empty()) {
     forget();
@@ -391,6 +403,7 @@ void line_entry::grant_locally(hold_state::grant g) {
   const auto self = shared_from_this();
   const auto op = front().shared_from_this();
   waiters_.pop_front();
+  found_busy_ = true;
   auto held = hand_over(*op, std::move(g), /*confirmed=*/true);
   if (waiters_.empty()) withdraw(nullptr);
   op->complete(std::move(held));
@@ -400,7 +413,7 @@ bool line_entry::drop_late(clock::time_point now) {
   const auto self = shared_from_this();
   while (!waiters_.empty() && now >= front().deadline()) {
     const auto op = front().shared_from_this();
-    leave(op, answered_ ? make_error_code(error::timed_out) : no_answer());
+    leave(op, found_busy_ ? make_error_code(error::timed_out) : no_answer());
   }
   return state_ != state::over;
 }
@@ -418,8 +431,7 @@ void line_entry::leave(const std::shared_ptr<acquire_op>& op, error_code why) {
 
 // Nobody waits any more. True if the store will tell `op` that nothing is left of the entry.
 bool line_entry::withdraw(const std::shared_ptr<acquire_op>& op) {
-  // Asked again: the attempt before this one was granted.
-  const bool traces = is_on_its_way() || asked_again_ || state_ == state::proving || leaves_traces();
+  const bool traces = is_on_its_way() || state_ == state::proving || leaves_traces();
   if (is_on_its_way()) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
   forget();
   if (!traces) return false;
@@ -438,8 +450,10 @@ bool line_entry::withdraw(const std::shared_ptr<acquire_op>& op) {
 // An attempt that waits in the client for others is never sent if nobody wants it any more.
 bool line_entry::is_on_its_way() const { return state_ == state::asking && sent_; }
 
-// Of attempts that were answered, or never will be.
-bool line_entry::leaves_traces() const { return !core_->takes_back() && (answered_ || unanswered_.exists); }
+// Of attempts that were answered, or never will be. (Asked again: the attempt before was granted.)
+bool line_entry::leaves_traces() const {
+  return asked_again_ || (!core_->takes_back() && (in_line_ || unanswered_.exists));
+}
 
 // Takes the token out of the line, or hands its grant on; in the background.
 void line_entry::give_back(std::function<void()> when_done) {
@@ -473,7 +487,9 @@ void line_entry::forget() {
   core_->forget_entry(*this);
 }
 
-bool line_entry::wants(std::uint32_t attempt) const { return state_ == state::asking && attempt == attempt_; }
+bool line_entry::wants(std::uint32_t attempt) const {
+  return attempt == attempt_ && (state_ == state::asking || (state_ == state::proving && attempt == proof_));
+}
 
 void line_entry::store_is_up() {
   if (state_ == state::offline) ask();
@@ -483,7 +499,11 @@ void line_entry::store_refuses(error_code ec) {
   if (state_ == state::offline) end_all(ec);
 }
 
-void line_entry::ring(clock::time_point) {
+void line_entry::ring(clock::time_point now) {
+  if (state_ == state::proving) {
+    ++attempt_;  // Nobody wants the proof any more.
+    return on_proof(answer{nullptr, now, now});
+  }
   if (core_->takes_back()) take_token();
   ask();
 }
@@ -493,7 +513,7 @@ error_code line_entry::no_answer() const { return core_->too_few_answer() ? erro
 bool line_entry::known_busy(clock::time_point now) const {
   // An attempt that has just been sent says nothing yet; one that waits for its answer longer than usual says that there
   // is none.
-  return answered_ && (!is_on_its_way() || now - stamp_ < std::max<clock::duration>(milliseconds(100), 2 * took_));
+  return found_busy_ && (!is_on_its_way() || now - stamp_ < std::max<clock::duration>(milliseconds(100), 2 * took_));
 }
 
 }  // namespace leasehold::detail

@@ -57,7 +57,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
 
   // The last grant was given back, since too few replicas had it, or is still to be acknowledged.
   bool lacks_replicas() const { return lacks_replicas_ || state_ == state::proving; }
-  // The last attempt was answered: the lock is busy.
+  // The last attempt that should have been answered was: the lock is busy.
   bool known_busy(clock::time_point now) const;
   // What it ends with if it was not.
   error_code no_answer() const;
@@ -80,7 +80,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   void write(std::uint32_t attempt, arguments&) override;
   bool wants(std::uint32_t attempt) const override;
   // A look keeps the place in line; but there may be so many that nothing else would get its turn.
-  turn turn_of(std::uint32_t) const override { return answered_ ? turn::gives_back : turn::asks; }
+  turn turn_of(std::uint32_t) const override { return in_line_ ? turn::gives_back : turn::asks; }
   void answered(std::uint32_t attempt, const answer&) override;
   void store_is_up() override;
   void store_refuses(error_code) override;
@@ -138,7 +138,9 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   clock::time_point attempt_may_run_until_{};
   std::uint64_t attempt_epoch_ = 0;
   unanswered_attempt unanswered_;
-  bool answered_ = false;
+  bool answered_ = false;    // The token was told that the lock is busy, and no attempt has failed since.
+  bool in_line_ = false;     // It was told so at any time: it may stand in line.
+  bool found_busy_ = false;  // The lock is busy, or another's since: what was last heard about it, whatever the token.
   bool asked_again_ = false;
   bool too_late_ = false;  // The last attempt ran after its not-after.
   std::weak_ptr<acquire_op> leaving_;

@@ -2,6 +2,7 @@
 #include "witness.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -21,20 +22,25 @@ void witness::run(std::shared_ptr<witness>& self, const maker& make, const scrip
 void witness::stop() {
   stopped_ = true;
   server_->stop();
-  fail_all();
+  fail(std::exchange(queue_, {}));
 }
 
-void witness::on_refused(std::string_view) { fail_all(); }
+void witness::on_refused(std::string_view) { fail(std::exchange(queue_, {})); }
 
-void witness::fail_all() {
-  auto queue = std::move(queue_);
-  queue_.clear();
-  for (auto& c : queue) c.who->answered(c.what, answer{nullptr, clock::now(), clock::now()});
+void witness::fail(std::deque<call> calls) {
+  for (auto& c : calls) c.who->answered(c.what, answer{nullptr, clock::now(), clock::now()});
 }
 
 void witness::flush() {
   if (busy_ || queue_.empty() || !server_->up()) return;
   // One WAIT is for all scripts in front of it that want as many replicas.
+  // What has waited for the connection may be wanted no more.
+  const auto unwanted =
+      std::stable_partition(queue_.begin(), queue_.end(), [](const call& c) { return c.who->wants(c.what); });
+  std::deque<call> rest(std::make_move_iterator(unwanted), std::make_move_iterator(queue_.end()));
+  queue_.erase(unwanted, queue_.end());
+  fail(std::move(rest));
+  if (queue_.empty()) return;
   std::vector<call> calls;
   const auto replicas = queue_.front().replicas;
   auto limit = queue_.front().limit;

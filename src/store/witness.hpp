@@ -51,7 +51,7 @@ class witness final : public store::events, public std::enable_shared_from_this<
 
   void flush();
   void take(std::vector<call>&, const std::vector<reply>*, clock::time_point sent);
-  void fail_all();
+  static void fail(std::deque<call>);
 
   std::shared_ptr<redis_server> server_;
   server_clock unknown_{0.0};  // Nothing that is asked here depends on the server's clock.

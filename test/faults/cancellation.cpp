@@ -52,6 +52,28 @@ struct cancellable {
 
 }  // namespace
 
+// 100 ms at most; here the best of some, and ten times as much.
+BOOST_AUTO_TEST_CASE(a_cancelled_acquire_does_not_wait_for_a_server_that_hangs) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
+    co_await c.ready();
+    auto best = std::chrono::steady_clock::duration::max();
+    for (int i = 0; i < 5; ++i) {
+      mutex lock(c, "n" + std::to_string(i));
+      redis.stop();
+      cancellable a;
+      a.acquire(lock);
+      co_await turn();
+      const auto start = std::chrono::steady_clock::now();
+      co_await a.cancel(asio::cancellation_type::total);
+      best = std::min(best, std::chrono::steady_clock::now() - start);
+      redis.go_on();
+    }
+    BOOST_TEST((best < 1s));
+    co_await eventually("nothing is left", [&] { return redis.size() == 0; });
+  });
+}
+
 BOOST_AUTO_TEST_CASE(while_connecting) {
   run([&]() -> awaitable<void> {
     proxy network(co_await asio::this_coro::executor, redis);
@@ -246,6 +268,39 @@ BOOST_AUTO_TEST_CASE(with_a_connection_that_breaks_nothing_is_left) {
       co_await eventually("it is free", [&] { return !redis.get("n"); });
     }
     BOOST_TEST(c.stats().held == 0U);
+  });
+}
+
+// It stood in line, and its looks could not be sent any more.
+BOOST_AUTO_TEST_CASE(who_is_cancelled_out_of_reach_does_not_stay_in_line) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client first(executor, redis.url());
+    hold h = co_await mutex(first, "n").acquire();
+    client_options o;
+    o.reconnect = {.first = 1ms, .max = 5ms, .factor = 2.0, .jitter = 0.5};
+    proxy network(executor, redis);
+    client c(executor, network.url(), o);
+    const mutex lock(c, "n");
+    for (const bool by_deadline : {false, true}) {
+      cancellable a;
+      a.acquire(lock, {.wait = by_deadline ? 3s : 1h});
+      co_await eventually("it stands in line", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+      network.refuse();
+      network.cut();
+      // The first in line looks every 667 ms.
+      co_await pause(1500ms);
+      if (by_deadline) {
+        co_await eventually("the wait ends", [&] { return a.ended(); });
+        BOOST_TEST(*a.ec == error::unreachable);
+      } else {
+        co_await a.cancel(asio::cancellation_type::terminal);
+      }
+      network.refuse(false);
+      co_await eventually("it has left the line", [&] { return redis.command("ZCARD", the_line).integer == 0; });
+    }
+    BOOST_TEST(c.stats().given_back == 2U);
+    co_await h.release();
   });
 }
 

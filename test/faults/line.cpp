@@ -112,6 +112,59 @@ BOOST_AUTO_TEST_CASE(a_holder_that_is_killed_lets_the_first_in_line_in) {
   });
 }
 
+// It was told "busy" once, and nothing any more.
+BOOST_AUTO_TEST_CASE(a_wait_that_ends_without_an_answer_to_its_last_question_is_unreachable) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client first(executor, redis.url(), patient());
+    hold h = co_await mutex(first, "n").acquire({.lease = 60s, .renew = renewal::none});
+    waiter w(executor, redis.url(), patient());
+    w.acquire({.wait = 3s});
+    co_await stands_in_line(1);
+    redis.stop();
+    co_await eventually("it ends", [&] { return w.ended(); });
+    BOOST_TEST(*w.ec == error::unreachable);
+    BOOST_TEST(!w.got.valid());
+    redis.go_on();
+    co_await h.release();
+    co_await nothing_left();
+  });
+}
+
+// Whoever stands behind another of his client joins anew when that one is let in: he has been told that the lock is busy, and
+// it is.
+BOOST_AUTO_TEST_CASE(a_wait_that_ends_while_its_entry_is_made_anew_has_timed_out) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    proxy network(executor, redis);
+    network.slow(50ms);
+    client d(executor, redis.url());
+    client c(executor, network.url(), patient());
+    co_await c.ready();
+    mutex lock(c, "n");
+    for (const auto when : {850ms, 900ms, 950ms}) {
+      hold h = co_await mutex(d, "n").acquire({.lease = 60s, .renew = renewal::none});
+      hold first, third;
+      std::optional<error_code> second;
+      const auto start = std::chrono::steady_clock::now();
+      lock.acquire([&](error_code, hold g) { first = std::move(g); });
+      lock.acquire({.wait = 1s}, [&](error_code ec, hold) { second = ec; });
+      lock.acquire([&](error_code, hold g) { third = std::move(g); });
+      co_await stands_in_line(1);
+      asio::steady_timer timer(executor, start + when);
+      co_await timer.async_wait(asio::deferred);
+      co_await h.release();
+      co_await eventually("the first is in", [&] { return first.valid(); });
+      co_await eventually("the second has waited in vain", [&] { return second.has_value(); });
+      BOOST_TEST(*second == error::timed_out, second->message());
+      co_await first.release();
+      co_await eventually("the third is in", [&] { return third.valid(); });
+      co_await third.release();
+    }
+    co_await nothing_left();
+  });
+}
+
 // C1, C2: dead, or frozen, in the line: nobody waits for its lease of ten minutes.
 BOOST_AUTO_TEST_CASE(who_is_granted_and_dead_costs_the_line_a_short_time) {
   for (const int number : {SIGKILL, SIGSTOP}) {

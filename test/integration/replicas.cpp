@@ -3,6 +3,7 @@
 // Grants that replicas have to acknowledge.
 #include "support/cluster_servers.hpp"
 #include "support/kinds.hpp"
+#include "support/proxy.hpp"
 
 #include <string>
 
@@ -68,6 +69,40 @@ BOOST_AUTO_TEST_CASE(all_kinds) {
       co_await one.close();
       co_await two.close();
     });
+  });
+}
+
+// The confirmation takes a connection of its own, and that cannot be made: the grant is given back all the same.
+BOOST_AUTO_TEST_CASE(without_the_second_connection_the_lock_does_not_stay_taken) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    proxy network(executor, redis);
+    client_options options;
+    options.command_timeout = 300ms;
+    options.connect_timeout = 1s;
+    client c(executor, network.url(), options);
+    client other(executor, redis.url());
+    co_await c.ready();
+    network.refuse();
+    auto how = acknowledged_by(1);
+    how.lease = 1h;
+    outcome acquired;
+    hold got;
+    mutex(c, "n").acquire(how, [&](error_code ec, hold h) {
+      acquired.ec = ec;
+      got = std::move(h);
+    });
+    co_await eventually("it was granted", [&] { return redis.get("n").has_value(); });
+    hold next = co_await mutex(other, "n").acquire();
+    BOOST_TEST(!acquired.ended());
+    network.refuse(false);
+    co_await next.release();
+    co_await eventually("it is acquired", [&] { return acquired.ended(); });
+    BOOST_TEST(!*acquired.ec, acquired.ec->message());
+    BOOST_TEST(got.valid());
+    co_await got.release();
+    co_await eventually("nothing is left", [&] { return redis.size() == 0; });
+    co_await c.close();
   });
 }
 
