@@ -328,11 +328,17 @@ void client_core::on_channel(std::string_view channel) {
 }
 
 void client_core::on_told(std::uint16_t slot) {
-  std::vector<std::shared_ptr<line_entry>> in_line;
-  for (const auto& [token, entry] : entries_in_line_) {
-    if (entry->lock().slot == slot) in_line.push_back(entry->shared_from_this());
-  }
-  for (const auto& entry : in_line) entry->look_now();
+  told_.insert(slot);
+  // After a reconnect they come one after the other.
+  if (told_.size() != 1) return;
+  post([self = shared_from_this()] {
+    const auto slots = std::exchange(self->told_, {});
+    std::vector<std::shared_ptr<line_entry>> in_line;
+    for (const auto& [token, entry] : self->entries_in_line_) {
+      if (slots.contains(entry->lock().slot)) in_line.push_back(entry->shared_from_this());
+    }
+    for (const auto& entry : in_line) entry->look_now();
+  });
 }
 
 // "granted <token> <fence> <stamp> <lease>[ <depth>]" or "watch <token>" (lua/shared/line.lua). Whatever else arrives, or is for a

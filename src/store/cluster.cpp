@@ -138,6 +138,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     void ignore_in(std::uint16_t slot) {
       if (asked_.erase(slot) == 0) return;
       told_.erase(slot);
+      left_.insert(slot);
       server->change_shard_channel(client_channel(tag_of_slot(slot), cluster_->servers_.client()), false);
     }
 
@@ -156,13 +157,11 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
       failure.clear();
       failed = false;
       refusal.clear();
-      asked_.clear();
-      told_.clear();
+      forget_channels();
       if (!leaving_) cluster_->on_node_up(*this);
     }
     void on_down(std::string_view why) override {
-      asked_.clear();
-      told_.clear();
+      forget_channels();
       if (!leaving_) cluster_->on_node_down(*this, why);
     }
     void on_no_answer(std::string_view why) override {
@@ -194,7 +193,9 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     bool tells(std::uint16_t slot) const override { return told_.contains(slot); }
     void on_shard_channel(std::string_view channel, bool tells) override {
       const auto slot = slot_of(channel);
-      if (tells) {
+      if (const auto own = left_.find(slot); !tells && own != left_.end()) {
+        left_.erase(own);
+      } else if (tells) {
         if (!asked_.contains(slot)) return;
         told_.insert(slot);
         if (cluster_->events_ != nullptr) cluster_->events_->on_told(slot);
@@ -205,10 +206,17 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
       }
     }
 
+    void forget_channels() {
+      asked_.clear();
+      told_.clear();
+      left_.clear();
+    }
+
     cluster_store* const cluster_;
     bool leaving_ = false;
-    std::unordered_set<std::uint16_t> asked_;  // Slots whose channel the server was asked for,
-    std::unordered_set<std::uint16_t> told_;   // and has confirmed.
+    std::unordered_set<std::uint16_t> asked_;      // Slots whose channel the server was asked for,
+    std::unordered_set<std::uint16_t> told_;       // and has confirmed.
+    std::unordered_multiset<std::uint16_t> left_;  // Slots whose channel was left, which it has not confirmed.
   };
 
   node& add(const host_and_port& where, bool wanted = true) {

@@ -197,6 +197,46 @@ BOOST_AUTO_TEST_CASE(channels_do_not_pile_up) {
   });
 }
 
+// The channel of a slot is given up while somebody there is about to wait again.
+BOOST_AUTO_TEST_CASE(who_waits_in_a_slot_that_was_just_given_up_stands_in_line) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client one(executor, cluster.url());
+    client two(executor, cluster.url());
+    // As many slots as a client listens to though it does not wait there, and one more.
+    constexpr int idle = 64;
+    for (int i = 0; i < idle; ++i) {
+      const std::string name = "n" + std::to_string(i);
+      hold h = co_await mutex(one, name).acquire();
+      asker next{any_lock(mutex(two, name))};
+      next.acquire();
+      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+      co_await h.release();
+      co_await eventually("it is let in", [&] { return next.in(); });
+      co_await next.got.release();
+    }
+    hold first = co_await mutex(one, "n0").acquire();
+    hold last = co_await mutex(one, "n64").acquire();
+    asio::cancellation_signal signal;
+    outcome cancelled;
+    mutex(two, "n64").acquire(asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, hold) {
+      cancelled.ec = ec;
+    }));
+    co_await eventually("it stands in line", [&] { return in_line("n64") == 1; });
+    asker next{any_lock(mutex(two, "n0"))};
+    next.acquire();
+    signal.emit(asio::cancellation_type::terminal);
+    co_await eventually("it stands in line again", [&] { return in_line("n0") == 1; });
+    co_await first.release();
+    co_await eventually("it is let in", [&] { return next.in(); });
+    co_await next.got.release();
+    co_await last.release();
+    co_await one.close();
+    co_await two.close();
+    co_await nothing_left();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(several_locks_in_several_slots) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
