@@ -8,6 +8,9 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
 
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/query.hpp>
+
 #include <algorithm>
 #include <numeric>
 
@@ -18,6 +21,13 @@ using std::chrono::milliseconds;
 
 // As for a single acquire (acquire.cpp).
 constexpr milliseconds leaving_limit{100};
+
+// What one of them starts in another must not outlive its own context.
+bool share_a_context(const client_core& a, const client_core& b) {
+  const auto one = a.executor(), other = b.executor();
+  return &a == &b ||
+         (one && other && &asio::query(one, asio::execution::context) == &asio::query(other, asio::execution::context));
+}
 
 // Counts the ends of several operations, on the strand of one client, and completes one handler then.
 class group_op final : public std::enable_shared_from_this<group_op> {
@@ -138,6 +148,9 @@ void acquire_all_op::start(const std::shared_ptr<lock_group>& locks, const acqui
 }
 
 error_code acquire_all_op::check() const {
+  for (const auto& l : locks_->members) {
+    if (!share_a_context(*core_, *l->handle->core)) return error::invalid_option;
+  }
   for (std::size_t i = 0; i < order_.size(); ++i) {
     const auto& lock = *locks_->members[order_[i]];
     if (lock.bad) return lock.bad;

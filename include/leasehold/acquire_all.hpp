@@ -165,14 +165,15 @@ hold&& get(holds<N>&& h) noexcept {
 ///
 /// @par Completion signature `void(error_code, holds<N>)`
 /// @par Errors
-/// As basic_lock::acquire. error::invalid_option also if two of the locks have the same record, be it in two stores, or
-/// there is none. With acquire_options::wait 0 it is one attempt.
+/// As basic_lock::acquire. error::invalid_option also if two of the locks have the same record, be it in two stores, if
+/// their clients run on different execution contexts, or if there is none. With acquire_options::wait 0 it is one attempt.
 /// @par Cancellation
 /// All types. Leaves no trace, as acquire does: what was acquired is given back first, which takes 100 ms at most; what
 /// the store has not answered by then goes on in the background.
 /// @par Executor and lifetime
-/// Locks of different clients may be mixed (their stores are different ones); they are acquired one after the other then.
-/// The handler runs on its associated executor, else on that of the first lock's client.
+/// Locks of different clients of one execution context may be mixed (their stores are different ones); they are acquired one after the other then.
+/// The handler runs on its associated executor, else on that of the first lock's client; without a lock, on
+/// Asio's system executor.
 template <std::derived_from<basic_lock>... Locks>
 auto acquire_all(acquire_options options, const Locks&... locks) {
   static_assert(sizeof...(Locks) > 0, "acquire_all wants a lock");

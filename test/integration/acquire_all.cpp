@@ -157,6 +157,31 @@ BOOST_AUTO_TEST_CASE(if_one_is_busy_none_is_held_at_the_end) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(all_of_them_have_one_deadline) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    client other(executor, redis.url());
+    mutex a(c, "a");
+    mutex b(c, "b");
+    const mutex far_a(other, "a");
+    const mutex far_b(other, "b");
+    auto busy = co_await acquire_all(far_a, far_b);
+    const auto options = waiting(4s);
+    std::optional<error_code> ended;
+    const auto start = std::chrono::steady_clock::now();
+    acquire_all(options, a, b)([&](error_code ec, holds<2>) { ended = ec; });
+    co_await pause(3s);
+    co_await busy[0].release();
+    co_await eventually("it ends", [&] { return ended.has_value(); });
+    BOOST_TEST(*ended == error::timed_out);
+    // With a deadline for each it would be seven seconds and more.
+    BOOST_TEST((std::chrono::steady_clock::now() - start < 6500ms));
+    co_await eventually("the first is free", [&] { return !redis.get("a"); });
+    co_await busy[1].release();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(it_waits_in_the_lines_until_all_are_there) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
@@ -283,6 +308,16 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused_at_once) {
     recursive_mutex same(c, "a", "me");
     const auto [twice, none] = co_await acquire_all(a, same)(asio::as_tuple(asio::use_awaitable));
     BOOST_TEST(twice == error::invalid_option);
+    const redis_server another;
+    client elsewhere(executor, another.url());
+    const mutex twin(elsewhere, "a");
+    const auto [also, neither] = co_await acquire_all(a, twin)(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(also == error::invalid_option);
+    asio::io_context other_context;
+    client on_another(other_context, redis.url());
+    const mutex far(on_another, "b");
+    const auto [mixed, no_one] = co_await acquire_all(a, far)(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(mixed == error::invalid_option);
     const mutex nameless(c, "");
     const auto [bad, nothing] = co_await acquire_all(a, nameless)(asio::as_tuple(asio::use_awaitable));
     BOOST_TEST(bad == error::invalid_name);
