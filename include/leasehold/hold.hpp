@@ -40,8 +40,8 @@ void start_lost(const std::shared_ptr<hold_state>&, hold_handler);
 /// Movable, not copyable. An empty hold (default-constructed, or moved from) answers "", 0, false and
 /// time_point::min(), and its operations complete with error::not_held.
 ///
-/// The handler of an operation runs on its associated executor, else on the client's, and never inside the call. The hold
-/// may be moved or destroyed while it is under way.
+/// The handler of an operation runs on its associated executor, else on the client's (of an empty hold, on Asio's system
+/// executor), and never inside the call. The hold may be moved or destroyed while it is under way.
 ///
 /// Thread safety: a hold belongs to one thread at a time. It may outlive its client, its lock and the execution context.
 class hold {
@@ -68,13 +68,13 @@ class hold {
   /// `fence()` tells them apart; else it is never used again. Kept after release.
   const std::string& token() const noexcept;
 
-  /// The fencing token: grows strictly from one tenure of a name to the next. A resource that remembers the largest
+  /// The fencing token: grows strictly from one exclusive tenure of a name to the next. A resource that remembers the largest
   /// fence it has seen and refuses smaller ones is safe against a holder that was paused past its lease (Kleppmann, "How
   /// to do distributed locking", 2016). Kept after release.
   std::uint64_t fence() const noexcept;
 
   /// When the lease ends at the latest, by this machine's clock: provably not later than Redis's own expiry, assuming
-  /// that Redis's wall clock makes no step forward. Grows with each renewal. Past once the machine has slept past it.
+  /// that Redis's wall clock makes no step forward and no other program shortens the key's expiry. Grows with each renewal. Past once the machine has slept past it.
   std::chrono::steady_clock::time_point expires_at() const noexcept;
 
   /// True while the lock is provably held: false once release began, the hold was lost (see lost()), or `expires_at()` has

@@ -18,7 +18,7 @@ std::shared_ptr<lock_state> make_recursive_mutex(const std::shared_ptr<client_ha
 ///
 /// The owner is chosen by the caller, a request id that travels through several services, say; never a thread. Each entry
 /// is a hold of its own, with its own token and lease, and hold::depth() says how many times the owner was in when it was
-/// granted. All entries of one tenure have the same fence. The lock is free when the last of them has been released or
+/// granted. All entries of one tenure have the same fence (on a quorum mostly: docs/guarantees.md). The lock is free when the last of them has been released or
 /// has expired, in any order. Who enters again does not wait for those who wait for him.
 ///
 /// The lock is the key `prefix + name`, a hash with the field `owner -> count` that the classic reentrant scripts respect

@@ -28,6 +28,20 @@ struct behind_proxy {
   mutex lock{c, "n"};
 };
 
+// The server has answered what was asked since forget(), and its reply arrives a second later.
+awaitable<void> reply_comes_late(proxy& network) {
+  co_await eventually("the server has answered", [&] { return !network.replies().empty(); });
+  co_await pause(1s);
+  network.pass();
+}
+
+// The deadline is not later than the server's own expiry. Half a second is allowed for the asking.
+void check_deadline(const hold& h, redis_server& redis) {
+  const auto now = std::chrono::steady_clock::now();
+  BOOST_TEST(h.valid());
+  BOOST_TEST(h.expires_at() <= now + std::chrono::milliseconds(redis.ttl(std::string(h.name()))) + 500ms);
+}
+
 }  // namespace
 
 // Promise 5, A2: the reply to acquire is cut off after each of its bytes. One grant, known to the client; afterwards no
@@ -208,6 +222,72 @@ BOOST_AUTO_TEST_CASE(a_hold_survives_lost_replies_to_its_renewals) {
     BOOST_TEST(redis.get("n").value() == value);
     BOOST_TEST(p.c.stats().lost == 0U);
     BOOST_TEST(p.c.stats().renewal_failed >= 3U);
+  });
+}
+
+// Promise 6: a deadline counts from the sending of the request, however late its reply comes.
+BOOST_AUTO_TEST_CASE(no_deadline_is_later_than_the_servers_though_replies_come_late) {
+  run([&]() -> awaitable<void> {
+    client_options o = patient();
+    o.cohort = 0us;
+    o.drift = 0.0;
+    o.drift_floor = 0ms;
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    co_await p.c.ready();
+    const auto reply_is_late = [&p] {
+      p.network.forget();
+      p.network.hold_replies();
+    };
+    std::vector<hold> got;
+    const auto keep = [&got](error_code ec, hold h) {
+      BOOST_TEST(!ec);
+      got.push_back(std::move(h));
+    };
+    {
+      reply_is_late();
+      p.lock.acquire({.renew = renewal::none}, keep);
+      co_await reply_comes_late(p.network);
+      co_await eventually("it is acquired", [&] { return got.size() == 1; });
+      check_deadline(got.back(), redis);
+    }
+    {
+      outcome extended;
+      reply_is_late();
+      got.back().extend(60s, extended.handler());
+      co_await reply_comes_late(p.network);
+      co_await eventually("it is extended", [&] { return extended.ended(); });
+      check_deadline(got.back(), redis);
+    }
+    {
+      // Handed from one local waiter to the next in the answer to the release.
+      p.lock.acquire({.renew = renewal::none}, keep);
+      co_await eventually("it waits in line", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+      reply_is_late();
+      got.back().release(asio::detached);
+      co_await reply_comes_late(p.network);
+      co_await eventually("the next has it", [&] { return got.size() == 2; });
+      check_deadline(got.back(), redis);
+      co_await got.back().release();
+    }
+    {
+      std::optional<holds<2>> both;
+      const mutex other(p.c, "other");
+      reply_is_late();
+      acquire_all({.renew = renewal::none}, p.lock, other)([&](error_code ec, holds<2> h) {
+        BOOST_TEST(!ec);
+        both = std::move(h);
+      });
+      co_await reply_comes_late(p.network);
+      co_await eventually("both are acquired", [&] { return both.has_value(); });
+      for (const hold& h : *both) check_deadline(h, redis);
+      co_await both->release();
+    }
+    hold renewed = co_await p.lock.acquire({.lease = 6s});
+    const auto before = p.c.stats().renewed;
+    reply_is_late();
+    co_await reply_comes_late(p.network);
+    co_await eventually("it is renewed", [&] { return p.c.stats().renewed > before; });
+    check_deadline(renewed, redis);
   });
 }
 

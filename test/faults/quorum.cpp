@@ -142,6 +142,9 @@ BOOST_AUTO_TEST_CASE(without_a_majority_nothing_is_granted) {
     BOOST_TEST((once == error::no_quorum));
     auto [inspected, info] = co_await lock.inspect(as_tuple);
     BOOST_TEST((inspected == error::no_quorum));
+    client few(co_await asio::this_coro::executor, all.urls(), forgiving());
+    auto [not_ready] = co_await few.ready(as_tuple);
+    BOOST_TEST((not_ready == error::unreachable));
     all[2].kill();
     co_await eventually("nobody answers", [&] { return c.stats().held == 0; });
     auto [gone, nobody] = co_await lock.acquire({.wait = 400ms}, as_tuple);
@@ -298,6 +301,27 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_restarted_counts_after_the_delay) {
     BOOST_TEST(again.valid());
     BOOST_TEST(all[0].info("uptime_in_seconds") >= 1);
     BOOST_TEST(all.with("n") == 2U);
+  });
+}
+
+// It may have forgotten any of the holds that this client knows to be possible.
+BOOST_AUTO_TEST_CASE(a_server_that_was_restarted_counts_after_the_longest_lease) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    client_options o = forgiving();
+    o.restart_delay = 1ms;
+    client c(co_await asio::this_coro::executor, all.urls(), o);
+    mutex lock(c, "n");
+    hold h = co_await lock.acquire({.lease = std::chrono::minutes(10)});
+    co_await h.release();
+    all[0].kill();
+    all[0].start();
+    co_await eventually("it is back", [&] { return c.stats().reconnects == 1; });
+    all[1].kill();
+    auto [ec, none] = co_await lock.acquire({.lease = 1s, .wait = 2s}, as_tuple);
+    BOOST_TEST(ec == error::no_quorum);
+    all[1].start();
+    co_await eventually("nothing is left", [&] { return all.size() == 0; });
   });
 }
 

@@ -6,6 +6,7 @@
 #include "support/proxy.hpp"
 #include "support/quorum_servers.hpp"
 #include "support/sentinel_group.hpp"
+#include "support/stepped_clock.hpp"
 
 #include <deque>
 #include <future>
@@ -188,6 +189,50 @@ BOOST_AUTO_TEST_CASE(a_connection_that_has_fallen_silent_is_given_up) {
     co_await h.release();
     co_await all.nothing_left();
     co_await c.close();
+  });
+}
+
+// A13: a server has said yes and lost the record before it was told the fence. It may have let others in since: its vote is
+// gone.
+BOOST_AUTO_TEST_CASE(a_server_that_lost_the_record_before_the_write_back_does_not_count) {
+  std::vector<stepped_clock> clocks(3);
+  quorum_servers all(3, {clocks[0].environment(), clocks[1].environment(), clocks[2].environment()});
+  clocks[1].step(std::chrono::minutes(30));  // The larger fence is its.
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks network(executor, all);
+    client_options o = forgiving();
+    o.command_timeout = limit;
+    client c(executor, network.urls(), o);
+    co_await all_up(c);
+    {
+      // The scripts become known.
+      hold first = co_await mutex(c, "n").acquire();
+      co_await first.release();
+      co_await all.nothing_left();
+    }
+    all[2].kill();
+    co_await eventually("the client knows", [&] { return network[2].open() == 0; });
+    network[0].forget();
+    network[1].hold_replies();
+    hold got;
+    outcome ended;
+    mutex(c, "n").acquire({.lease = std::chrono::hours(1), .wait = 5s}, [&](error_code ec, hold h) {
+      got = std::move(h);
+      ended.ec = ec;
+    });
+    co_await eventually("both have granted", [&] { return !network[0].replies().empty() && all.with("n") == 2; });
+    network[0].hold_requests();
+    network[0].forget();
+    network[1].pass();
+    co_await eventually("the fence is being written back", [&] { return !network[0].requests().empty(); });
+    all[0].command("SET", "n", "somebody's");
+    network[0].pass();
+    co_await eventually("it ends", [&] { return ended.ended(); });
+    BOOST_TEST(!got.valid());
+    BOOST_TEST((*ended.ec == error::no_quorum || *ended.ec == error::timed_out), ended.ec->message());
+    BOOST_TEST(all[0].get("n").value() == "somebody's");
+    co_await eventually("it is given back", [&] { return !all[1].get("n"); });
   });
 }
 

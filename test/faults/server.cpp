@@ -5,6 +5,7 @@
 #include "support/stepped_clock.hpp"
 #include "support/with_redis.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <functional>
 
@@ -27,6 +28,33 @@ int hold_for_ever(const std::vector<std::string>& arguments) {
 }
 
 const child_program holder("hold_for_ever", hold_for_ever);
+
+// Arguments: URL. Takes the lock for an hour, and at SIGUSR1 says what it thinks of it, without running its context.
+int hold_through_a_sleep(const std::vector<std::string>& arguments) {
+  sigset_t poke;
+  sigemptyset(&poke);
+  sigaddset(&poke, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &poke, nullptr);
+  asio::io_context context;
+  client c(context, arguments.at(0));
+  hold held;
+  mutex(c, "n").acquire({.lease = 1h}, [&](error_code, hold h) {
+    held = std::move(h);
+    context.stop();
+  });
+  context.run();
+  const auto opinion = [&held] {
+    const bool past = held.expires_at() < std::chrono::steady_clock::now();
+    return std::string(held.valid() ? "valid" : "not valid") + (past ? ", past" : ", ahead");
+  };
+  say(opinion());
+  int number = 0;
+  sigwait(&poke, &number);
+  say(opinion());
+  return 0;
+}
+
+const child_program sleeper("hold_through_a_sleep", hold_through_a_sleep);
 
 client_options short_timeouts() {
   client_options o;
@@ -327,6 +355,19 @@ BOOST_AUTO_TEST_CASE(a_server_that_hangs_past_the_deadline_loses_the_hold_in_tim
   });
 }
 
+// A9: CLOCK_MONOTONIC stood still meanwhile, and nothing has run since.
+BOOST_AUTO_TEST_CASE(a_machine_that_slept_past_the_lease_knows_that_the_hold_is_not_valid) {
+  stepped_clock clock;
+  auto environment = clock.environment();
+  environment.emplace_back("ASAN_OPTIONS=verify_asan_link_order=0");
+  child process(sleeper.command({redis.url()}), environment);
+  BOOST_TEST(process.read_line().value() == "valid, ahead");
+  clock.sleep(2h);
+  process.signal(SIGUSR1);
+  BOOST_TEST(process.read_line().value() == "not valid, past");
+  BOOST_TEST(process.wait() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_hangs_for_less_than_the_lease_loses_nothing) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
@@ -608,12 +649,15 @@ BOOST_AUTO_TEST_CASE(a_busy_server_is_waited_for) {
     other.send({"EVAL", "while true do end", "0"});
     wait_until("the script runs", [&] { return redis.command("PING").is_error(); });
     std::optional<hold> got;
-    mutex(c, "n").acquire([&](error_code ec, hold h) {
+    const auto start = std::chrono::steady_clock::now();
+    mutex(c, "n").acquire({.retry = {.first = 100ms, .max = 100ms, .jitter = 0.0}}, [&](error_code ec, hold h) {
       BOOST_TEST(!ec);
       got = std::move(h);
     });
-    co_await eventually("it has asked", [&] { return c.stats().commands >= 2; });
+    co_await eventually("it has asked", [&] { return c.stats().commands >= 5; });
     BOOST_TEST(!got.has_value());
+    // With a pause before each but the first.
+    BOOST_TEST((std::chrono::steady_clock::now() - start >= 400ms));
     redis.command("SCRIPT", "KILL");
     co_await eventually("it is acquired", [&] { return got.has_value(); });
   });

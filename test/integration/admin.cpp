@@ -38,6 +38,33 @@ struct with_admin : with_redis {
 
 BOOST_FIXTURE_TEST_SUITE(admin, with_admin)
 
+// It breaks the hold that it has seen, and no other: here there is another one each time.
+BOOST_AUTO_TEST_CASE(a_lock_that_changes_hands_all_the_time_is_not_broken) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    proxy network(executor, redis);
+    client_options o;
+    o.command_timeout = 500ms;
+    client c(executor, network.url(), o);
+    co_await c.ready();
+    network.slow(10ms);
+    std::optional<error_code> ec;
+    int turns = 0;
+    const auto change_hands = [&] {
+      const auto fence = std::to_string(++turns);
+      redis.command("SET", "n", "leasehold:other." + fence + ":" + fence, "PX", "60000");
+    };
+    change_hands();
+    break_lock(c, "n", [&](error_code e, broken_lock) { ec = e; });
+    co_await eventually("it ends", [&] {
+      change_hands();
+      return ec.has_value();
+    });
+    BOOST_TEST(*ec == error::timed_out);
+    BOOST_TEST(redis.get("n").has_value());
+  });
+}
+
 BOOST_AUTO_TEST_CASE(list_tells_of_each_lock_what_its_holder_knows) {
   run([&]() -> awaitable<void> {
     client a(co_await asio::this_coro::executor, redis.url());

@@ -19,12 +19,17 @@ struct notes {
   std::shared_ptr<list> shared = std::make_shared<list>();
   const list& all = *shared;
   std::function<void(const event&)> observer() {
-    return [to = shared](const event& e) { to->emplace_back(e.what, std::string(e.text)); };
+    return [to = shared, names = names](const event& e) {
+      to->emplace_back(e.what, std::string(e.text));
+      if (!e.name.empty()) names->emplace_back(e.name);
+    };
   }
   std::size_t count(event::kind what) const {
     return static_cast<std::size_t>(
         std::count_if(all.begin(), all.end(), [&](const auto& n) { return n.first == what; }));
   }
+  // The names of locks that were told with any event.
+  std::shared_ptr<std::vector<std::string>> names = std::make_shared<std::vector<std::string>>();
   std::string text(event::kind what) const {
     for (const auto& n : all) {
       if (n.first == what) return n.second;
@@ -289,6 +294,7 @@ BOOST_AUTO_TEST_CASE(statistics_count) {
     notes n;
     client_options o;
     o.observer = n.observer();
+    o.prefix = "app:";
     client c(co_await asio::this_coro::executor, redis.url(), o);
     mutex lock(c, "n");
     BOOST_TEST(c.stats().acquired == 0U);
@@ -317,6 +323,7 @@ BOOST_AUTO_TEST_CASE(statistics_count) {
       if (what != event::kind::connected) told.push_back(what);
     }
     BOOST_TEST((told == expected));
+    BOOST_TEST((*n.names == std::vector<std::string>(expected.size(), "n")));
   });
 }
 
@@ -341,6 +348,10 @@ BOOST_AUTO_TEST_CASE(the_waiting_time_is_that_of_the_waiting) {
     BOOST_TEST((h.sum() >= waited));
     BOOST_TEST((h.sum() <= std::chrono::steady_clock::now() - start));
     BOOST_TEST((c.stats().waiting_time.sum() < waited));
+    // The first held it meanwhile.
+    BOOST_TEST(c.stats().hold_time.count() == 1U);
+    BOOST_TEST((c.stats().hold_time.sum() >= waited));
+    BOOST_TEST((c.stats().hold_time.sum() <= std::chrono::steady_clock::now() - start + 10s));
   });
 }
 

@@ -267,6 +267,8 @@ BOOST_AUTO_TEST_CASE(no_handler_runs_inside_the_initiating_call) {
   mutex bad(c, "");
   hold held;
   hold empty;
+  holds<2> none;
+  counting_semaphore permits(c, "permits", 1);
   bool inside = false;
   int completed = 0;
   const auto check = [&](auto&&...) {
@@ -290,6 +292,15 @@ BOOST_AUTO_TEST_CASE(no_handler_runs_inside_the_initiating_call) {
     start([&] { empty.extend(1s, asio::bind_executor(context, check)); });
     start([&] { empty.downgrade(asio::bind_executor(context, check)); });
     start([&] { empty.lost(asio::bind_executor(context, check)); });
+    start([&] { none.release(asio::bind_executor(context, check)); });
+    start([&] { none.lost(asio::bind_executor(context, check)); });
+    start([&] { acquire_all(bad, lock)(asio::bind_executor(context, check)); });
+    start([&] { acquire_all(acquire_options(), std::vector<mutex>())(asio::bind_executor(context, check)); });
+    start([&] { list(c, asio::bind_executor(context, check)); });
+    start([&] { show(c, "n", asio::bind_executor(context, check)); });
+    start([&] { break_lock(c, "other", asio::bind_executor(context, check)); });
+    start([&] { permits.resize(0, asio::bind_executor(context, check)); });
+    start([&] { permits.resize(2, asio::bind_executor(context, check)); });
     lock.acquire([&](error_code, hold h) {
       held = std::move(h);
       start([&] { lock.try_acquire(asio::bind_executor(context, check)); });
@@ -304,10 +315,15 @@ BOOST_AUTO_TEST_CASE(no_handler_runs_inside_the_initiating_call) {
       start([&] { c.close(asio::bind_executor(context, check)); });
       start([&] { c.ready(asio::bind_executor(context, check)); });
       start([&] { lock.acquire(asio::bind_executor(context, check)); });
+      start([&] { acquire_all(lock, permits)(asio::bind_executor(context, check)); });
+      start([&] { list(c, asio::bind_executor(context, check)); });
+      start([&] { show(c, "n", asio::bind_executor(context, check)); });
+      start([&] { break_lock(c, "n", asio::bind_executor(context, check)); });
+      start([&] { permits.resize(3, asio::bind_executor(context, check)); });
     });
   });
   run_to_end(context);
-  BOOST_TEST(started == 21);
+  BOOST_TEST(started == 35);
   BOOST_TEST(completed == started);
 }
 
@@ -333,12 +349,24 @@ BOOST_AUTO_TEST_CASE(handlers_run_on_their_associated_executor) {
     lock.try_acquire(bound);
     h.lost(bound);
     h.extend(10s, bound);
+    h.downgrade(bound);
+    counting_semaphore(c, "permits", 1).resize(2, bound);
+    list(c, bound);
+    show(c, "n", bound);
+    break_lock(c, "other", bound);
     co_await lock.inspect();
     h.release(bound);
+    const mutex a(c, "a");
+    const mutex b(c, "b");
+    holds<2> both = co_await acquire_all(a, b);
+    both.lost(bound);
+    both.release(bound);
+    acquire_all(mutex(c, "d"), mutex(c, "e"))(bound);
+    co_await eventually("all have ended", [&] { return completed == 15; });
     c.close(bound);
   });
   elsewhere.join();
-  BOOST_TEST(completed == 8);
+  BOOST_TEST(completed == 16);
 }
 
 BOOST_AUTO_TEST_CASE(a_handler_without_an_executor_runs_on_the_clients) {

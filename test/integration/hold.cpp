@@ -324,6 +324,27 @@ BOOST_AUTO_TEST_CASE(extend_lengthens) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(every_deadline_is_early_by_the_drift_of_the_options) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.drift = 0.5;
+    o.drift_floor = 1s;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    const auto ahead = [](const hold& h) { return h.expires_at() - std::chrono::steady_clock::now(); };
+    hold h = co_await mutex(c, "n").acquire({.lease = 20s, .renew = renewal::none});
+    BOOST_TEST(ahead(h) <= 9s);
+    BOOST_TEST(ahead(h) > 0s);
+    co_await h.extend(60s);
+    BOOST_TEST(ahead(h) <= 29s);
+    BOOST_TEST(ahead(h) > 9s);
+    hold renewed = co_await mutex(c, "m").acquire({.lease = 6s});
+    const auto first = renewed.expires_at();
+    co_await eventually("it is renewed", [&] { return renewed.expires_at() != first || !renewed.valid(); });
+    BOOST_TEST(ahead(renewed) <= 2s);
+    BOOST_TEST(renewed.expires_at() > first);
+  });
+}
+
 // A3: never sooner than it did, here and on the server.
 BOOST_AUTO_TEST_CASE(extend_never_shortens) {
   run([&]() -> awaitable<void> {

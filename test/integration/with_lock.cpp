@@ -359,6 +359,71 @@ BOOST_AUTO_TEST_CASE(close_tells_the_body_and_waits_for_its_end) {
   });
 }
 
+// The lock ends with its lease then.
+BOOST_AUTO_TEST_CASE(a_server_that_does_not_take_the_release_is_no_failure_of_the_body) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.command_timeout = 300ms;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    mutex lock(c, "n");
+    const auto body = [&](hold&) -> awaitable<int> {
+      redis.stop();
+      co_return 42;
+    };
+    const int result = co_await with_lock(lock, {.lease = 2s, .renew = renewal::none}, body);
+    BOOST_TEST(result == 42);
+    redis.go_on();
+    co_await c.close();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_loss_of_an_outer_lock_ends_the_body_of_the_inner_one_first) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex outer(c, "outer");
+    mutex inner(c, "inner");
+    bool ended = false;
+    bool was_joined = false;
+    error_code of_inner;
+    const auto in_both = [&](hold&) -> awaitable<void> {
+      redis.command("DEL", "outer");
+      co_await work_until_cancelled(ended);
+    };
+    const auto in_outer = [&](hold&) -> awaitable<void> {
+      try {
+        co_await with_lock(inner, in_both);
+      } catch (const system_error& e) {
+        of_inner = e.code();
+        was_joined = ended;
+        throw;
+      }
+    };
+    const error_code of_outer = co_await error_of(with_lock(outer, {.lease = 600ms}, in_outer));
+    BOOST_TEST(of_outer == error::lost);
+    BOOST_TEST(of_inner == asio::error::operation_aborted);
+    BOOST_TEST(was_joined);
+    co_await eventually("the inner one is free", [&] { return redis.size() == 0; });
+  });
+}
+
+BOOST_AUTO_TEST_CASE(while_held_goes_on_with_a_hold_that_is_empty_or_released_by_the_work) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h;
+    const auto work = [&h]() -> awaitable<int> {
+      if (h.valid()) co_await h.release();
+      co_await turn();
+      co_return 42;
+    };
+    int result = co_await while_held(h, work());
+    BOOST_TEST(result == 42);
+    h = co_await mutex(c, "n").acquire();
+    result = 0;
+    result = co_await while_held(h, work());
+    BOOST_TEST(result == 42);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(while_held_does_not_release) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());

@@ -72,6 +72,35 @@ BOOST_AUTO_TEST_CASE(processes_and_coroutines_count_exactly) {
   BOOST_TEST(redis.size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(an_observer_is_called_by_one_thread_at_a_time) {
+  asio::thread_pool pool(3);
+  std::atomic<bool> inside{false};
+  std::atomic<int> at_once{0};
+  int told = 0;  // Not atomic: no two calls are at the same time.
+  client_options o;
+  o.observer = [&](const event&) {
+    if (inside.exchange(true)) ++at_once;
+    ++told;
+    std::this_thread::yield();
+    inside = false;
+  };
+  {
+    client c(pool.get_executor(), redis.url(), o);
+    for (int i = 0; i < 20; ++i) {
+      const auto work = [](mutex lock) -> awaitable<void> {
+        for (int r = 0; r < 50; ++r) {
+          hold h = co_await lock.acquire();
+          co_await h.release();
+        }
+      };
+      asio::co_spawn(pool, work(mutex(c, "n" + std::to_string(i % 5))), asio::detached);
+    }
+  }
+  pool.join();
+  BOOST_TEST(at_once == 0);
+  BOOST_TEST(told >= 20 * 50 * 2);
+}
+
 BOOST_AUTO_TEST_CASE(coroutines_on_a_thread_pool_count_exactly) {
   asio::thread_pool pool(4);
   int number = 0;  // Not atomic: the lock is what guards it.

@@ -142,6 +142,11 @@ BOOST_AUTO_TEST_CASE(options_of_a_client_are_in_their_bounds) {
   BOOST_TEST(refused([](auto& o) { o.drift = 0.51; }) == "client_options::drift");
   BOOST_TEST(refused([](auto& o) { o.drift = not_a_number; }) == "client_options::drift");
   BOOST_TEST(refused([](auto& o) { o.drift = 0.5; }) == "");
+  BOOST_TEST(refused([](auto& o) { o.cohort = -1us; }) == "client_options::cohort");
+  BOOST_TEST(refused([](auto& o) { o.cohort = 1000001us; }) == "client_options::cohort");
+  BOOST_TEST(refused([](auto& o) { o.cohort = 1s; }) == "");
+  BOOST_TEST(refused([](auto& o) { o.prefix = std::string(65536, 'p'); }) == "");
+  BOOST_TEST(refused([](auto& o) { o.prefix = std::string(65537, 'p'); }) == "client_options::prefix");
   BOOST_TEST(refused([](auto& o) { o.drift_floor = -1ms; }) == "client_options::drift_floor");
   BOOST_TEST(refused([](auto& o) { o.drift_floor = 61s; }) == "client_options::drift_floor");
   BOOST_TEST(refused([](auto& o) { o.restart_delay = -1ms; }) == "client_options::restart_delay");
