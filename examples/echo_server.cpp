@@ -174,6 +174,7 @@ int run(int argc, char** argv) {
   s.name = arguments.text("--name");
   s.hold = arguments.duration("--hold");
   s.lock.lease = arguments.duration("--lease");
+  if (s.lock.lease < 1ms || s.lock.lease > 24h * 30) throw support::usage_error("--lease: 1ms to 30 days");
   s.lock.wait = arguments.duration("--wait");
   // While Redis cannot answer (it is loading its data, say), ask again soon.
   s.lock.retry = {.first = 2ms, .max = 25ms};

@@ -7,6 +7,7 @@
 
 #include <boost/asio.hpp>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 
 namespace asio = boost::asio;
@@ -27,11 +28,14 @@ asio::awaitable<void> write_report(leasehold::client redis) {
   }
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const char* url = argc > 1 ? argv[1] : std::getenv("LEASEHOLD_REDIS");
   asio::io_context context;
   leasehold::client redis(context, url ? url : "redis://127.0.0.1:6379");
   asio::co_spawn(context, write_report(std::move(redis)), asio::detached);
   context.run();  // Until the last client, lock and hold is gone.
+} catch (const std::exception& e) {
+  std::cerr << e.what() << std::endl;  // "invalid url: ..."
+  return 1;
 }
 // [/readme]

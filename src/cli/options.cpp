@@ -193,6 +193,9 @@ void check_names(const std::vector<std::string>& names, const store_options& whe
 // MAX_ARG_STRLEN, with pages of 4 KiB.
 constexpr std::size_t longest_variable = 131072;
 
+// "<host>-<process>-<32 digits>.<number>", and a blank; the first two have 32 characters at most.
+constexpr std::size_t longest_token = 32 + 1 + 32 + 1 + 6 + 1;
+
 run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
   run_options o;
   o.names = take_names(app, t, rest);
@@ -209,6 +212,11 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
   if (length > longest_variable) {
     throw wrong_usage(
         fmt::format("run: the NAMEs together are longer than LEASEHOLD_NAME can be, {} bytes", longest_variable));
+  }
+  if (o.names.size() > longest_variable / longest_token) {
+    throw wrong_usage(
+        fmt::format("run: {} NAMEs are too many: LEASEHOLD_TOKEN, which has a word for each, can be {} bytes long",
+                    o.names.size(), longest_variable));
   }
   if (t.shared) o.kind = lock_kind::reader;
   if (t.exclusive) o.kind = lock_kind::writer;

@@ -206,6 +206,41 @@ BOOST_AUTO_TEST_CASE(names_that_are_too_long_together_are_refused) {
   BOOST_TEST(is_error_line(e.errors, "LEASEHOLD_NAME"));
 }
 
+BOOST_AUTO_TEST_CASE(names_whose_tokens_are_too_long_together_are_refused) {
+  words arguments{"run"};
+  for (int i = 0; i < 3000; ++i) arguments.push_back(std::to_string(i));
+  arguments.insert(arguments.end(), {"--", "true"});
+  const ended e = run_leasehold(arguments, {"LEASEHOLD_REDIS=unix:///nowhere"});
+  BOOST_TEST(e.status == 64);
+  BOOST_TEST(is_error_line(e.errors, "LEASEHOLD_TOKEN"));
+}
+
+BOOST_AUTO_TEST_CASE(no_password_is_shown_of_a_url_in_the_wrong_place) {
+  for (const auto& arguments : {words{"--redis=redis://:secret@127.0.0.1", "list"}, words{"list", "redis://:secret@h"},
+                                words{"list", "--redi=redis://:secret@h"}, words{"watch", "--", "redis://:secret@h"}}) {
+    const ended e = run_leasehold(arguments, {"LEASEHOLD_REDIS=unix:///nowhere"});
+    BOOST_TEST(e.status == 64);
+    BOOST_TEST(is_error_line(e.errors, "***"), e.errors);
+    BOOST_TEST(!contains(e.errors, "secret"), e.errors);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_closed_standard_output_is_one_that_cannot_be_written) {
+  child c({"sh", "-c", "exec \"$0\" --version >&-", LEASEHOLD_CLI_PATH});
+  const ended e = end_of(c);
+  BOOST_TEST(e.status == 74);
+  BOOST_TEST(is_error_line(e.errors, "standard output"));
+}
+
+// Too few descriptors for Asio, and for the leak detector.
+BOOST_AUTO_TEST_CASE(what_the_system_refuses_is_told_as_that) {
+  child c({"sh", "-c", "ulimit -n 4; exec \"$0\" run n -- true", LEASEHOLD_CLI_PATH},
+          {"LEASEHOLD_REDIS=unix:///nowhere", "ASAN_OPTIONS=detect_leaks=0"});
+  const ended e = end_of(c);
+  BOOST_TEST(e.status == 71);
+  BOOST_TEST(is_error_line(e.errors, "Too many open files"), e.errors);
+}
+
 BOOST_AUTO_TEST_CASE(help_that_cannot_be_written_is_an_error) {
   for (const std::string what : {"--help", "--version", "run --help"}) {
     child c({"sh", "-c", "exec \"$0\" " + what + " > /dev/full", LEASEHOLD_CLI_PATH});

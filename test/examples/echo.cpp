@@ -16,6 +16,15 @@ BOOST_AUTO_TEST_CASE(the_quickstart_writes_its_report) {
   BOOST_TEST(redis.size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(bad_arguments_are_refused_by_name) {
+  const ended url = run({"quickstart", "--help"});
+  BOOST_TEST(url.status == 1);
+  BOOST_TEST(contains(url.errors, "--help"), url.errors);
+  const ended lease = run({"echo_server", "--lease", "0s"});
+  BOOST_TEST(lease.status == 64);
+  BOOST_TEST(contains(lease.errors, "--lease"), lease.errors);
+}
+
 BOOST_AUTO_TEST_CASE(servers_that_share_a_lock_answer_every_request) {
   child first = start({"echo_server", "--name", "first", "--hold", "1ms"});
   child second = start({"echo_server", "--name", "second", "--hold", "1ms"});
