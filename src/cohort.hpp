@@ -10,7 +10,7 @@
 namespace leasehold::detail {
 
 // Instead of a release: gives the hold to the client's next waiter, at once or after Redis has said that nobody else waits.
-// False (and nothing done): there is none, or it must not have it. `h` is confirmed and not lost.
+// False (the hold is as it was): there is none, or it must not have it. `h` is confirmed and not lost.
 bool pass_on(hold_state& h, release_op::listener& listener);
 
 }  // namespace leasehold::detail

@@ -70,6 +70,7 @@ void line_entry::ask_beside() {
     entry->limit_ = limit_;
     entry->follows_ = take_companion();
     entry->found_busy_ = found_busy_;
+    entry->waited_ = waited_;
     ++beside_;
     entry->add(op);
   }

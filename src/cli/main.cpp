@@ -11,9 +11,9 @@
 #include "run.hpp"
 #include "status.hpp"
 #include "text.hpp"
+#include "watch.hpp"
 
 #include <boost/system/system_error.hpp>
-#include "watch.hpp"
 
 #include <cstdio>
 #include <exception>

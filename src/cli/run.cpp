@@ -111,8 +111,10 @@ class session {
     // Before anything else happens: a command that ended in time ended in time.
     const hold* gone = lost_ ? lost_ : not_covered();
     const bool stopped = !command_->status();
-    if (stopped) co_await stop_command();
+    bool told = true;
+    if (stopped) told = co_await stop_command();
     co_await release();
+    if (!told) complain(why_stopped().what());
 
     if (reason != 0) throw not_started(reason);
     if (stopped) co_return static_cast<int>(exit_code::lost);
@@ -246,14 +248,15 @@ class session {
   }
 
   // The lease is lost: SIGTERM, and SIGKILL for what is still there when the grace is over.
-  asio::awaitable<void> stop_command() {
+  // Whoever does not read what we complain about (a pager, Ctrl-S) must keep neither the command running nor what is still
+  // held: false if he is to be told later.
+  asio::awaitable<bool> stop_command() {
     command_->stop();
-    const failure f = lost(lost_->name(), "the lease was lost, stopping the command");
-    // Whoever does not read what we complain about (a pager, Ctrl-S) must not keep the command running.
-    const bool told = complain_at_once(f.what());
+    const bool told = complain_at_once(why_stopped().what());
     co_await end_command();
-    if (!told) complain(f.what());
+    co_return told;
   }
+  failure why_stopped() const { return lost(lost_->name(), "the lease was lost, stopping the command"); }
 
   asio::awaitable<void> end_command() {
     const auto grace_ends = later(wanted_.grace);

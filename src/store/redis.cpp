@@ -49,6 +49,9 @@ using call = redis_server::call;
 // that waits here is as young as its sending.
 constexpr std::size_t most_under_way = 1024;
 
+// How long a connection that seems silent has to show something.
+constexpr std::chrono::milliseconds second_look{50};
+
 // The scripts that go out together in one request of Boost.Redis: those asked for in one turn of the event loop, but for the
 // first of them if the one before was alone.
 struct batch {
@@ -155,6 +158,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const bool others_wait =
         std::any_of(queues_.begin(), queues_.begin() + turn + 1, [](const auto& q) { return !q.empty(); });
     if (under_way_ >= most_under_way || others_wait) {
+      // What is not heard about those in front is not heard about this one either.
+      if (!in_flight_.empty()) lower_patience(*in_flight_.back(), c);
       queues_[turn].push_back(std::move(c));
     } else {
       append(std::move(c), /*whole_text=*/false);
@@ -458,10 +463,16 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (c.asking) push_for_nobody("ASKING", c.sent);
     next_->request.push_range(whole_text ? "EVAL" : "EVALSHA", whole_text ? c.what_script->text : c.what_script->sha1,
                               args.begin(), args.end());
-    next_->patience = std::min({next_->patience, command_timeout_, c.who->patience_of(c.what)});
+    lower_patience(*next_, c);
     next_->calls.push_back(std::move(c));
     ++under_way_;
     if (at_once) flush();
+  }
+
+  void lower_patience(batch& b, const call& c) {
+    b.patience = std::min({b.patience, command_timeout_, c.who->patience_of(c.what)});
+    if (&b == next_.get()) return;  // It is not sent yet.
+    if (const auto due = b.gives_up_at(heard_at_); due < watched_until_) watch(due);
   }
 
   // As many of those that wait, and are still wanted, as there is room for.
@@ -573,6 +584,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     ready_.clear();
     const auto now = clock::now();
     heard_at_ = now;
+    doubted_ = false;
     for (auto& r : ready) {
       if (!r.of.who) {
         if (events_ != nullptr) on_told(r.from_store);
@@ -613,8 +625,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   // --- A server that does not answer ---
 
-  // Gives the connection up at `due` unless its handshake was answered by then, or something since a call was sent. (A
-  // half-open connection would go unnoticed until the next health check.)
+  // Gives the connection up at `due` unless its handshake was answered by then; later, if something was heard within the
+  // patience of each batch that is not answered. (A half-open connection would go unnoticed until the next health check.)
   void watch(clock::time_point due) {
     watched_until_ = due;
     watch_.expires_at(due);
@@ -626,13 +638,20 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       for (const auto& b : self->in_flight_) {
         if (b->answered != b->calls.size()) next = std::min(next, b->gives_up_at(self->heard_at_));
       }
-      if (next <= clock::now()) return self->reset("no answer");
-      if (next != clock::time_point::max()) self->watch(next);
+      const auto now = clock::now();
+      if (next > now) {
+        if (next != clock::time_point::max()) self->watch(next);
+        return;
+      }
+      // It may be the context that stood still, and what has arrived is not read yet.
+      if (std::exchange(self->doubted_, true)) return self->reset("no answer");
+      self->watch(later(now, second_look));
     });
   }
 
   void unwatch() {
     watched_until_ = clock::time_point::max();
+    doubted_ = false;
     watch_.cancel();
   }
 
@@ -666,6 +685,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   timer watch_;
   // When the watch looks again: maybe earlier than what is under way needs.
   clock::time_point watched_until_ = clock::time_point::max();
+  bool doubted_ = false;  // It has looked, and nothing was heard since.
 
   const std::string channel_;
   const witness::maker another_;

@@ -5,6 +5,7 @@
 #include "support/with_redis.hpp"
 
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace leasehold::test {
@@ -310,6 +311,28 @@ BOOST_AUTO_TEST_CASE(a_hold_survives_a_connection_that_falls_silent) {
       co_await h.release();
       co_await p.c.close();
     }
+  });
+}
+
+// The answer is there when the program comes back, and only not read yet.
+BOOST_AUTO_TEST_CASE(a_program_that_stands_still_keeps_its_connection) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    for (int i = 0; i < 2; ++i) {
+      hold h = co_await mutex(c, "n").acquire({.lease = 4500ms});
+      const auto sent = c.stats().commands;
+      const auto renewed = c.stats().renewed;
+      redis.stop();
+      co_await eventually("a renewal is sent", [&] { return c.stats().commands > sent; });
+      redis.go_on();
+      // Longer than a renewal waits, and not past the lease.
+      std::this_thread::sleep_for(1800ms);
+      co_await eventually("it is renewed", [&] { return c.stats().renewed > renewed || !h.valid(); });
+      BOOST_TEST(h.valid());
+      co_await h.release();
+    }
+    BOOST_TEST(c.stats().lost == 0U);
+    BOOST_TEST(c.stats().reconnects == 0U);
   });
 }
 

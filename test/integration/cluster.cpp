@@ -227,9 +227,20 @@ BOOST_AUTO_TEST_CASE(who_waits_in_a_slot_that_was_just_given_up_stands_in_line) 
     next.acquire();
     signal.emit(asio::cancellation_type::terminal);
     co_await eventually("it stands in line again", [&] { return in_line("n0") == 1; });
+    client three(executor, cluster.url());
+    asker behind{any_lock(mutex(three, "n0"))};
+    behind.acquire();
+    co_await eventually("somebody stands behind it", [&] { return in_line("n0") == 2; });
+    // Whoever is not told of grants looks without keeping his place, and would be passed over by now.
+    co_await pause(2500ms);
     co_await first.release();
+    co_await eventually("somebody is let in", [&] { return next.in() || behind.in(); });
+    BOOST_TEST(next.in());
     co_await eventually("it is let in", [&] { return next.in(); });
     co_await next.got.release();
+    co_await eventually("the other is let in", [&] { return behind.in(); });
+    co_await behind.got.release();
+    co_await three.close();
     co_await last.release();
     co_await one.close();
     co_await two.close();
