@@ -62,6 +62,10 @@ struct batch {
   std::chrono::milliseconds patience = std::chrono::milliseconds::max();
 
   clock::time_point gives_up_at(clock::time_point heard_at) const { return later(std::max(sent, heard_at), patience); }
+  // If nothing is heard after `since`.
+  void be_answered_by(clock::time_point due, clock::time_point since) {
+    patience = std::min(patience, std::chrono::duration_cast<std::chrono::milliseconds>(due - since));
+  }
 
   void clear() {
     request.clear();
@@ -158,8 +162,13 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const bool others_wait =
         std::any_of(queues_.begin(), queues_.begin() + turn + 1, [](const auto& q) { return !q.empty(); });
     if (under_way_ >= most_under_way || others_wait) {
-      // What is not heard about those in front is not heard about this one either.
-      if (!in_flight_.empty()) lower_patience(*in_flight_.back(), c);
+      // It is answered behind those in front: how long nothing may be heard of them counts from now on.
+      if (!in_flight_.empty()) {
+        batch& last = *in_flight_.back();
+        const auto since = std::max(last.sent, heard_at_);
+        last.be_answered_by(later(c.sent, c.who->patience_of(what)), since);
+        if (const auto due = last.gives_up_at(heard_at_); due < watched_until_) watch(due);
+      }
       queues_[turn].push_back(std::move(c));
     } else {
       append(std::move(c), /*whole_text=*/false);
@@ -463,16 +472,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (c.asking) push_for_nobody("ASKING", c.sent);
     next_->request.push_range(whole_text ? "EVAL" : "EVALSHA", whole_text ? c.what_script->text : c.what_script->sha1,
                               args.begin(), args.end());
-    lower_patience(*next_, c);
+    next_->patience = std::min({next_->patience, command_timeout_, c.who->patience_of(c.what)});
     next_->calls.push_back(std::move(c));
     ++under_way_;
     if (at_once) flush();
-  }
-
-  void lower_patience(batch& b, const call& c) {
-    b.patience = std::min({b.patience, command_timeout_, c.who->patience_of(c.what)});
-    if (&b == next_.get()) return;  // It is not sent yet.
-    if (const auto due = b.gives_up_at(heard_at_); due < watched_until_) watch(due);
   }
 
   // As many of those that wait, and are still wanted, as there is room for.
