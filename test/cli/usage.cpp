@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(a_closed_standard_output_is_one_that_cannot_be_written) {
 
 // Too few descriptors for Asio, and for the leak detector.
 BOOST_AUTO_TEST_CASE(what_the_system_refuses_is_told_as_that) {
-  child c({"sh", "-c", "ulimit -n 4; exec \"$0\" run n -- true", LEASEHOLD_CLI_PATH},
+  child c({"sh", "-c", "exec 3>&-; ulimit -n 4; exec \"$0\" run n -- true", LEASEHOLD_CLI_PATH},
           {"LEASEHOLD_REDIS=unix:///nowhere", "ASAN_OPTIONS=detect_leaks=0"});
   const ended e = end_of(c);
   BOOST_TEST(e.status == 71);
