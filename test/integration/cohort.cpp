@@ -177,11 +177,11 @@ BOOST_AUTO_TEST_CASE(several_clients_with_cohorts_exclude_each_other_and_none_st
 }
 
 BOOST_AUTO_TEST_CASE(a_waiter_of_another_client_is_overtaken_for_a_bounded_time_only) {
+  history seen;  // Whoever is inside when the client is closed ends later than that.
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
     client busy(executor, redis.url());
     client other(executor, redis.url());
-    history seen;
     for (int i = 0; i < 4; ++i) {
       asio::co_spawn(executor, hold_often(mutex(busy, "n"), seen, i, 20000, 1ms), asio::detached);
     }
@@ -197,12 +197,12 @@ BOOST_AUTO_TEST_CASE(a_waiter_of_another_client_is_overtaken_for_a_bounded_time_
 }
 
 BOOST_AUTO_TEST_CASE(a_lock_that_was_broken_is_not_passed_on_for_long) {
+  history seen;  // Whoever is inside when the client is closed ends later than that.
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
     client c(executor, redis.url());
     client thief(executor, redis.url());
     mutex lock(c, "n");
-    history seen;
     for (int i = 0; i < 4; ++i) asio::co_spawn(executor, hold_often(lock, seen, i, 20000, 1ms), asio::detached);
     co_await thief.ready();
     co_await eventually("the cohort is under way", [&] { return c.stats().passed > 20; });
