@@ -5,7 +5,6 @@
 #include "hold_state.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 namespace leasehold::detail {
 namespace {
@@ -189,9 +188,7 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
 // The server's clock is known better now; or the server is slower than it is asked, and asking at once again would not help.
 void line_entry::on_too_late(clock::time_point now) {
   if (!std::exchange(too_late_, true)) return ask();
-  const auto before = std::tuple(answered_, found_busy_);
-  pause(now);
-  std::tie(answered_, found_busy_) = before;
+  rest(now);
 }
 
 void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
@@ -257,6 +254,10 @@ void line_entry::on_error(std::string_view words, clock::time_point now) {
 void line_entry::pause(clock::time_point now) {
   answered_ = false;
   found_busy_ = false;
+  rest(now);
+}
+
+void line_entry::rest(clock::time_point now) {
   state_ = state::pausing;
   core_->set(*this, later(now, pauses_.next(core_->random())));
 }

@@ -94,7 +94,10 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   void on_too_late(clock::time_point now);
   void on_busy(const lease_reply&, clock::time_point now);
   void on_wrong_limit(std::uint32_t limit);
+  // The attempt was not answered: what was known before is not known any more.
   void pause(clock::time_point now);
+  // A pause in which it still is.
+  void rest(clock::time_point now);
   void on_error(std::string_view words, clock::time_point now);
   void on_grant(const lease_reply&, const answer&);
   // The grant counts once replicas have acknowledged it.

@@ -45,6 +45,17 @@ struct with_cluster {
   awaitable<void> nothing_left() {
     co_await eventually("nothing is left", [this] { return keys() == 0; });
   }
+
+  // A mutex goes from one client to another, who has waited for it in line, and is free again.
+  awaitable<void> hand_over(const client& from, const client& to, std::string name) {
+    hold h = co_await mutex(from, name).acquire();
+    asker next{any_lock(mutex(to, name))};
+    next.acquire();
+    co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+    co_await h.release();
+    co_await eventually("it is let in", [&] { return next.in(); });
+    co_await next.got.release();
+  }
 };
 
 // Records of each of the three nodes.
@@ -173,16 +184,7 @@ BOOST_AUTO_TEST_CASE(channels_do_not_pile_up) {
     const auto executor = co_await asio::this_coro::executor;
     client one(executor, cluster.url());
     client two(executor, cluster.url());
-    for (int i = 0; i < 150; ++i) {
-      const std::string name = "n" + std::to_string(i);
-      hold h = co_await mutex(one, name).acquire();
-      asker next{any_lock(mutex(two, name))};
-      next.acquire();
-      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
-      co_await h.release();
-      co_await eventually("it is let in", [&] { return next.in(); });
-      co_await next.got.release();
-    }
+    for (int i = 0; i < 150; ++i) co_await hand_over(one, two, "n" + std::to_string(i));
     const auto channels = [&] {
       std::size_t n = 0;
       for (std::size_t i = 0; i < cluster.size(); ++i) {
@@ -205,16 +207,7 @@ BOOST_AUTO_TEST_CASE(who_waits_in_a_slot_that_was_just_given_up_stands_in_line) 
     client two(executor, cluster.url());
     // As many slots as a client listens to though it does not wait there, and one more.
     constexpr int idle = 64;
-    for (int i = 0; i < idle; ++i) {
-      const std::string name = "n" + std::to_string(i);
-      hold h = co_await mutex(one, name).acquire();
-      asker next{any_lock(mutex(two, name))};
-      next.acquire();
-      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
-      co_await h.release();
-      co_await eventually("it is let in", [&] { return next.in(); });
-      co_await next.got.release();
-    }
+    for (int i = 0; i < idle; ++i) co_await hand_over(one, two, "n" + std::to_string(i));
     hold first = co_await mutex(one, "n0").acquire();
     hold last = co_await mutex(one, "n64").acquire();
     asio::cancellation_signal signal;
