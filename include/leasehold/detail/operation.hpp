@@ -5,6 +5,7 @@
 // the compiled library. Nothing here is for users.
 #pragma once
 
+#include <leasehold/detail/built_with.hpp>
 #include <leasehold/error.hpp>
 
 #include <boost/asio/any_completion_handler.hpp>

@@ -1,0 +1,35 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// No credential reaches a text that people read: exceptions, events, last_refusal(), last_failure(), and what the command
+// prints. This is the only place that hides them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::detail {
+
+// A URL that parse_url has understood: without user, password and parameters.
+std::string without_credentials(std::string_view url);
+
+// A URL that parse_url has not understood. Which part of it is a password is unknown: only a known scheme is shown.
+std::string only_scheme(std::string_view url);
+
+// The name of a file that a URL's parameter has. "'***'" if it may contain a password, as in ?ca=/x,sentinel_password=P.
+std::string file_in_quotes(std::string_view name);
+
+// The credentials of a client's addresses.
+class secrets {
+ public:
+  secrets() = default;
+  explicit secrets(std::vector<std::string> all);
+
+  // The text (a server may repeat what it was sent) with "***" in place of each credential.
+  std::string hide(std::string_view text) const;
+
+ private:
+  std::vector<std::string> all_;
+};
+
+}  // namespace leasehold::detail

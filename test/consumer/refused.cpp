@@ -1,0 +1,25 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// What a compiler must complain about; `run` beside this file compiles it with one of the macros.
+#include <leasehold/leasehold.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+namespace asio = boost::asio;
+
+#ifdef DISCARDS
+leasehold::hold yields_a_hold();
+
+asio::awaitable<void> discards(leasehold::mutex a, leasehold::mutex b) {
+  a.acquire();  // Starts nothing.
+  yields_a_hold();
+  // These release at the semicolon. g++ 12 does not look into a co_await expression.
+  co_await a.acquire();
+  co_await leasehold::acquire_all(a, b);
+}
+#endif
+
+#ifdef WRONG_BODY
+asio::awaitable<void> has_a_wrong_body(leasehold::mutex a) {
+  co_await leasehold::with_lock(a, [](leasehold::hold&) { return 1; });
+}
+#endif
