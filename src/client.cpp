@@ -8,7 +8,10 @@
 
 #include <boost/asio/error.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 namespace leasehold {
 namespace detail {
@@ -73,21 +76,22 @@ class ready_op final : public caller, public member, public alarm, public std::e
 std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::vector<std::string> urls,
                                            client_options options) {
   check(options);
-  if (urls.empty()) throw system_error(make_error_code(error::invalid_url), "no URL");
+  const auto fail = [](error e, std::string why) { throw exception(make_error_code(e), {.detail = std::move(why)}); };
+  if (urls.empty()) fail(error::invalid_url, "no URL");
   std::vector<address> addresses;
   for (const auto& url : urls) {
-    addresses.push_back(parse_url(url));
+    const auto which = urls.size() == 1 ? "" : fmt::format("URL {} of {}: ", addresses.size() + 1, urls.size());
+    addresses.push_back(parse_url(url, which));
+    const address& a = addresses.back();
     read_tls_files(addresses.back());
-    if (addresses.back().kind == address::scheme::cluster && urls.size() > 1) {
-      throw system_error(make_error_code(error::not_supported), "'" + without_password(url) + "' in a quorum");
+    if (a.kind == address::scheme::cluster && urls.size() > 1) {
+      fail(error::not_supported, "'" + a.shown + "' in a quorum");
     }
   }
   // A server that counted twice would be a majority of fewer servers.
-  for (std::size_t i = 0; i < urls.size(); ++i) {
-    const auto same = [&](const address& other) { return is_same_server(other, addresses[i]); };
-    if (std::any_of(addresses.begin(), addresses.begin() + static_cast<std::ptrdiff_t>(i), same)) {
-      throw system_error(make_error_code(error::invalid_url), "'" + without_password(urls[i]) + "' is given twice");
-    }
+  for (auto a = addresses.begin(); a != addresses.end(); ++a) {
+    const auto same = [&a](const address& other) { return is_same_server(other, *a); };
+    if (std::any_of(addresses.begin(), a, same)) fail(error::invalid_url, "'" + a->shown + "' is given twice");
   }
   auto core = std::make_shared<client_core>(std::move(executor), std::move(addresses), std::move(options));
   core->start();
@@ -112,6 +116,23 @@ void start_close(const std::shared_ptr<client_handle>& handle, asio::any_complet
 }
 
 }  // namespace detail
+
+std::string_view to_string(event::kind what) noexcept {
+  switch (what) {
+    case event::kind::connected: return "connected";
+    case event::kind::disconnected: return "disconnected";
+    case event::kind::unreachable: return "unreachable";
+    case event::kind::refused: return "refused";
+    case event::kind::evicting: return "evicting";
+    case event::kind::clock_jump: return "clock_jump";
+    case event::kind::acquired: return "acquired";
+    case event::kind::released: return "released";
+    case event::kind::lost: return "lost";
+    case event::kind::timed_out: return "timed_out";
+    case event::kind::cancelled: return "cancelled";
+  }
+  return "unknown";
+}
 
 statistics client::stats() const {
   const auto& c = handle_->core->count();
@@ -139,6 +160,12 @@ statistics client::stats() const {
   s.hold_time = c.hold_time.snapshot();
   s.round_trip = c.round_trip.snapshot();
   return s;
+}
+
+std::string client::server() const { return handle_->core->server(); }
+
+std::string client::explain(const error_code& ec) const {
+  return ec ? exception(ec, handle_->core->about(ec)).what() : std::string();
 }
 
 std::string client::last_refusal() const { return handle_->core->last_refusal(); }

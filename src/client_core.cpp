@@ -79,6 +79,18 @@ std::string new_client_id(const client_options& options) {
   return id;
 }
 
+std::string shown(const std::vector<address>& where) {
+  std::string all;
+  for (const address& a : where) all += (all.empty() ? "" : ", ") + a.shown;
+  return all;
+}
+
+secrets secrets_of(const std::vector<address>& where) {
+  std::vector<std::string> all;
+  for (const address& a : where) all.insert(all.end(), a.secrets.begin(), a.secrets.end());
+  return secrets(std::move(all));
+}
+
 std::mt19937_64 seeded_engine() {
   std::random_device device;
   std::seed_seq seed{device(), device(), device(), device()};
@@ -90,6 +102,8 @@ std::mt19937_64 seeded_engine() {
 client_core::client_core(asio::any_io_executor executor, std::vector<address> where, client_options options)
     : options_(std::move(options)),
       drift_{options_.drift, options_.drift_floor},
+      server_(shown(where)),
+      secrets_(secrets_of(where)),
       is_cluster_(where.front().kind == address::scheme::cluster),
       is_quorum_(where.size() > 1),
       base_(std::move(executor)),
@@ -135,6 +149,13 @@ std::string client_core::last_refusal() const {
 std::string client_core::last_failure() const {
   const std::lock_guard lock(mutex_);
   return last_failure_;
+}
+
+exception::context client_core::about(const error_code& ec) const {
+  exception::context c{.server = server_};
+  if (ec == error::refused) c.detail = last_refusal();
+  if (ec == error::unreachable || ec == error::no_quorum) c.detail = last_failure();
+  return c;
 }
 
 bool client_core::send(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what) {
@@ -202,20 +223,21 @@ void client_core::note_refusal(std::string_view words) {
   counters_.refused.fetch_add(1, std::memory_order_relaxed);
   {
     const std::lock_guard lock(mutex_);
-    last_refusal_ = words;
+    last_refusal_ = secrets_.hide(words);
   }
   tell(event::kind::refused, {}, words);
 }
 
 bool client_core::note_failure(std::string_view why) {
+  std::string shown = secrets_.hide(why);
   const std::lock_guard lock(mutex_);
-  if (last_failure_ == why) return false;
-  last_failure_ = why;
+  if (last_failure_ == shown) return false;
+  last_failure_ = std::move(shown);
   return true;
 }
 
 void client_core::tell(event::kind what, std::string_view name, std::string_view text) {
-  if (options_.observer) options_.observer(event{what, name, text});
+  if (options_.observer) options_.observer(event{what, name, secrets_.hide(text)});
 }
 
 void client_core::on_up(const store::server& server) {

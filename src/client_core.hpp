@@ -12,6 +12,7 @@
 #include "lease.hpp"
 #include "pauses.hpp"
 #include "pending.hpp"
+#include "secrets.hpp"
 #include "store/store.hpp"
 #include "url.hpp"
 
@@ -133,6 +134,10 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   const drift_allowance& drift() const { return drift_; }
   std::string last_refusal() const;
   std::string last_failure() const;
+  // The URLs as they may be shown.
+  const std::string& server() const { return server_; }
+  // What an exception with this code can say of the store.
+  exception::context about(const error_code&) const;
   counters& count() { return counters_; }
   bool is_cluster() const { return is_cluster_; }
   bool is_quorum() const { return is_quorum_; }
@@ -270,6 +275,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   const client_options options_;
   const drift_allowance drift_;
+  const std::string server_;
+  const secrets secrets_;  // Hidden in whatever a server says.
   const bool is_cluster_;
   const bool is_quorum_;
   bool has_line_ = true;  // Of the store, which is gone before those who may ask; fixed from the constructor on.

@@ -1,7 +1,12 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include <leasehold/error.hpp>
 
+#include <fmt/format.h>
+
+#include <cstddef>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace leasehold {
 namespace {
@@ -32,7 +37,43 @@ class category final : public boost::system::error_category {
   const char* message(int value, char*, std::size_t) const noexcept override { return text_of(value); }
 };
 
+// Fit for one line: without control characters, and not too long.
+std::string on_one_line(std::string_view text, std::size_t most) {
+  std::string line;
+  for (const char c : text.substr(0, most)) {
+    const auto byte = static_cast<unsigned char>(c);
+    byte < 0x20 || byte == 0x7f ? line += fmt::format("\\x{:02x}", byte) : line += c;
+  }
+  return text.size() > most ? line + "..." : line;
+}
+
+std::string text_of(const error_code& ec, const exception::context& about) {
+  std::string text = ec.message();
+  if (!about.lock.empty()) text += ": lock '" + on_one_line(about.lock, 100) + "'";
+  if (!about.server.empty()) text += (about.lock.empty() ? ": " : " at ") + on_one_line(about.server, 500);
+  for (const std::string* more : {&about.option, &about.detail}) {
+    if (!more->empty()) text += ": " + on_one_line(*more, 500);
+  }
+  return text;
+}
+
 }  // namespace
+
+struct exception::parts {
+  context about;
+  std::string text;
+};
+
+exception::exception(error_code ec, context about) : system_error(ec) {
+  std::string text = text_of(ec, about);
+  parts_ = std::make_shared<const parts>(parts{std::move(about), std::move(text)});
+}
+
+const char* exception::what() const noexcept { return parts_->text.c_str(); }
+const std::string& exception::lock() const noexcept { return parts_->about.lock; }
+const std::string& exception::option() const noexcept { return parts_->about.option; }
+const std::string& exception::server() const noexcept { return parts_->about.server; }
+const std::string& exception::detail() const noexcept { return parts_->about.detail; }
 
 const boost::system::error_category& error_category() noexcept {
   static const category instance;

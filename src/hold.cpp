@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include <leasehold/error.hpp>
 #include <leasehold/hold.hpp>
 #include <leasehold/with_lock.hpp>
 
@@ -8,6 +9,10 @@
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/system_executor.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
 
 namespace leasehold {
 
@@ -72,7 +77,31 @@ void start_release(const std::shared_ptr<hold_state>& state, hold_handler handle
 void guard(const std::shared_ptr<hold_state>& state) noexcept { state->guard(); }
 void unguard(const std::shared_ptr<hold_state>& state) noexcept { state->unguard(); }
 bool outlived(const std::shared_ptr<hold_state>& state) noexcept { return state && state->outlived(); }
-void throw_lost() { throw system_error(make_error_code(error::lost)); }
+
+std::exception_ptr lost_failure(const std::shared_ptr<hold_state>& state) {
+  exception::context about{.lock = state->lock().name, .server = state->core()->server()};
+  return std::make_exception_ptr(exception(make_error_code(error::lost), std::move(about)));
+}
+
+void guard(const std::shared_ptr<hold_group>& group) noexcept {
+  for (const auto& m : group->members) guard(m);
+}
+
+void unguard(const std::shared_ptr<hold_group>& group) noexcept {
+  for (const auto& m : group->members) unguard(m);
+}
+
+bool outlived(const std::shared_ptr<hold_group>& group) noexcept {
+  return std::any_of(group->members.begin(), group->members.end(), [](const auto& m) { return outlived(m); });
+}
+
+// Names the first one that is lost.
+std::exception_ptr lost_failure(const std::shared_ptr<hold_group>& group) {
+  const auto& all = group->members;
+  const auto gone = std::find_if(all.begin(), all.end(), [](const auto& m) { return m && (m->told() || m->gone()); });
+  const auto any = std::find_if(all.begin(), all.end(), [](const auto& m) { return m != nullptr; });
+  return lost_failure(gone == all.end() ? *any : *gone);
+}
 
 bool is_operation_aborted(const std::exception_ptr& failure) noexcept {
   try {

@@ -2,6 +2,7 @@
 #include "lock_state.hpp"
 
 #include <leasehold/lock.hpp>
+#include <leasehold/with_lock.hpp>
 
 #include "acquire.hpp"
 #include "client_core.hpp"
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace leasehold::detail {
 
@@ -92,6 +94,24 @@ lease_reply::lease_reply(std::string_view text) noexcept {
   understood = fine;
   left = std::chrono::milliseconds(milliseconds);
   server_time = std::int64_t{seconds} * 1000000 + microseconds;
+}
+
+std::string explain(const std::shared_ptr<lock_state>& lock, const error_code& ec) {
+  if (!ec) return {};
+  exception::context about = lock->handle->core->about(ec);
+  about.lock = lock->identity->name;
+  return exception(ec, std::move(about)).what();
+}
+
+void throw_failed(const std::shared_ptr<lock_group>& locks, const acquire_options& options, const error_code& ec) {
+  exception::context about;
+  for (const auto& lock : locks->members) {
+    if (about.server.empty()) about = lock->handle->core->about(ec);
+    about.lock += (about.lock.empty() ? "" : ", ") + lock->identity->name;
+  }
+  const char* const wrong = wrong_option(options);
+  if (ec == error::invalid_option && wrong != nullptr) about.option = wrong;
+  throw exception(ec, std::move(about));
 }
 
 const std::string& name_of(const std::shared_ptr<lock_state>& lock) noexcept { return lock->identity->name; }

@@ -38,11 +38,16 @@ error_code check_lease(milliseconds lease) noexcept {
   return is_lease(lease) ? error_code() : make_error_code(error::invalid_option);
 }
 
+const char* wrong_option(const acquire_options& o) noexcept {
+  if (!is_lease(o.lease)) return "acquire_options::lease";
+  if (o.wait < milliseconds(0)) return "acquire_options::wait";
+  if (!is_backoff(o.retry)) return "acquire_options::retry";
+  if (o.margin < milliseconds(0) || o.margin >= o.lease) return "acquire_options::margin";
+  return nullptr;
+}
+
 error_code check(const acquire_options& o) noexcept {
-  const bool valid = is_lease(o.lease) && o.wait >= milliseconds(0) && is_backoff(o.retry) &&
-                     o.margin >= milliseconds(0) && o.margin < o.lease;
-  if (!valid) return error::invalid_option;
-  return {};
+  return wrong_option(o) == nullptr ? error_code() : make_error_code(error::invalid_option);
 }
 
 error_code check_name(std::string_view name, std::string_view record) noexcept {
@@ -52,7 +57,7 @@ error_code check_name(std::string_view name, std::string_view record) noexcept {
 
 void check(const client_options& o) {
   const auto require = [](bool valid, const char* member) {
-    if (!valid) throw system_error(make_error_code(error::invalid_option), member);
+    if (!valid) throw exception(make_error_code(error::invalid_option), {.option = member});
   };
   require(o.prefix.size() <= 65536, "client_options::prefix");
   require(o.label.size() <= longest_label && std::all_of(o.label.begin(), o.label.end(), is_label_character),

@@ -17,12 +17,14 @@ namespace leasehold::detail {
 inline constexpr std::chrono::milliseconds longest_lease = std::chrono::hours(24 * 30);
 
 error_code check_lease(std::chrono::milliseconds) noexcept;
+// The name of the first member that is out of its range; null if none is.
+const char* wrong_option(const acquire_options&) noexcept;
 error_code check(const acquire_options&) noexcept;
 
 // `record` is prefix + name.
 error_code check_name(std::string_view name, std::string_view record) noexcept;
 
-// Throws system_error(invalid_option) that names the member.
+// Throws exception(invalid_option) that names the member.
 void check(const client_options&);
 
 // The label of a client that was given none: `<host>-<pid>`, made to fit the rule for labels. The pid is never cut.

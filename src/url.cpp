@@ -1,6 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "url.hpp"
 
+#include "secrets.hpp"
+
 #include <leasehold/error.hpp>
 
 #include <boost/algorithm/string/predicate.hpp>
@@ -12,15 +14,16 @@
 namespace leasehold::detail {
 namespace {
 
-constexpr std::string_view password_parameter = "sentinel_password=";
+constexpr std::string_view known_parameters[] = {
+    "db", "insecure", "ca", "cert", "key", "sentinel_user", "sentinel_password"};
 
 class parser {
  public:
-  explicit parser(std::string_view url) : url_(url), rest_(url) {}
+  parser(std::string_view url, std::string_view which) : url_(url), which_(which), rest_(url) {}
 
   address parse() {
     const auto colon = rest_.find("://");
-    if (colon == rest_.npos) fail("has no scheme");
+    if (colon == rest_.npos) fail("has no scheme: " + schemes());
     const std::string_view scheme = rest_.substr(0, colon);
     rest_.remove_prefix(colon + 3);
     for (const char c : rest_) {
@@ -61,17 +64,30 @@ class parser {
       parse_authority(a, /*many=*/true, "6379");
       if (!path().empty()) fail("names a database, and a cluster has only one");
     } else {
-      fail(
-          "has an unknown scheme; known are redis, rediss, unix, redis+sentinel, rediss+sentinel, redis+cluster and "
-          "rediss+cluster");
+      fail("has an unknown scheme: " + schemes());
     }
     parse_query(a, query);
+    a.shown = without_credentials(url_);
     return a;
   }
 
  private:
-  [[noreturn]] void fail(std::string_view why) const {
-    throw system_error(make_error_code(error::invalid_url), "'" + without_password(url_) + "' " + std::string(why));
+  // Every byte of a broken URL may be one of a password: `why` repeats none.
+  [[noreturn]] void fail(const std::string& why) const {
+    const std::string subject = which_.empty() ? only_scheme(url_) : std::string(which_) + only_scheme(url_);
+    throw exception(make_error_code(error::invalid_url), {.detail = subject + " " + why});
+  }
+
+  static std::string schemes() {
+    return "known are redis, rediss, unix, redis+sentinel, rediss+sentinel, redis+cluster and rediss+cluster";
+  }
+
+  // The value of a credential.
+  std::string decode_secret(address& a, std::string_view s) const {
+    std::string plain = decode(s);
+    a.secrets.emplace_back(s);
+    a.secrets.push_back(plain);
+    return plain;
   }
 
   std::string decode(std::string_view s) const {
@@ -103,8 +119,8 @@ class parser {
     const std::string_view info = authority.substr(0, at);
     const auto colon = info.find(':');
     if (colon == info.npos) fail("has a user without a password: user:password@host");
-    a.user = decode(info.substr(0, colon));
-    a.password = decode(info.substr(colon + 1));
+    a.user = decode_secret(a, info.substr(0, colon));
+    a.password = decode_secret(a, info.substr(colon + 1));
     rest_.remove_prefix(at + 1);
   }
 
@@ -153,7 +169,6 @@ class parser {
 
   void parse_query(address& a, std::string_view query) const {
     const bool sentinel = a.kind == address::scheme::sentinel;
-    const bool secret = query.find(password_parameter) != query.npos;
     while (!query.empty()) {
       const auto amp = query.find('&');
       const std::string_view item = query.substr(0, amp);
@@ -161,7 +176,8 @@ class parser {
       if (item.empty()) continue;
       const auto equals = item.find('=');
       const std::string_view key = item.substr(0, equals);
-      const std::string value = equals == item.npos ? std::string() : decode(item.substr(equals + 1));
+      const std::string_view written = equals == item.npos ? std::string_view() : item.substr(equals + 1);
+      const std::string value = decode(written);
       if (key == "db" && a.kind == address::scheme::unix_socket) {
         if (value.empty()) fail("has a database that is not a number");
         parse_database(a, value);
@@ -174,18 +190,27 @@ class parser {
       } else if (key == "key" && a.tls && !value.empty()) {
         a.key = value;
       } else if (key == "sentinel_user" && sentinel) {
-        a.sentinel_user = value;
+        a.sentinel_user = decode_secret(a, written);
       } else if (key == "sentinel_password" && sentinel) {
-        a.sentinel_password = value;
+        a.sentinel_password = decode_secret(a, written);
       } else {
-        // What looks like another parameter may be a piece of a password.
-        fail("has a parameter that its scheme does not know, or a wrong value of one" +
-             (secret ? std::string() : ": " + std::string(item)));
+        fail_parameter(key);
       }
     }
     if (a.certificate.empty() != a.key.empty()) fail("has only one of cert and key, which belong together");
     if (a.sentinel_password.empty() && !a.sentinel_user.empty())
       fail("has a sentinel_user without a sentinel_password");
+  }
+
+  // What looks like another parameter may be a piece of a password: only known names are repeated.
+  [[noreturn]] void fail_parameter(std::string_view key) const {
+    std::string known;
+    for (const auto name : known_parameters) {
+      if (name == key)
+        fail("has a wrong value of '" + std::string(name) + "', or its scheme does not know that parameter");
+      known += (known.empty() ? "" : ", ") + std::string(name);
+    }
+    fail("has an unknown parameter: known are " + known);
   }
 
   static std::optional<std::uint32_t> number(std::string_view s) {
@@ -196,12 +221,13 @@ class parser {
   }
 
   std::string_view url_;
+  std::string_view which_;
   std::string_view rest_;
 };
 
 }  // namespace
 
-address parse_url(std::string_view url) { return parser(url).parse(); }
+address parse_url(std::string_view url, std::string_view which) { return parser(url, which).parse(); }
 
 bool is_same_server(const address& a, const address& b) {
   if (a.path != b.path || a.master != b.master) return false;
@@ -212,25 +238,6 @@ bool is_same_server(const address& a, const address& b) {
   };
   return a.hosts.empty() == b.hosts.empty() &&
          (a.hosts.empty() || std::any_of(a.hosts.begin(), a.hosts.end(), [&](const auto& h) { return has(b, h); }));
-}
-
-std::string without_password(std::string_view url) {
-  // What stands before the last '@' may be a password even where the URL is broken.
-  const auto scheme = url.find("://");
-  const auto start = scheme == url.npos ? url.find(':') + 1 : scheme + 3;
-  if (const auto parameter = url.find(password_parameter, start); parameter != url.npos) {
-    const auto value = parameter + password_parameter.size();
-    if (url.find('@', value) == url.npos) {
-      return without_password(url.substr(0, parameter)) + std::string(password_parameter) + "***";
-    }
-    // Which of the two passwords has the '@' in it nobody knows.
-    return std::string(url.substr(0, std::min(url.find(':', start), parameter))) + ":***";
-  }
-  const auto at = url.substr(start).rfind('@');
-  if (at == url.npos) return std::string(url);
-  const auto colon = url.find(':', start);
-  if (colon == url.npos || colon > start + at) return std::string(url);
-  return std::string(url.substr(0, colon + 1)) + "***" + std::string(url.substr(start + at));
 }
 
 }  // namespace leasehold::detail

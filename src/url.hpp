@@ -38,15 +38,16 @@ struct address {
   std::shared_ptr<const file_texts> texts;
   std::string sentinel_user;      // For the Sentinels themselves; "": the default user.
   std::string sentinel_password;  // "" : none.
+
+  std::string shown;                 // The URL as it may be shown (secrets.hpp).
+  std::vector<std::string> secrets;  // Users and passwords, as they are written and as they are meant.
 };
 
-// Throws system_error(invalid_url) whose text names the URL, without its passwords, and what is wrong with it.
-address parse_url(std::string_view url);
+// Throws exception(invalid_url) that says what is wrong with it, and repeats nothing of the URL but its scheme.
+// which: "URL 2 of 3: ", where there are several.
+address parse_url(std::string_view url, std::string_view which = {});
 
 // Whether both name one server (or one Sentinel group), as far as their words tell: whatever the database and the user.
 bool is_same_server(const address&, const address&);
-
-// The URL as it may be shown: without its passwords.
-std::string without_password(std::string_view url);
 
 }  // namespace leasehold::detail

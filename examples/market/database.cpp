@@ -103,8 +103,9 @@ database::database(asio::io_context& context, const std::string& url) {
   redis::config config;
   try {
     config = config_of(url);
-  } catch (const support::usage_error& e) {
-    throw support::usage_error(fmt::format("\"{}\": {}", url.substr(url.rfind('@') + 1), e.what()));
+  } catch (const support::usage_error&) {
+    // Any part of the URL may be a password.
+    throw support::usage_error("--redis wants redis://[USER:PASSWORD@]HOST[:PORT][/DB] or unix:///PATH");
   }
   state_ = std::make_shared<state>(context);
   state_->connection.async_run(config, [s = state_](boost::system::error_code failure) {

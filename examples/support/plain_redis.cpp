@@ -47,7 +47,7 @@ redis::config parse(const std::string& url) {
   // What this small connection cannot do is refused, and not left out.
   if (config.addr.host.empty() || config.addr.port.empty() || rest.find_first_of("@?%[]") != rest.npos ||
       config.addr.port.find_first_not_of("0123456789") != std::string::npos) {
-    throw usage_error(fmt::format("\"{}\": this example understands redis://HOST:PORT and unix:///PATH only", url));
+    throw usage_error("the URL: this example understands redis://HOST:PORT and unix:///PATH only");
   }
   return config;
 }

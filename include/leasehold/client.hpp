@@ -43,6 +43,9 @@ struct event {
   std::string_view text;  ///< For people. Valid during the call only.
 };
 
+/// The enumerator's name, for example "clock_jump".
+std::string_view to_string(event::kind what) noexcept;
+
 /// Settings of a client. Not an aggregate, on purpose: `client c(co_await this_coro::executor, url)` with an aggregate
 /// default argument corrupts memory under g++ 12. Set members one by one: `client_options o; o.prefix = "app:";`
 struct client_options {
@@ -163,8 +166,8 @@ class client {
  public:
   using executor_type = asio::any_io_executor;
 
-  /// @throws system_error error::invalid_url (the text names the URL without its password), error::invalid_option,
-  /// error::not_supported.
+  /// @throws exception error::invalid_url (the text says what is wrong, and repeats nothing of the URL but its scheme),
+  /// error::invalid_option, error::not_supported.
   client(executor_type executor, std::string_view url, client_options options = {})
       : client(std::move(executor), std::vector<std::string>{std::string(url)}, std::move(options)) {}
 
@@ -202,7 +205,7 @@ class client {
   auto ready(Token&& token) const {
     return detail::initiate<&detail::start_ready, void(error_code)>(handle_, std::forward<Token>(token));
   }
-  auto ready() const { return ready(asio::deferred); }  ///< @overload
+  [[nodiscard]] auto ready() const { return ready(asio::deferred); }  ///< @overload
 
   /// Gives everything back and disconnects: waiters fail with error::closed, hold::lost completes, holds are released
   /// (a hold of with_lock once its body has ended). Idempotent; bounded by client_options::connect_timeout.
@@ -216,12 +219,20 @@ class client {
   auto close(Token&& token) const {
     return detail::initiate<&detail::start_close, void(error_code)>(handle_, std::forward<Token>(token));
   }
-  auto close() const { return close(asio::deferred); }  ///< @overload
+  [[nodiscard]] auto close() const { return close(asio::deferred); }  ///< @overload
 
   /// A snapshot.
   statistics stats() const;
 
-  /// The server's words behind the latest error::refused, or "".
+  /// The URL that it was made with, or several with ", " between them, without credentials and parameters. For people.
+  std::string server() const;
+
+  /// What is known of an error that an operation of this client has ended with, in one line:
+  /// "refused: redis://10.0.0.7: NOAUTH Authentication required." "" for no error. (Of a lock: basic_lock::explain.)
+  std::string explain(const error_code& ec) const;
+
+  /// The server's words behind the latest error::refused, or "". Neither here nor elsewhere does the library show what a
+  /// URL has for a user or a password, even if a server repeats it: there is "***" instead.
   std::string last_refusal() const;
 
   /// Why there is no connection: what the latest attempt to connect, or the loss of the connection, has ended with. "" while

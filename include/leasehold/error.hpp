@@ -5,6 +5,8 @@
 #include <boost/system/error_code.hpp>
 #include <boost/system/system_error.hpp>
 
+#include <memory>
+#include <string>
 #include <type_traits>
 
 namespace leasehold {
@@ -34,6 +36,36 @@ enum class error {
 const boost::system::error_category& error_category() noexcept;
 
 inline error_code make_error_code(error e) noexcept { return {static_cast<int>(e), error_category()}; }  ///< For Boost.
+
+/// What the library itself throws: by constructors, `with_lock` and `while_held`. It names what has failed.
+///
+/// `what()` is one line for people, for example
+/// "unreachable: lock 'invoice:4711' at redis://10.0.0.7: Connection refused". No credential of a URL stands in it.
+///
+/// `co_await lock.acquire()` is Asio's: it throws a plain system_error, which has the code only.
+/// basic_lock::explain and client::explain make this text of a code.
+class exception : public system_error {
+ public:
+  /// What it is about. "" where that is not known.
+  struct context {
+    std::string lock = {};    ///< The name of the lock, without the client's prefix.
+    std::string option = {};  ///< The option that is at fault, for example "acquire_options::lease".
+    std::string server = {};  ///< The URL of the store, or several with ", " between them, without credentials.
+    std::string detail = {};  ///< The server's words, or another reason.
+  };
+
+  exception(error_code, context);
+
+  const char* what() const noexcept override;
+  const std::string& lock() const noexcept;    ///< See context.
+  const std::string& option() const noexcept;  ///< See context.
+  const std::string& server() const noexcept;  ///< See context.
+  const std::string& detail() const noexcept;  ///< See context.
+
+ private:
+  struct parts;
+  std::shared_ptr<const parts> parts_;  // Copying an exception must not throw.
+};
 
 }  // namespace leasehold
 

@@ -8,11 +8,13 @@
 #include <leasehold/hold.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace leasehold {
 
@@ -36,6 +38,20 @@ void start_acquire(const std::shared_ptr<lock_state>&, asio::any_completion_hand
 void start_try_acquire(const std::shared_ptr<lock_state>&,
                        asio::any_completion_handler<void(error_code, std::optional<hold>)>, acquire_options);
 void start_inspect(const std::shared_ptr<lock_state>&, asio::any_completion_handler<void(error_code, lock_info)>);
+std::string explain(const std::shared_ptr<lock_state>&, const error_code&);
+
+// A name or an owner that is given as a std::string_view, or as something that only becomes one.
+template <class Text>
+concept only_a_view =
+    std::convertible_to<const Text&, std::string_view> && !std::convertible_to<const Text&, std::string>;
+template <class Text>
+std::string string_of(const Text& text) {
+  if constexpr (only_a_view<Text>) {
+    return std::string(std::string_view(text));
+  } else {
+    return text;
+  }
+}
 
 }  // namespace detail
 
@@ -59,6 +75,11 @@ class basic_lock {
   /// Without the client's prefix.
   const std::string& name() const noexcept { return detail::name_of(lock_); }
 
+  /// What is known of an error that an operation of this lock has ended with, in one line:
+  /// "unreachable: lock 'invoice:4711' at redis://10.0.0.7: Connection refused". "" for no error. The same text as that of
+  /// an exception; `co_await lock.acquire()` throws a system_error, which has the code only.
+  std::string explain(const error_code& ec) const { return detail::explain(lock_, ec); }
+
   /// Waits until this program has the lock.
   ///
   /// @par Completion signature `void(error_code, hold)`
@@ -79,9 +100,9 @@ class basic_lock {
   template <asio::completion_token_for<void(error_code, hold)> Token>
   auto acquire(Token&& token) const {
     return acquire(acquire_options(), std::forward<Token>(token));
-  }                                                                                         ///< @overload
-  auto acquire(acquire_options options) const { return acquire(options, asio::deferred); }  ///< @overload
-  auto acquire() const { return acquire(acquire_options(), asio::deferred); }               ///< @overload
+  }                                                                                                       ///< @overload
+  [[nodiscard]] auto acquire(acquire_options options) const { return acquire(options, asio::deferred); }  ///< @overload
+  [[nodiscard]] auto acquire() const { return acquire(acquire_options(), asio::deferred); }               ///< @overload
 
   /// Asks once. A busy lock is no error: the result is empty then.
   ///
@@ -99,9 +120,11 @@ class basic_lock {
   template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
   auto try_acquire(Token&& token) const {
     return try_acquire(acquire_options(), std::forward<Token>(token));
-  }                                                                                                 ///< @overload
-  auto try_acquire(acquire_options options) const { return try_acquire(options, asio::deferred); }  ///< @overload
-  auto try_acquire() const { return try_acquire(acquire_options(), asio::deferred); }               ///< @overload
+  }  ///< @overload
+  [[nodiscard]] auto try_acquire(acquire_options options) const {
+    return try_acquire(options, asio::deferred);
+  }                                                                                                  ///< @overload
+  [[nodiscard]] auto try_acquire() const { return try_acquire(acquire_options(), asio::deferred); }  ///< @overload
 
   /// What Redis says about the lock.
   ///
@@ -116,7 +139,7 @@ class basic_lock {
   auto inspect(Token&& token) const {
     return detail::initiate<&detail::start_inspect, void(error_code, lock_info)>(lock_, std::forward<Token>(token));
   }
-  auto inspect() const { return inspect(asio::deferred); }  ///< @overload
+  [[nodiscard]] auto inspect() const { return inspect(asio::deferred); }  ///< @overload
 
  protected:
   explicit basic_lock(std::shared_ptr<detail::lock_state> lock) noexcept : lock_(std::move(lock)) {}

@@ -117,7 +117,7 @@ std::chrono::milliseconds duration(const char* option, const std::string& text) 
   try {
     return parse_duration(text);
   } catch (const std::invalid_argument& e) {
-    throw wrong_usage(fmt::format("{} {}: {}", option, in_quotes(text), e.what()));
+    throw wrong_usage(fmt::format("{} {}: {}", option, word_in_quotes(text), e.what()));
   }
 }
 
@@ -127,7 +127,7 @@ Number count(const char* option, const std::string& text, const char* range, Num
   Number n = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
   if (ec == std::errc() && end == text.data() + text.size() && n >= least && n <= most) return n;
-  throw wrong_usage(fmt::format("{} {}: not a number {}", option, in_quotes(text), range));
+  throw wrong_usage(fmt::format("{} {}: not a number {}", option, word_in_quotes(text), range));
 }
 
 // The library says the same, but not before the store answers.
@@ -138,15 +138,11 @@ void check_name(const std::string& name, const store_options& where) {
                   in_quotes(name)));
 }
 
-// A word in a wrong place, which may be a URL.
-std::string shown(const std::string& word) {
-  return in_quotes(word.find("://") == word.npos ? word : without_password(word));
-}
-
 void refuse_options(const CLI::App& app, const std::vector<std::string>& words) {
   for (const auto& word : words) {
     if (word.size() <= 1 || word[0] != '-') continue;
-    throw wrong_usage(fmt::format("{}unknown option {}", app.get_parent() ? app.get_name() + ": " : "", shown(word)));
+    throw wrong_usage(
+        fmt::format("{}unknown option {}", app.get_parent() ? app.get_name() + ": " : "", word_in_quotes(word)));
   }
 }
 
@@ -156,7 +152,7 @@ void check_left_over(const CLI::App& app) {
   refuse_options(app, rest);
   if (rest.empty()) return;
   throw wrong_usage(
-      fmt::format("{}one word too many: {}", app.get_parent() ? app.get_name() + ": " : "", shown(rest[0])));
+      fmt::format("{}one word too many: {}", app.get_parent() ? app.get_name() + ": " : "", word_in_quotes(rest[0])));
 }
 
 // The names before the command. Those that look like options stand between two separators: `run -- -name -- command`.
@@ -165,7 +161,8 @@ std::vector<std::string> take_names(const CLI::App& app, typed& t, std::optional
   if (app.get_option("NAME")->count() > 0) {
     if (!rest && !names.empty()) {
       refuse_options(app, {names[0]});
-      throw wrong_usage(fmt::format("run: '--' is missing before the command {}: {}", in_quotes(names[0]), run_usage));
+      throw wrong_usage(
+          fmt::format("run: '--' is missing before the command {}: {}", word_in_quotes(names[0]), run_usage));
     }
     refuse_options(app, names);
     names.insert(names.begin(), std::move(t.name));
@@ -201,7 +198,7 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
   o.names = take_names(app, t, rest);
   if (!rest) {
     throw wrong_usage(
-        fmt::format("run: '--' and the command are missing after {}: {}", in_quotes(o.names.back()), run_usage));
+        fmt::format("run: '--' and the command are missing after {}: {}", word_in_quotes(o.names.back()), run_usage));
   }
   if (rest->empty()) throw wrong_usage(fmt::format("run: the command is missing after '--': {}", run_usage));
   o.store = store_of(std::move(t.store));
@@ -232,7 +229,7 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
   }
   o.lease = duration("--lease", t.lease);
   if (o.lease < std::chrono::milliseconds(1) || o.lease > std::chrono::hours(24 * 30)) {
-    throw wrong_usage(fmt::format("--lease {}: a lease is 1ms to 30d", in_quotes(t.lease)));
+    throw wrong_usage(fmt::format("--lease {}: a lease is 1ms to 30d", word_in_quotes(t.lease)));
   }
   if (t.no_wait) {
     o.wait = std::chrono::milliseconds(0);
@@ -252,12 +249,12 @@ void take_name(const CLI::App& app, typed& t, std::optional<std::vector<std::str
   check_left_over(app);
   if (app.get_option("NAME")->count() > 0) {
     if (rest && !rest->empty()) {
-      throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), shown((*rest)[0])));
+      throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), word_in_quotes((*rest)[0])));
     }
   } else if (rest && rest->size() == 1) {
     t.name = std::move((*rest)[0]);
   } else if (rest && rest->size() > 1) {
-    throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), shown((*rest)[1])));
+    throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), word_in_quotes((*rest)[1])));
   } else {
     throw wrong_usage(fmt::format("{}: NAME is missing: {}", app.get_name(), usage));
   }
@@ -266,7 +263,7 @@ void take_name(const CLI::App& app, typed& t, std::optional<std::vector<std::str
 void refuse_words(const CLI::App& app, const std::optional<std::vector<std::string>>& rest) {
   check_left_over(app);
   if (!rest || rest->empty()) return;
-  throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), shown((*rest)[0])));
+  throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), word_in_quotes((*rest)[0])));
 }
 
 // Of a subcommand that takes one NAME.
@@ -306,7 +303,7 @@ watch_options to_watch(const CLI::App& app, typed& t, const std::optional<std::v
   o.store = store_of(std::move(t.store));
   o.interval = duration("--interval", t.interval);
   if (o.interval < std::chrono::milliseconds(100) || o.interval > std::chrono::hours(24)) {
-    throw wrong_usage(fmt::format("--interval {}: an interval is 100ms to 1d", in_quotes(t.interval)));
+    throw wrong_usage(fmt::format("--interval {}: an interval is 100ms to 1d", word_in_quotes(t.interval)));
   }
   if (app.get_option("--count")->count() > 0) o.count = count<std::uint64_t>("--count", t.count, "from 1 on");
   return o;
@@ -475,7 +472,7 @@ request parse_options(std::vector<std::string> arguments) {
   try {
     if (!arguments.empty() && !arguments[0].starts_with('-') &&
         std::find(subcommands.begin(), subcommands.end(), arguments[0]) == subcommands.end()) {
-      throw wrong_usage(fmt::format("unknown subcommand {}: {}", in_quotes(arguments[0]), all_subcommands));
+      throw wrong_usage(fmt::format("unknown subcommand {}: {}", word_in_quotes(arguments[0]), all_subcommands));
     }
     // CLI11 wants them in reverse.
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

@@ -12,23 +12,14 @@ client connect(boost::asio::io_context& context, const store_options& where) {
   settings.prefix = where.prefix;
   try {
     return client(context, where.urls, settings);
-  } catch (const system_error& e) {
-    // The library's explanation, without the number of the error that comes with it.
-    std::string text = e.what();
-    if (const auto end = text.rfind(": " + e.code().what()); end != text.npos) text.resize(end);
-    throw failure(code_of(e.code()), fmt::format("{}: {}", e.code().message(), text));
+  } catch (const exception& e) {
+    throw failure(code_of(e.code()), e.what());
   }
-}
-
-std::string name_of(const store_options& where) {
-  std::string urls;
-  for (const auto& url : where.urls) urls += (urls.empty() ? "" : ", ") + without_password(url);
-  return urls;
 }
 
 failure describe(const error_code& ec, const client& store, const store_options& where, const std::string& name) {
   const exit_code code = code_of(ec);
-  const std::string urls = name_of(where);
+  const std::string urls = store.server();
   switch (code) {
     case exit_code::unreachable: {
       const std::string why = store.last_failure();

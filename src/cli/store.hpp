@@ -15,9 +15,6 @@ namespace leasehold::cli {
 // Throws failure if the options cannot be understood.
 client connect(boost::asio::io_context&, const store_options&);
 
-// The store's URLs as they may be shown.
-std::string name_of(const store_options&);
-
 // What to tell about an operation on a lock that failed: it names the store or the lock, whichever is at fault.
 failure describe(const error_code&, const client&, const store_options&, const std::string& name);
 

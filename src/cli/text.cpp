@@ -94,22 +94,14 @@ std::string in_quotes(std::string_view text) {
   return fmt::format("'{}'", printable(shortened));
 }
 
-std::string without_password(std::string_view url) {
-  constexpr std::string_view parameter_name = "sentinel_password=";
-  if (const auto parameter = url.find(parameter_name); parameter != url.npos) {
-    // An '@' behind it may end a password that has these words in it.
-    if (url.find('@', parameter) != url.npos) return fmt::format("{}***", url.substr(0, url.find("://") + 3));
-    return fmt::format("{}{}***", without_password(url.substr(0, parameter)), parameter_name);
-  }
-  const auto scheme = url.find("://");
-  const auto begin = scheme == url.npos ? 0 : scheme + 3;
-  const auto end = url.rfind('@');
-  if (end == url.npos || end < begin) return std::string(url);
-  const auto user = url.substr(begin, end - begin);
-  const auto colon = user.find(':');
-  // Without a colon it might be a password in the wrong place.
-  return fmt::format("{}{}***{}", url.substr(0, begin), colon == user.npos ? "" : user.substr(0, colon + 1),
-                     url.substr(end));
+std::string word_in_quotes(std::string_view word) {
+  const bool url = word.find('@') != word.npos || word.find("//") != word.npos;
+  const bool parameter = word.find("password") != word.npos || word.find("auth") != word.npos;
+  if (!url && !parameter) return in_quotes(word);
+  // The name of an option is no secret: '--redi=***'.
+  const auto end = word.find_first_not_of("abcdefghijklmnopqrstuvwxyz-");
+  const bool option = word.starts_with("--") && end != word.npos && word[end] == '=';
+  return in_quotes(std::string(option ? word.substr(0, end + 1) : std::string_view()) + "***");
 }
 
 void complain(std::string_view text) {

@@ -18,8 +18,8 @@ std::string printable(std::string_view);
 // Printable, between quotes, and shortened if it is long.
 std::string in_quotes(std::string_view);
 
-// A URL may be printed only without its password.
-std::string without_password(std::string_view url);
+// A word that the user has typed in a wrong place, between quotes; '***' if it may contain a password.
+std::string word_in_quotes(std::string_view);
 
 // One line to standard error: "leasehold: " and the printable text.
 void complain(std::string_view text);

@@ -141,7 +141,7 @@ class session {
   }
 
   void draw() {
-    if (!screen_ && !reachable_) return complain(fmt::format("{}: unreachable", name_of(wanted_.store)));
+    if (!screen_ && !reachable_) return complain(fmt::format("{}: unreachable", store_.server()));
     std::vector<std::string> lines = table(locks_);
     if (!screen_) {
       std::string text;
@@ -154,7 +154,7 @@ class session {
                               : !reachable_ ? fmt::format("{}  unreachable", time_)
                                             : fmt::format("{}  {} {}, {} waiting", time_, locks_.size(),
                                                           locks_.size() == 1 ? "lock" : "locks", waiters_in(locks_));
-    lines.insert(lines.begin(), {printable(fmt::format("leasehold  {}  {}", name_of(wanted_.store), state)), ""});
+    lines.insert(lines.begin(), {printable(fmt::format("leasehold  {}  {}", store_.server(), state)), ""});
     screen_->draw(lines, 2);
   }
 

@@ -1,6 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "connections.hpp"
 
+#include <boost/algorithm/string/predicate.hpp>
+
+#include <string>
 #include <string_view>
 
 namespace leasehold::detail {
@@ -36,6 +39,13 @@ void push_hello(redis::request& to, const std::string& user, const std::string& 
   } else {
     to.push("HELLO", "3", "AUTH", user.empty() ? "default" : user, password, "SETNAME", "leasehold");
   }
+}
+
+std::string why_no_hello(std::string_view words) {
+  const bool unknown = boost::algorithm::icontains(words, "unknown") || boost::algorithm::icontains(words, "supported");
+  const bool version = words.starts_with("NOPROTO");
+  if (unknown && !version) return "the server does not know HELLO: Redis 6.2 or later is needed";
+  return std::string(words);
 }
 
 bool is_error(const redis::resp3::node_view& node) {

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 namespace leasehold::detail {
 
@@ -28,6 +29,9 @@ boost::redis::request make_request();
 
 // HELLO, which every connection begins with; no user and no password: without AUTH.
 void push_hello(boost::redis::request&, const std::string& user, const std::string& password);
+
+// The server's words when it refuses HELLO. A server that does not know it repeats its arguments, with the password.
+std::string why_no_hello(std::string_view words);
 
 bool is_error(const boost::redis::resp3::node_view&);
 

@@ -59,6 +59,7 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
   for (const auto needed : {hello, select, time}) {
     if (!replies[needed].is_error()) continue;
     o.problem = replies[needed].text(0);
+    if (needed == hello) o.problem = why_no_hello(o.problem);
     // A busy server is one that does not answer yet.
     o.refused = classify(o.problem) != refusal::try_again;
     return o;

@@ -208,7 +208,8 @@ void sentinels::on_answer(link& l, const std::vector<reply>& replies) {
   const reply& bad = replies[0].is_error() ? replies[0] : *master;
   if (bad.is_error() || master->size() != 2 || master->text(0).empty()) {
     ++refusals_;
-    note(l, bad.is_error() ? std::string(bad.text(0)) : "knows no master '" + where_.master + "'");
+    const std::string words(&bad == &replies[0] ? why_no_hello(bad.text(0)) : std::string(bad.text(0)));
+    note(l, bad.is_error() ? words : "knows no master '" + where_.master + "'");
     return no_answer(l);
   }
   const host_and_port where{std::string(master->text(0)), std::string(master->text(1))};

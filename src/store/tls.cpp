@@ -1,6 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "tls.hpp"
 
+#include "../secrets.hpp"
+
 #include <leasehold/error.hpp>
 
 #include <boost/asio/buffer.hpp>
@@ -47,7 +49,7 @@ void on_tls_event(const SSL* ssl, int where, int) {
 }
 
 [[noreturn]] void fail(const std::string& what, const error_code& ec) {
-  throw system_error(make_error_code(error::invalid_url), what + " cannot be used: " + ec.message());
+  throw exception(make_error_code(error::invalid_url), {.detail = what + " cannot be used: " + ec.message()});
 }
 
 // Longer than any bundle of authorities.
@@ -67,10 +69,12 @@ std::string text_of(const std::string& file, const std::string& what) {
   return text;
 }
 
-std::string words_for_ca(const address& where) { return "the certificate authority '" + where.ca + "'"; }
-std::string words_for_certificate(const address& where) { return "the certificate '" + where.certificate + "'"; }
+std::string words_for_ca(const address& where) { return "the certificate authority " + file_in_quotes(where.ca); }
+std::string words_for_certificate(const address& where) {
+  return "the certificate " + file_in_quotes(where.certificate);
+}
 std::string words_for_key(const address& where) {
-  return "the key '" + where.key + "' of the certificate '" + where.certificate + "'";
+  return "the key " + file_in_quotes(where.key) + " of the certificate " + file_in_quotes(where.certificate);
 }
 
 // The certificate that the client shows to the server, and its key.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include <leasehold/client.hpp>
 #include <leasehold/error.hpp>
 
 #include "support/unit_test.hpp"
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 using leasehold::error;
@@ -55,6 +57,42 @@ BOOST_AUTO_TEST_CASE(a_value_that_is_no_error_has_a_message_too) {
 BOOST_AUTO_TEST_CASE(a_system_error_carries_the_message) {
   const leasehold::system_error e(make_error_code(error::timed_out), "report");
   BOOST_TEST(std::string(e.what()).starts_with("report: timed out"));
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_names_what_has_failed) {
+  const leasehold::exception e(make_error_code(error::unreachable),
+                               {.lock = "report", .server = "redis://h", .detail = "Connection refused"});
+  BOOST_TEST(e.what() == std::string("unreachable: lock 'report' at redis://h: Connection refused"));
+  BOOST_TEST(e.lock() == "report");
+  BOOST_TEST(e.option() == "");
+  BOOST_TEST(e.server() == "redis://h");
+  BOOST_TEST(e.detail() == "Connection refused");
+  try {
+    throw e;
+  } catch (const leasehold::system_error& base) {
+    BOOST_TEST((base.code() == error::unreachable));
+    BOOST_TEST(base.what() == std::string(e.what()));
+  }
+  const auto text = [](leasehold::exception::context about) {
+    return std::string(leasehold::exception(make_error_code(error::refused), std::move(about)).what());
+  };
+  BOOST_TEST(text({}) == "refused");
+  BOOST_TEST(text({.server = "redis://h", .detail = "OOM"}) == "refused: redis://h: OOM");
+  BOOST_TEST(text({.option = "client_options::drift"}) == "refused: client_options::drift");
+  // One line, and not a long one.
+  BOOST_TEST(text({.lock = "a\nb\x1b"}) == "refused: lock 'a\\x0ab\\x1b'");
+  BOOST_TEST(text({.lock = std::string(1000, 'x')}) == "refused: lock '" + std::string(100, 'x') + "...'");
+}
+
+BOOST_AUTO_TEST_CASE(events_have_names) {
+  using kind = leasehold::event::kind;
+  BOOST_TEST(to_string(kind::connected) == "connected");
+  BOOST_TEST(to_string(kind::clock_jump) == "clock_jump");
+  BOOST_TEST(to_string(kind::cancelled) == "cancelled");
+  std::set<std::string_view> names;
+  for (int i = 0; i <= static_cast<int>(kind::cancelled); ++i) names.insert(to_string(static_cast<kind>(i)));
+  BOOST_TEST(names.size() == static_cast<std::size_t>(kind::cancelled) + 1);
+  BOOST_TEST(names.count("unknown") == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

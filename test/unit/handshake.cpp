@@ -75,6 +75,15 @@ BOOST_AUTO_TEST_CASE(a_refusal_of_hello_select_or_subscribe_is_told_in_the_serve
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_server_without_hello_is_not_quoted) {
+  auto all = replies();
+  all[0] = error_of("ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'password' ");
+  const auto o = handshake(server, "channel", false).read(all);
+  BOOST_REQUIRE(o);
+  BOOST_TEST(o->problem == "the server does not know HELLO: Redis 6.2 or later is needed");
+  BOOST_TEST(o->refused);
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_is_loading_does_not_refuse) {
   auto all = replies();
   all[0] = error_of("LOADING Redis is loading the dataset in memory");

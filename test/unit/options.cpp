@@ -51,10 +51,10 @@ std::string refused(const std::function<void(client_options&)>& change) {
   try {
     check(o);
     return "";
-  } catch (const leasehold::system_error& e) {
+  } catch (const leasehold::exception& e) {
     BOOST_TEST((e.code() == error::invalid_option));
-    const std::string what = e.what();
-    return what.substr(0, what.find(':', what.find("::") + 2));
+    BOOST_TEST(e.what() == "invalid option: " + e.option());
+    return e.option();
   }
 }
 
