@@ -78,7 +78,7 @@ struct initiate_acquire_all {
 /// `auto [a, b] = co_await acquire_all(x, y);` takes it apart into holds. Movable; destroying it releases what is still
 /// held, in the background. Thread safety: as for a hold.
 template <std::size_t N>
-class holds {
+class [[nodiscard("holds that nothing keeps release the locks at once")]] holds {
  public:
   using executor_type = asio::any_io_executor;
 
@@ -111,10 +111,10 @@ class holds {
   /// @par Cancellation
   /// All types; nothing changes for the holds.
   template <asio::completion_token_for<void(error_code)> Token>
-  auto lost(Token&& token) const {
+  auto lost(Token && token) const {
     return detail::initiate<&detail::start_lost_any, void(error_code)>(group(), std::forward<Token>(token));
   }
-  auto lost() const { return lost(asio::deferred); }  ///< @overload
+  [[nodiscard]] auto lost() const { return lost(asio::deferred); }  ///< @overload
 
   /// Gives all of them back, at the same time.
   ///
@@ -125,10 +125,10 @@ class holds {
   /// @par Cancellation
   /// Terminal and partial stop the waiting; the releases go on.
   template <asio::completion_token_for<void(error_code)> Token>
-  auto release(Token&& token) {
+  auto release(Token && token) {
     return detail::initiate<&detail::start_release_all, void(error_code)>(group(), std::forward<Token>(token));
   }
-  auto release() { return release(asio::deferred); }  ///< @overload
+  [[nodiscard]] auto release() { return release(asio::deferred); }  ///< @overload
 
  private:
   std::shared_ptr<detail::hold_group> group() const {
@@ -153,6 +153,50 @@ hold&& get(holds<N>&& h) noexcept {
   return std::move(h[I]);
 }  ///< @overload
 
+namespace detail {
+
+template <std::derived_from<basic_lock>... Locks>
+std::shared_ptr<lock_group> group_of(const Locks&... locks) {
+  auto group = std::make_shared<lock_group>();
+  (group->members.push_back(access::lock(locks)), ...);
+  return group;
+}
+
+template <class Lock>
+std::shared_ptr<lock_group> group_of(const std::vector<Lock>& locks) {
+  auto group = std::make_shared<lock_group>();
+  for (const Lock& l : locks) group->members.push_back(access::lock(l));
+  return group;
+}
+
+template <class Tuple, std::size_t... I>
+std::shared_ptr<lock_group> group_of_first(const Tuple& all, std::index_sequence<I...>) {
+  return group_of(std::get<I>(all)...);
+}
+
+// N 0: the number is that of the locks, which is known at run time.
+template <std::size_t N, class Token>
+auto acquire_group(std::shared_ptr<lock_group> group, acquire_options options, Token&& token) {
+  using all_holds = std::conditional_t<N == 0, std::vector<hold>, holds<N>>;
+  return asio::async_initiate<Token, void(error_code, all_holds)>(initiate_acquire_all<N>{std::move(group), options},
+                                                                  token);
+}
+
+template <class... Arguments>
+inline constexpr std::size_t number_of_locks =
+    (std::size_t{0} + ... + std::size_t{std::derived_from<std::remove_cvref_t<Arguments>, basic_lock>});
+
+template <class... Arguments>
+using last_of = typename decltype((std::type_identity<void>(), ..., std::type_identity<Arguments>()))::type;
+
+// Locks, and a completion token behind them.
+template <class... Arguments>
+concept locks_and_token =
+    sizeof...(Arguments) >= 2 && number_of_locks<Arguments...> == sizeof...(Arguments) - 1 &&
+    asio::completion_token_for<last_of<Arguments...>, void(error_code, holds<sizeof...(Arguments) - 1>)>;
+
+}  // namespace detail
+
 /// Acquires several locks of any kinds: all or none, before one deadline.
 ///
 /// If all are free they are taken in one script, in one round trip; in a cluster if they are in one slot, on a quorum and
@@ -161,7 +205,8 @@ hold&& get(holds<N>&& h) noexcept {
 /// waits for him, whatever the order of the arguments. (Who holds one of them already and acquires others by other means
 /// can do so, of course.) If a hold is lost before the last lock is there, all are given back and it begins again.
 ///
-/// A deferred operation: `co_await acquire_all(a, b)`, or `acquire_all(options, a, b)(token)`.
+/// A completion token may stand behind the locks; without one it is a deferred operation. `options` may be left out:
+/// `co_await acquire_all(a, b)`, `acquire_all({.wait = 1s}, a, b, asio::use_future)`.
 ///
 /// @par Completion signature `void(error_code, holds<N>)`
 /// @par Errors
@@ -175,28 +220,47 @@ hold&& get(holds<N>&& h) noexcept {
 /// The handler runs on its associated executor, else on that of the first lock's client; without a lock, on
 /// Asio's system executor.
 template <std::derived_from<basic_lock>... Locks>
-auto acquire_all(acquire_options options, const Locks&... locks) {
+[[nodiscard]] auto acquire_all(acquire_options options, const Locks&... locks) {
   static_assert(sizeof...(Locks) > 0, "acquire_all wants a lock");
-  constexpr std::size_t n = sizeof...(Locks);
-  auto group = std::make_shared<detail::lock_group>();
-  (group->members.push_back(detail::access::lock(locks)), ...);
-  return asio::async_initiate<const asio::deferred_t&, void(error_code, holds<n>)>(
-      detail::initiate_acquire_all<n>{std::move(group), options}, asio::deferred);
+  return detail::acquire_group<sizeof...(Locks)>(detail::group_of(locks...), options, asio::deferred);
 }
 template <std::derived_from<basic_lock>... Locks>
-auto acquire_all(const Locks&... locks) {
+[[nodiscard]] auto acquire_all(const Locks&... locks) {
   return acquire_all(acquire_options(), locks...);
+}  ///< @overload
+template <class... LocksAndToken>
+requires detail::locks_and_token<LocksAndToken...>
+auto acquire_all(acquire_options options, LocksAndToken&&... arguments) {
+  constexpr std::size_t n = sizeof...(LocksAndToken) - 1;
+  const auto all = std::forward_as_tuple(std::forward<LocksAndToken>(arguments)...);
+  auto group = detail::group_of_first(all, std::make_index_sequence<n>());
+  using token = std::tuple_element_t<n, std::tuple<LocksAndToken&&...>>;
+  return detail::acquire_group<n>(std::move(group), options, std::forward<token>(std::get<n>(all)));
+}  ///< @overload
+template <class... LocksAndToken>
+requires detail::locks_and_token<LocksAndToken...>
+auto acquire_all(LocksAndToken&&... arguments) {
+  return acquire_all(acquire_options(), std::forward<LocksAndToken>(arguments)...);
 }  ///< @overload
 
 /// The same for as many locks of one kind as the program finds out. `void(error_code, std::vector<hold>)`, the holds in the
 /// order of the locks.
-template <std::derived_from<basic_lock> Lock>
-auto acquire_all(acquire_options options, const std::vector<Lock>& locks) {
-  auto group = std::make_shared<detail::lock_group>();
-  for (const Lock& l : locks) group->members.push_back(detail::access::lock(l));
-  return asio::async_initiate<const asio::deferred_t&, void(error_code, std::vector<hold>)>(
-      detail::initiate_acquire_all<0>{std::move(group), options}, asio::deferred);
+template <std::derived_from<basic_lock> Lock, asio::completion_token_for<void(error_code, std::vector<hold>)> Token>
+auto acquire_all(acquire_options options, const std::vector<Lock>& locks, Token&& token) {
+  return detail::acquire_group<0>(detail::group_of(locks), options, std::forward<Token>(token));
 }
+template <std::derived_from<basic_lock> Lock, asio::completion_token_for<void(error_code, std::vector<hold>)> Token>
+auto acquire_all(const std::vector<Lock>& locks, Token&& token) {
+  return acquire_all(acquire_options(), locks, std::forward<Token>(token));
+}  ///< @overload
+template <std::derived_from<basic_lock> Lock>
+[[nodiscard]] auto acquire_all(acquire_options options, const std::vector<Lock>& locks) {
+  return acquire_all(options, locks, asio::deferred);
+}  ///< @overload
+template <std::derived_from<basic_lock> Lock>
+[[nodiscard]] auto acquire_all(const std::vector<Lock>& locks) {
+  return acquire_all(acquire_options(), locks, asio::deferred);
+}  ///< @overload
 
 }  // namespace leasehold
 

@@ -90,7 +90,7 @@ auto list(const client& c, Token&& token) {
   return detail::initiate<&detail::start_list, void(error_code, std::vector<listed_lock>)>(detail::access::handle(c),
                                                                                            std::forward<Token>(token));
 }
-inline auto list(const client& c) { return list(c, asio::deferred); }  ///< @overload
+[[nodiscard]] inline auto list(const client& c) { return list(c, asio::deferred); }  ///< @overload
 
 /// Who has the lock of this name, and who waits for it. Of any kind; `name` as in mutex::mutex.
 ///
@@ -110,7 +110,9 @@ auto show(const client& c, std::string name, Token&& token) {
   return detail::initiate<&detail::start_show, void(error_code, lock_status)>(
       detail::access::handle(c), std::forward<Token>(token), std::move(name));
 }
-inline auto show(const client& c, std::string name) { return show(c, std::move(name), asio::deferred); }  ///< @overload
+[[nodiscard]] inline auto show(const client& c, std::string name) {
+  return show(c, std::move(name), asio::deferred);
+}  ///< @overload
 
 /// Takes the lock of this name from whoever has it, all holds at once, and gives it to the next in line, as a release
 /// would.
@@ -142,7 +144,7 @@ template <asio::completion_token_for<void(error_code, broken_lock)> Token>
 auto break_lock(const client& c, std::string name, Token&& token) {
   return break_lock(c, std::move(name), false, std::forward<Token>(token));
 }  ///< @overload
-inline auto break_lock(const client& c, std::string name, bool force = false) {
+[[nodiscard]] inline auto break_lock(const client& c, std::string name, bool force = false) {
   return break_lock(c, std::move(name), force, asio::deferred);
 }  ///< @overload
 

@@ -32,6 +32,9 @@ class counting_semaphore : public basic_lock {
   /// A bad name is reported by the operations as error::invalid_name, a limit of 0 as error::invalid_option.
   counting_semaphore(const client& c, std::string name, std::uint32_t limit)
       : basic_lock(detail::make_semaphore(detail::access::handle(c), std::move(name), limit)) {}
+  template <detail::only_a_view Name>
+  counting_semaphore(const client& c, const Name& name, std::uint32_t limit)
+      : counting_semaphore(c, detail::string_of(name), limit) {}  ///< @overload for std::string_view
 
   /// Changes the limit on purpose, for those who are in, those who wait, and this object and its copies. More permits are
   /// given out at once; with fewer, nobody loses his hold, and nobody enters until enough have gone.
@@ -47,7 +50,7 @@ class counting_semaphore : public basic_lock {
   auto resize(std::uint32_t limit, Token&& token) const {
     return detail::initiate<&detail::start_resize, void(error_code)>(lock_, std::forward<Token>(token), limit);
   }
-  auto resize(std::uint32_t limit) const { return resize(limit, asio::deferred); }  ///< @overload
+  [[nodiscard]] auto resize(std::uint32_t limit) const { return resize(limit, asio::deferred); }  ///< @overload
 };
 
 }  // namespace leasehold

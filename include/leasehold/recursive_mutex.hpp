@@ -29,6 +29,10 @@ class recursive_mutex : public basic_lock {
   /// by the operations as error::invalid_name.
   recursive_mutex(const client& c, std::string name, std::string owner)
       : basic_lock(detail::make_recursive_mutex(detail::access::handle(c), std::move(name), std::move(owner))) {}
+  template <class Name, class Owner>
+  requires detail::only_a_view<Name> || detail::only_a_view<Owner> recursive_mutex(const client& c, const Name& name,
+                                                                                   const Owner& owner)
+      : recursive_mutex(c, detail::string_of(name), detail::string_of(owner)) {}  ///< @overload for std::string_view
 };
 
 }  // namespace leasehold

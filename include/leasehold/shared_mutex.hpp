@@ -45,6 +45,10 @@ class shared_mutex : public basic_lock {
   shared_mutex(const client& c, std::string name, const std::string& owner = {})
       : basic_lock(detail::make_writer(detail::access::handle(c), name, owner)),
         reader_(detail::make_reader(detail::access::handle(c), std::move(name), owner)) {}
+  template <class Name, class Owner = std::string>
+  requires detail::only_a_view<Name> || detail::only_a_view<Owner> shared_mutex(const client& c, const Name& name,
+                                                                                const Owner& owner = {})
+      : shared_mutex(c, detail::string_of(name), detail::string_of(owner)) {}  ///< @overload for std::string_view
 
   /// For with_lock and acquire_all.
   reader_side shared() const { return reader_; }
@@ -57,9 +61,9 @@ class shared_mutex : public basic_lock {
   template <asio::completion_token_for<void(error_code, hold)> Token>
   auto acquire_shared(Token&& token) const {
     return reader_.acquire(std::forward<Token>(token));
-  }                                                                                        ///< @overload
-  auto acquire_shared(acquire_options options) const { return reader_.acquire(options); }  ///< @overload
-  auto acquire_shared() const { return reader_.acquire(); }                                ///< @overload
+  }                                                                                                      ///< @overload
+  [[nodiscard]] auto acquire_shared(acquire_options options) const { return reader_.acquire(options); }  ///< @overload
+  [[nodiscard]] auto acquire_shared() const { return reader_.acquire(); }                                ///< @overload
 
   /// As try_acquire, for a reader.
   template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
@@ -69,9 +73,11 @@ class shared_mutex : public basic_lock {
   template <asio::completion_token_for<void(error_code, std::optional<hold>)> Token>
   auto try_acquire_shared(Token&& token) const {
     return reader_.try_acquire(std::forward<Token>(token));
-  }                                                                                                ///< @overload
-  auto try_acquire_shared(acquire_options options) const { return reader_.try_acquire(options); }  ///< @overload
-  auto try_acquire_shared() const { return reader_.try_acquire(); }                                ///< @overload
+  }  ///< @overload
+  [[nodiscard]] auto try_acquire_shared(acquire_options options) const {
+    return reader_.try_acquire(options);
+  }                                                                                ///< @overload
+  [[nodiscard]] auto try_acquire_shared() const { return reader_.try_acquire(); }  ///< @overload
 
  private:
   reader_side reader_;

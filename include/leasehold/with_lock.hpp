@@ -1,8 +1,10 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
+#include <leasehold/acquire_all.hpp>
 #include <leasehold/acquire_options.hpp>
 #include <leasehold/hold.hpp>
+#include <leasehold/lock.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -14,11 +16,16 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <concepts>
+#include <cstddef>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace leasehold {
 
@@ -26,11 +33,18 @@ namespace detail {
 
 // From now on client::close leaves the release of this hold to its guard; and no longer.
 void guard(const std::shared_ptr<hold_state>&) noexcept;
+void guard(const std::shared_ptr<hold_group>&) noexcept;
 void unguard(const std::shared_ptr<hold_state>&) noexcept;
-// True if the work was not covered by the lease up to now: the hold was lost, or its lease has ended meanwhile.
+void unguard(const std::shared_ptr<hold_group>&) noexcept;
+// True if the work was not covered by the lease up to now: the hold (one of the holds) was lost, or its lease has ended
+// meanwhile.
 bool outlived(const std::shared_ptr<hold_state>&) noexcept;
-// What work that was stopped ends with: a loss is told as such.
-[[noreturn]] void throw_lost();
+bool outlived(const std::shared_ptr<hold_group>&) noexcept;
+// What work ends with that was stopped by a loss: exception(lost).
+std::exception_ptr lost_failure(const std::shared_ptr<hold_state>&);
+std::exception_ptr lost_failure(const std::shared_ptr<hold_group>&);
+// What acquire has failed with.
+[[noreturn]] void throw_failed(const std::shared_ptr<lock_group>&, const acquire_options&, const error_code&);
 bool is_operation_aborted(const std::exception_ptr&) noexcept;
 
 // Every kind of cancellation of the caller stops the work for good.
@@ -75,12 +89,69 @@ asio::awaitable<void, E> run_into(result_of_work<T>& result, asio::awaitable<T, 
 }
 
 template <class Awaitable>
-struct awaitable_parts;
+struct awaitable_parts {
+  static constexpr bool is_awaitable = false;
+};
 template <class T, class E>
 struct awaitable_parts<asio::awaitable<T, E>> {
+  static constexpr bool is_awaitable = true;
   using value = T;
   using executor = E;
 };
+
+// One hold, or several.
+inline const std::shared_ptr<hold_state>& state_of(const hold& h) noexcept { return access::state(h); }
+template <class Holds>
+std::shared_ptr<hold_group> state_of(const Holds& holds) {
+  auto group = std::make_shared<hold_group>();
+  for (const hold& h : holds) group->members.push_back(access::state(h));
+  return group;
+}
+template <class Token>
+auto lost_of(const std::shared_ptr<hold_state>& state, Token&& token) {
+  return initiate<&start_lost, void(error_code)>(state, std::forward<Token>(token));
+}
+template <class Token>
+auto lost_of(const std::shared_ptr<hold_group>& group, Token&& token) {
+  return initiate<&start_lost_any, void(error_code)>(group, std::forward<Token>(token));
+}
+template <class Token>
+auto release_of(const std::shared_ptr<hold_state>& state, Token&& token) {
+  return initiate<&start_release, void(error_code)>(state, std::forward<Token>(token));
+}
+template <class Token>
+auto release_of(const std::shared_ptr<hold_group>& group, Token&& token) {
+  return initiate<&start_release_all, void(error_code)>(group, std::forward<Token>(token));
+}
+
+template <class Held, class T, class E>
+asio::awaitable<T, E> run_while_held(Held& held, asio::awaitable<T, E> work) {
+  const bool throws = co_await asio::this_coro::throw_if_cancelled();
+  const asio::cancellation_state before = co_await asio::this_coro::cancellation_state;
+  if (throws && before.cancelled() != asio::cancellation_type_t::none) {
+    throw system_error(asio::error::operation_aborted);
+  }
+  auto executor = co_await asio::this_coro::executor;
+  const auto state = state_of(held);  // The work may move the hold elsewhere.
+  result_of_work<T> result;
+  // Named first and awaited after: g++ 12 miscompiles such temporaries inside a co_await expression.
+  auto group = asio::experimental::make_parallel_group(
+      asio::co_spawn(executor, run_into(result, std::move(work)), asio::deferred),
+      lost_of(state, asio::bind_executor(executor, asio::deferred)));
+  // The join must not be skipped because the caller was cancelled: `result` lives in this frame.
+  co_await asio::this_coro::throw_if_cancelled(false);
+  const ends_the_other condition;
+  auto [order, failure, lost] = co_await group.async_wait(condition, asio::use_awaitable_t<E>());
+  co_await asio::this_coro::throw_if_cancelled(throws);
+  (void)order;
+  const bool too_late = outlived(state);
+  if (failure) {
+    if ((!lost || too_late) && is_operation_aborted(failure)) std::rethrow_exception(lost_failure(state));
+    std::rethrow_exception(failure);
+  }
+  if (too_late) std::rethrow_exception(lost_failure(state));
+  co_return result.take();
+}
 
 }  // namespace detail
 
@@ -88,7 +159,7 @@ struct awaitable_parts<asio::awaitable<T, E>> {
 /// returns only after it has ended. Does not release the hold.
 ///
 /// @returns what `work` returns.
-/// @throws what `work` throws; system_error error::lost instead of operation_aborted after a loss, and instead of a
+/// @throws what `work` throws; exception error::lost instead of operation_aborted after a loss, and instead of a
 /// result that outlived the lease.
 ///
 /// `h` must live until the operation has ended; the work runs on the calling coroutine's executor. If the work itself
@@ -96,41 +167,69 @@ struct awaitable_parts<asio::awaitable<T, E>> {
 /// strand of its own.
 template <class T, class E>
 asio::awaitable<T, E> while_held(hold& h, asio::awaitable<T, E> work) {
-  const bool throws = co_await asio::this_coro::throw_if_cancelled();
-  const asio::cancellation_state before = co_await asio::this_coro::cancellation_state;
-  if (throws && before.cancelled() != asio::cancellation_type_t::none) {
-    throw system_error(asio::error::operation_aborted);
-  }
-  auto executor = co_await asio::this_coro::executor;
-  const auto state = detail::access::state(h);  // The work may move the hold elsewhere.
-  detail::result_of_work<T> result;
-  // Named first and awaited after: g++ 12 miscompiles such temporaries inside a co_await expression.
-  auto group = asio::experimental::make_parallel_group(
-      asio::co_spawn(executor, detail::run_into(result, std::move(work)), asio::deferred),
-      h.lost(asio::bind_executor(executor, asio::deferred)));
-  // The join must not be skipped because the caller was cancelled: `result` lives in this frame.
-  co_await asio::this_coro::throw_if_cancelled(false);
-  const detail::ends_the_other condition;
-  auto [order, failure, lost] = co_await group.async_wait(condition, asio::use_awaitable_t<E>());
-  co_await asio::this_coro::throw_if_cancelled(throws);
-  (void)order;
-  const bool outlived = detail::outlived(state);
-  if (failure) {
-    if ((!lost || outlived) && detail::is_operation_aborted(failure)) detail::throw_lost();
-    std::rethrow_exception(failure);
-  }
-  if (outlived) detail::throw_lost();
-  co_return result.take();
+  return detail::run_while_held(h, std::move(work));
 }
+/// The same for several holds: the loss of any of them cancels the work.
+template <std::size_t N, class T, class E>
+asio::awaitable<T, E> while_held(holds<N>& h, asio::awaitable<T, E> work) {
+  return detail::run_while_held(h, std::move(work));
+}
+template <class T, class E>
+asio::awaitable<T, E> while_held(std::vector<hold>& h, asio::awaitable<T, E> work) {
+  return detail::run_while_held(h, std::move(work));
+}  ///< @overload
 
 namespace detail {
 
+// What with_lock takes, and what its body gets: a lock, a tuple of locks or a vector of locks.
+template <class Lock>
+struct lockable {
+  using held = hold;
+  template <class Token>
+  static auto acquire(const Lock& lock, acquire_options options, Token&& token) {
+    return lock.acquire(options, std::forward<Token>(token));
+  }
+  [[noreturn]] static void fail(const Lock& lock, const acquire_options& options, const error_code& ec) {
+    if constexpr (std::derived_from<Lock, basic_lock>) throw_failed(group_of(lock), options, ec);
+    throw system_error(ec);
+  }
+};
+template <class... Locks>
+struct lockable<std::tuple<Locks...>> {
+  using held = holds<sizeof...(Locks)>;
+  static auto group(const std::tuple<Locks...>& locks) {
+    return group_of_first(locks, std::index_sequence_for<Locks...>());
+  }
+  template <class Token>
+  static auto acquire(const std::tuple<Locks...>& locks, acquire_options options, Token&& token) {
+    return acquire_group<sizeof...(Locks)>(group(locks), options, std::forward<Token>(token));
+  }
+  [[noreturn]] static void fail(const std::tuple<Locks...>& locks, const acquire_options& o, const error_code& ec) {
+    throw_failed(group(locks), o, ec);
+  }
+};
+template <class Lock>
+struct lockable<std::vector<Lock>> {
+  using held = std::vector<hold>;
+  template <class Token>
+  static auto acquire(const std::vector<Lock>& locks, acquire_options options, Token&& token) {
+    return acquire_group<0>(group_of(locks), options, std::forward<Token>(token));
+  }
+  [[noreturn]] static void fail(const std::vector<Lock>& locks, const acquire_options& o, const error_code& ec) {
+    throw_failed(group_of(locks), o, ec);
+  }
+};
+
 template <class T, class E, class Body, class Lock>
 asio::awaitable<T, E> run_with_lock(Lock lock, acquire_options options, Body body) {
-  hold h = co_await lock.acquire(options, asio::use_awaitable_t<E>());
-  const auto state = access::state(h);  // The body may move the hold elsewhere.
+  using held = typename lockable<Lock>::held;
+  auto token = asio::as_tuple(asio::use_awaitable_t<E>());
+  auto [failed, h] = co_await lockable<Lock>::acquire(lock, options, token);
+  if (failed) lockable<Lock>::fail(lock, options, failed);
+  const auto state = state_of(h);  // The body may move the hold elsewhere.
   guard(state);
-  if (outlived(state)) throw_lost();  // By client::close, on another thread, before it was guarded.
+  if (outlived(state))
+    std::rethrow_exception(lost_failure(state));  // By client::close, on another thread, before it was guarded.
   const bool throws = co_await asio::this_coro::throw_if_cancelled();
   result_of_work<T> result;
   std::exception_ptr failure;
@@ -146,10 +245,10 @@ asio::awaitable<T, E> run_with_lock(Lock lock, acquire_options options, Body bod
   co_await asio::this_coro::throw_if_cancelled(false);
   const asio::cancellation_state now = co_await asio::this_coro::cancellation_state;
   if (now.cancelled() == asio::cancellation_type_t::none) {
-    auto [ec] = co_await h.release(asio::as_tuple(asio::use_awaitable_t<E>()));
-    if (ec == error::lost && !failure) failure = std::make_exception_ptr(system_error(make_error_code(error::lost)));
+    auto [ec] = co_await release_of(state_of(h), token);
+    if (ec == error::lost && !failure) failure = lost_failure(state);
   } else {
-    h = hold();  // Cancelled: nobody waits for the answer.
+    h = held();  // Cancelled: nobody waits for the answer.
   }
   unguard(state);
   co_await asio::this_coro::throw_if_cancelled(throws);
@@ -157,9 +256,22 @@ asio::awaitable<T, E> run_with_lock(Lock lock, acquire_options options, Body bod
   co_return result.take();
 }
 
+template <class Body, class Held>
+constexpr bool is_body() {
+  if constexpr (std::invocable<Body&, Held&>) {
+    return awaitable_parts<std::invoke_result_t<Body&, Held&>>::is_awaitable;
+  } else {
+    return false;
+  }
+}
+
 }  // namespace detail
 
 /// Acquires the lock, runs `body(hold&) -> awaitable<T, E>` while it is held, and releases it on every way out.
+///
+/// For several locks give a `std::tuple` of them, and a body that takes `holds<N>&`; or a `std::vector`, and a body that
+/// takes `std::vector<hold>&`. They are acquired as by acquire_all, and the loss of any of them cancels the body:
+/// `co_await with_lock(std::tuple(a, b), {.lease = 10s}, body)`.
 ///
 /// The body is cancelled (terminal) when the hold is lost (acquire_options::margin before its deadline) or the caller is
 /// cancelled, and with_lock waits until it has ended before it releases. The answer to the release is awaited unless
@@ -167,7 +279,7 @@ asio::awaitable<T, E> run_with_lock(Lock lock, acquire_options options, Body bod
 /// copied. A body that is no temporary is not: it must live until with_lock has ended.
 ///
 /// @returns what the body returns (T: void or movable).
-/// @throws system_error what `acquire` fails with; error::lost when the lease did not cover the whole body; else the
+/// @throws exception what `acquire` fails with; error::lost when the lease did not cover the whole body; else the
 /// body's own exception.
 ///
 /// Before g++ 13 a temporary body must be trivially destructible, because that compiler miscompiles others in a
@@ -176,13 +288,22 @@ asio::awaitable<T, E> run_with_lock(Lock lock, acquire_options options, Body bod
 /// With several threads run each coroutine on a strand of its own.
 template <class Lock, class Body>
 auto with_lock(Lock lock, acquire_options options, Body&& body) {
-  using parts = detail::awaitable_parts<std::invoke_result_t<std::remove_reference_t<Body>&, hold&>>;
+  using held = typename detail::lockable<Lock>::held;
+  using callable = std::remove_reference_t<Body>;
+  constexpr bool fits = detail::is_body<callable, held>();
+  static_assert(
+      fits,
+      "with_lock: the body must be callable with a leasehold::hold& and return boost::asio::awaitable<T>. (With "
+      "a tuple of N locks it gets a leasehold::holds<N>&, with a vector of locks a std::vector<hold>&.)");
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
   static_assert(std::is_lvalue_reference_v<Body> || std::is_trivially_destructible_v<std::remove_cvref_t<Body>>,
                 "g++ before 13 miscompiles a temporary body with non-trivial captures: give the body a name first");
 #endif
-  return detail::run_with_lock<typename parts::value, typename parts::executor, Body>(std::move(lock), options,
-                                                                                      std::forward<Body>(body));
+  if constexpr (fits) {
+    using parts = detail::awaitable_parts<std::invoke_result_t<callable&, held&>>;
+    return detail::run_with_lock<typename parts::value, typename parts::executor, Body>(std::move(lock), options,
+                                                                                        std::forward<Body>(body));
+  }
 }
 
 template <class Lock, class Body>

@@ -425,6 +425,45 @@ BOOST_AUTO_TEST_CASE(locks_of_different_stores_may_be_mixed) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_completion_token_stands_behind_the_locks) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex a(c, "a"), b(c, "b");
+    const std::vector<mutex> many{a, b};
+    const auto as_result = asio::as_tuple(asio::use_awaitable);
+    {
+      auto [ec, both] = co_await acquire_all(a, b, as_result);
+      BOOST_TEST(!ec);
+      BOOST_TEST(both.valid());
+      auto [ec2, none] = co_await acquire_all(waiting(1ms), a, b, as_result);
+      BOOST_TEST(ec2 == error::timed_out);
+      co_await both.release();
+      auto [ec3, list] = co_await acquire_all(many, as_result);
+      BOOST_TEST(!ec3);
+      BOOST_TEST(list.size() == 2U);
+      auto [ec4, nothing] = co_await acquire_all(waiting(1ms), many, as_result);
+      BOOST_TEST(ec4 == error::timed_out);
+      for (hold& h : list) co_await h.release();
+    }
+    // Without options, and without a token.
+    auto list = co_await acquire_all(many);
+    BOOST_TEST(list.at(1).name() == "b");
+    for (hold& h : list) co_await h.release();
+    std::optional<holds<2>> got;
+    const auto keep = [&got](error_code ec, holds<2> h) {
+      BOOST_TEST(!ec);
+      got = std::move(h);
+    };
+    acquire_all(a, b, keep);
+    co_await eventually("a callback is called", [&] { return got.has_value(); });
+    co_await got->release();
+    acquire_all(waiting(5s), a, b, asio::cancel_after(5s, keep));
+    co_await eventually("with options, too", [&] { return got->valid(); });
+    co_await got->release();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

@@ -515,6 +515,23 @@ BOOST_AUTO_TEST_CASE(downgrade_is_for_writers_only) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(names_and_owners_may_be_views) {
+  asio::io_context context;
+  const client c(context, "unix:///nowhere");
+  const std::string_view name = "name", owner = "owner";
+  const std::string text = "name";
+  BOOST_TEST(mutex(c, name).name() == "name");
+  BOOST_TEST(mutex(c, "name").name() == "name");
+  BOOST_TEST(mutex(c, text).name() == "name");
+  BOOST_TEST(recursive_mutex(c, name, owner).name() == "name");
+  BOOST_TEST(recursive_mutex(c, name, "owner").name() == "name");
+  BOOST_TEST(recursive_mutex(c, text, owner).name() == "name");
+  BOOST_TEST(shared_mutex(c, name).name() == "name");
+  BOOST_TEST(shared_mutex(c, name, owner).name() == "name");
+  BOOST_TEST(shared_mutex(c, "name", owner).shared().name() == "name");
+  BOOST_TEST(counting_semaphore(c, name, 3).name() == "name");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

@@ -1,8 +1,12 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "support/with_redis.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
 
 namespace leasehold::test {
 
@@ -488,6 +492,133 @@ BOOST_AUTO_TEST_CASE(the_works_own_abortion_is_no_loss) {
     const error_code ec2 = co_await error_of(with_lock(lock, body));
     BOOST_TEST(ec2 == asio::error::operation_aborted);
     BOOST_TEST(!redis.get("m"));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_names_the_lock_the_option_and_the_server) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    const auto body = [](hold&) -> awaitable<void> { co_return; };
+    const auto deletes = [&](hold& h) -> awaitable<void> {
+      redis.command("DEL", "n");
+      co_await h.lost();
+    };
+    // Runs to its end and yields the text.
+    const auto text_of = [](awaitable<void> work, std::string& option) -> awaitable<std::string> {
+      try {
+        co_await std::move(work);
+      } catch (const exception& e) {
+        BOOST_TEST(e.lock() == "n");
+        option = e.option();
+        co_return e.what();
+      }
+      co_return "nothing was thrown";
+    };
+    const std::string where = "lock 'n' at " + redis.url();
+    std::string option;
+    const std::string margin = co_await text_of(with_lock(lock, {.lease = 1s, .margin = 2s}, body), option);
+    BOOST_TEST(margin == "invalid option: " + where + ": acquire_options::margin");
+    BOOST_TEST(option == "acquire_options::margin");
+    const std::string lost = co_await text_of(with_lock(lock, {.lease = 300ms}, deletes), option);
+    BOOST_TEST(lost == "lost: " + where);
+    hold h = co_await lock.acquire();
+    const std::string busy = co_await text_of(with_lock(lock, {.wait = 1ms}, body), option);
+    BOOST_TEST(busy == "timed out: " + where);
+    const std::string held = co_await text_of(while_held(h, deletes(h)), option);
+    BOOST_TEST(held == "lost: " + where);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(several_locks_are_held_together) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex a(c, "a");
+    shared_mutex b(c, "b");
+    const auto both = [&](holds<2>& h) -> awaitable<std::size_t> {
+      BOOST_TEST(h.valid());
+      BOOST_TEST(h[1].name() == "b");
+      BOOST_TEST(redis.get("a").has_value());
+      co_return h.size();
+    };
+    const std::size_t two = co_await with_lock(std::tuple(a, b.shared()), {.lease = 5s}, both);
+    BOOST_TEST(two == 2U);
+    BOOST_TEST(redis.size() == 0U);  // The release was awaited.
+    const std::vector<mutex> many{mutex(c, "x"), mutex(c, "y"), mutex(c, "z")};
+    const auto all = [&](std::vector<hold>& h) -> awaitable<void> {
+      BOOST_TEST(h.size() == 3U);
+      BOOST_TEST(redis.size() == 3U);
+      co_return;
+    };
+    co_await with_lock(many, all);
+    BOOST_TEST(redis.size() == 0U);
+    // The body's own exception passes.
+    const auto fails = [](holds<2>&) -> awaitable<void> { throw std::logic_error("own"); };
+    bool caught = false;
+    try {
+      co_await with_lock(std::tuple(a, b), fails);
+    } catch (const std::logic_error&) {
+      caught = true;
+    }
+    BOOST_TEST(caught);
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(the_loss_of_one_of_several_stops_the_work) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex a(c, "a"), b(c, "b");
+    const std::vector<mutex> locks{a, b};
+    bool ended = false;
+    std::string which;
+    const auto body = [&](holds<2>&) -> awaitable<void> {
+      redis.command("DEL", "b");
+      co_await work_until_cancelled(ended);
+    };
+    try {
+      co_await with_lock(std::tuple(a, b), {.lease = 600ms}, body);
+    } catch (const exception& e) {
+      BOOST_TEST(e.code() == error::lost);
+      which = e.lock();
+    }
+    BOOST_TEST(which == "b");
+    BOOST_TEST(ended);
+    BOOST_TEST(redis.size() == 0U);
+    // while_held neither acquires nor releases.
+    auto pair = co_await acquire_all({.lease = 600ms}, a, b);
+    redis.command("DEL", "a");
+    ended = false;
+    const error_code ec = co_await error_of(while_held(pair, work_until_cancelled(ended)));
+    BOOST_TEST(ec == error::lost);
+    BOOST_TEST(ended);
+    BOOST_TEST(pair[1].valid());
+    co_await pair[1].release();
+    auto list = co_await acquire_all({.lease = 600ms}, locks);
+    redis.command("DEL", "b");
+    ended = false;
+    const error_code ec2 = co_await error_of(while_held(list, work_until_cancelled(ended)));
+    BOOST_TEST(ec2 == error::lost);
+    BOOST_TEST(ended);
+  });
+}
+
+// All or none, before one deadline; the exception names them all.
+BOOST_AUTO_TEST_CASE(several_locks_of_which_one_is_busy_time_out) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex a(c, "a"), b(c, "b");
+    hold other = co_await b.acquire();
+    const auto body = [](holds<2>&) -> awaitable<void> { co_return; };
+    std::string names;
+    try {
+      co_await with_lock(std::tuple(a, b), {.wait = 20ms}, body);
+    } catch (const exception& e) {
+      BOOST_TEST(e.code() == error::timed_out);
+      names = e.lock();
+    }
+    BOOST_TEST(names == "a, b");
+    BOOST_TEST(!redis.get("a"));
   });
 }
 
