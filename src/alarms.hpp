@@ -46,18 +46,20 @@ class alarms {
   // When something is due next; time_point::max() if nothing is.
   clock::time_point next() const { return set_.empty() ? clock::time_point::max() : set_.begin()->due_; }
 
-  // Rings what is due. An alarm that is set again for no later than `now` waits for the next call, so that this ends.
+  // Rings what is due. An alarm that is set again for no later than `now` waits for the next call, so that this ends. If one
+  // throws, those that have not rung yet stay set.
   void ring(clock::time_point now) {
     ordered due;
-    while (!set_.empty() && set_.begin()->due_ <= now) {
-      alarm& a = *set_.begin();
-      a.unlink();
-      due.insert(due.end(), a);
-    }
+    while (!set_.empty() && set_.begin()->due_ <= now) move_first(set_, due);
     while (!due.empty()) {
       alarm& a = *due.begin();
       a.unlink();
-      a.ring(now);
+      try {
+        a.ring(now);
+      } catch (...) {
+        while (!due.empty()) move_first(due, set_);
+        throw;
+      }
     }
   }
 
@@ -69,6 +71,11 @@ class alarms {
   };
   using ordered = boost::intrusive::multiset<alarm, boost::intrusive::compare<earlier>,
                                              boost::intrusive::constant_time_size<false>>;
+  static void move_first(ordered& from, ordered& to) {
+    alarm& a = *from.begin();
+    a.unlink();
+    to.insert(a);
+  }
   ordered set_;
 };
 

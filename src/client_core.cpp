@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <exception>
 #include <unordered_set>
 
 namespace leasehold::detail {
@@ -189,17 +190,24 @@ void client_core::set(alarm& a, clock::time_point due) {
 // for each hold that comes and goes.
 void client_core::arm() {
   const auto next = alarms_.next();
-  armed_for_ = next;
+  armed_for_ = clock::time_point::max();  // If the timer cannot be armed, the next alarm that is set tries again.
   if (next == clock::time_point::max() || !timer_) return;
   timer_->expires_at(next);
   timer_->async_wait([self = shared_from_this()](error_code ec) {
     if (!ec) self->on_timer();
   });
+  armed_for_ = next;
 }
 
+// An exception leaves the timer armed: the program may catch it around run(), and call that again.
 void client_core::on_timer() {
-  armed_for_ = clock::time_point::min();  // While alarms ring, nobody arms.
-  alarms_.ring(clock::now());
+  armed_for_ = clock::time_point::min();  // While alarms ring, set does not arm.
+  try {
+    alarms_.ring(clock::now());
+  } catch (...) {
+    arm();
+    throw;
+  }
   arm();
 }
 
@@ -236,8 +244,14 @@ bool client_core::note_failure(std::string_view why) {
   return true;
 }
 
+// It is called in the middle of things: what it throws leaves io_context::run() in a turn of its own.
 void client_core::tell(event::kind what, std::string_view name, std::string_view text) {
-  if (options_.observer) options_.observer(event{what, name, secrets_.hide(text)});
+  if (!options_.observer) return;
+  try {
+    options_.observer(event{what, name, secrets_.hide(text)});
+  } catch (...) {
+    post([thrown = std::current_exception()] { std::rethrow_exception(thrown); });
+  }
 }
 
 void client_core::on_up(const store::server& server) {

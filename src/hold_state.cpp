@@ -58,7 +58,11 @@ void hold_state::schedule() { core_->set(*this, std::min(renew_at_, deadline() -
 
 void hold_state::ring(clock::time_point now) {
   if (now >= deadline() - grant_.margin) return tell_lost();
-  if (now >= renew_at_) ask();
+  if (now >= renew_at_) {
+    // Whatever becomes of the renewal, the loss will be told.
+    core_->set(*this, deadline() - grant_.margin);
+    ask();
+  }
   schedule();
 }
 

@@ -96,8 +96,8 @@ struct client_options {
   bool redisson = false;
 
   /// Called with each event, one at a time, on one of the execution context's threads, also inside a call that starts an
-  /// operation. It must not block or throw. It may be called until close has completed or `io_context::run()` has returned:
-  /// what is given back last is told, too.
+  /// operation. It must not block. What it throws leaves `io_context::run()`, and disturbs nothing else. It may be called
+  /// until close has completed or `io_context::run()` has returned: what is given back last is told, too.
   std::function<void(const event&)> observer;
 };
 

@@ -197,18 +197,25 @@ void quorum_store::set(alarm& a, clock::time_point due) {
 
 void quorum_store::arm() {
   const auto next = std::min(alarms_.next(), stop_at_);
-  armed_for_ = next;
+  armed_for_ = clock::time_point::max();  // If the timer cannot be armed, the next alarm that is set tries again.
   if (next == clock::time_point::max()) return;
   timer_.expires_at(next);
   timer_.async_wait([self = shared_from_this()](error_code ec) {
     if (!ec) self->on_timer();
   });
+  armed_for_ = next;
 }
 
+// As client_core::on_timer.
 void quorum_store::on_timer() {
-  armed_for_ = clock::time_point::min();  // While alarms ring, nobody arms.
+  armed_for_ = clock::time_point::min();  // While alarms ring, set does not arm.
   const auto now = clock::now();
-  alarms_.ring(now);
+  try {
+    alarms_.ring(now);
+  } catch (...) {
+    arm();
+    throw;
+  }
   if (now >= stop_at_) return stop_voters();
   arm();
 }

@@ -167,6 +167,48 @@ BOOST_AUTO_TEST_CASE(invalid_options_throw) {
   run_to_end(context);
 }
 
+// Its exception leaves run(), and everything that is due later happens when that is called again.
+BOOST_AUTO_TEST_CASE(an_observer_that_throws_stops_nothing) {
+  asio::io_context context;
+  client_options o;
+  o.observer = [](const event& e) {
+    if (e.what == event::kind::connected || e.what == event::kind::lost) throw std::runtime_error("the observer's");
+  };
+  client c(context, redis.url(), o);
+  std::vector<hold> kept;
+  outcome lost[2], closed;
+  for (outcome& l : lost) {
+    mutex(c, std::to_string(&l - lost)).acquire({.lease = 300ms, .renew = renewal::none}, [&](error_code ec, hold h) {
+      BOOST_TEST(!ec);
+      h.lost(l.handler());
+      kept.push_back(std::move(h));
+    });
+  }
+  mutex(c, "renewed").acquire({.lease = 3s}, [&](error_code ec, hold h) {
+    BOOST_TEST(!ec);
+    kept.push_back(std::move(h));
+  });
+  int thrown = 0;
+  const auto run_until = [&](const char* what, auto condition) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    while (!condition() && std::chrono::steady_clock::now() < end) {
+      try {
+        context.run_one_for(100ms);
+      } catch (const std::runtime_error&) {
+        ++thrown;
+      }
+    }
+    BOOST_TEST(condition(), what);
+  };
+  run_until("two are lost, and one is renewed",
+            [&] { return lost[0].ended() && lost[1].ended() && thrown == 3 && c.stats().renewed != 0; });
+  for (const outcome& l : lost) BOOST_TEST((l.ended() && !*l.ec));
+  BOOST_TEST(c.stats().lost == 2U);
+  c.close(closed.handler());
+  run_until("it closes", [&] { return closed.ended(); });
+  BOOST_TEST(redis.size() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(copies_share_one_connection) {
   run([&]() -> awaitable<void> {
     std::optional<client> a(std::in_place, co_await asio::this_coro::executor, redis.url());

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -164,6 +165,29 @@ BOOST_AUTO_TEST_CASE(an_alarm_may_clear_all_while_ringing) {
   all.set(later, t0 + 1h);
   all.ring(t0);
   BOOST_TEST(!later.is_set());
+}
+
+BOOST_AUTO_TEST_CASE(an_alarm_that_throws_leaves_the_others_set) {
+  alarms all;
+  std::vector<int> order;
+  bell first([&](auto) { order.push_back(1); });
+  bell throws([&](auto) { throw std::runtime_error("bad"); });
+  bell second([&](auto) { order.push_back(2); });
+  bell third([&](auto) { order.push_back(3); });
+  bell not_due;
+  all.set(first, t0);
+  all.set(throws, t0 + 1s);
+  all.set(second, t0 + 2s);
+  all.set(third, t0 + 3s);
+  all.set(not_due, t0 + 1h);
+  BOOST_CHECK_THROW(all.ring(t0 + 3s), std::runtime_error);
+  BOOST_TEST(throws.rung == 1);
+  BOOST_TEST(!throws.is_set());
+  BOOST_TEST(all.next() == t0 + 2s);
+  all.ring(t0 + 3s);
+  BOOST_TEST(order == std::vector({1, 2, 3}), boost::test_tools::per_element());
+  BOOST_TEST(throws.rung == 1);
+  BOOST_TEST(all.next() == t0 + 1h);
 }
 
 BOOST_AUTO_TEST_CASE(a_destroyed_alarm_is_gone) {
