@@ -15,7 +15,8 @@
 --      absent; or {3, what it was, the next holder's token or ""}
 --   TOKEN and FENCE are of one hold; FENCE "": none is known yet, only looks. If that hold is there, all of them go, and
 --   who is next in line is let in, as after a release. A repeat does not find the hold, because no token is ever used
---   again with the same fence, and breaks nothing: least of all the next one's hold.
+--   again with the same fence, and breaks nothing: least of all the next one's hold. The clients of the first 100 holds
+--   are sent "broken <token>".
 --
 -- What it is: kind, fence, milliseconds left, entries in the line, holds, about (members.lua), how many holds follow (100
 -- at most), and of each: token, milliseconds left, fence, ask. The oldest comes first.
@@ -185,6 +186,16 @@ if waited_for then
   end
 end
 let_next_in()
+-- Their clients are told, and ask whether the hold is still there.
+if lock.state == 1 then
+  for i = 1, math.min(#lock.holds, 100) do
+    local t = lock.holds[i][1]
+    if string.find(t, '^[^.]') then
+      tell(t, 'broken ' .. t)
+    end
+  end
+  send_messages()
+end
 local after = read(record)
 local next_hold = after and after.holds[1]
 found[1], found[#found + 1] = 3, next_hold and next_hold[1] or ''

@@ -377,8 +377,8 @@ void client_core::on_told(std::uint16_t slot) {
   });
 }
 
-// "granted <token> <fence> <stamp> <lease>[ <depth>]" or "watch <token>" (lua/shared/line.lua). Whatever else arrives, or is for a
-// token that waits no more, is dropped: who was meant is told again when he asks.
+// "granted <token> <fence> <stamp> <lease>[ <depth>]" or "watch <token>" (lua/shared/line.lua), or "broken <token>"
+// (lua/admin.lua). Any other message, or one for a token that no longer waits, is dropped: the next poll finds out.
 void client_core::on_message(std::string_view message) {
   const auto word = [&message] {
     const auto end = std::min(message.find(' '), message.size());
@@ -393,6 +393,7 @@ void client_core::on_message(std::string_view message) {
     return n;
   };
   const auto what = word();
+  if (what == "broken") return each_member([token = word()](member& m) { m.on_broken(token); });
   const auto found = entries_in_line_.find(std::string(word()));
   if (found == entries_in_line_.end()) return;
   const auto entry = found->second->shared_from_this();

@@ -58,6 +58,8 @@ class member : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
   virtual void on_other_server() {}
   // The same of some slots.
   virtual void on_moved(const std::unordered_set<std::uint16_t>&) {}
+  // A message says that an operator has broken the hold with this token.
+  virtual void on_broken(std::string_view token) { (void)token; }
   // The context ends: destroy the handler, hold no executor any more. Nothing may be sent or posted.
   virtual void abandon() = 0;
 

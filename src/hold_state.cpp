@@ -90,6 +90,12 @@ void hold_state::on_moved(const std::unordered_set<std::uint16_t>& slots) {
   if (slots.contains(lock_->slot)) store_is_up();
 }
 
+// The message may be forged. So it costs one question at a time, which lengthens nothing and uses up no renewal.
+void hold_state::on_broken(std::string_view token) {
+  if (token != grant_.token || told_ || released() || asking_ || !confirmed_) return;
+  asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), checking);
+}
+
 void hold_state::write(std::uint32_t what, arguments& a) {
   if (what == confirming) {
     lock_->write_keys(a);
@@ -133,6 +139,8 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
   if (lease.status != 1 || !is_recorded(lease.fence)) return lose(/*left_in_store=*/lease.status == 1 || !confirmed_);
   if (what == checking) {
     believe(a, lease.left);
+    // A renewal may have become due meanwhile.
+    if (renewals_left_ != 0 && renew_at_ == clock::time_point::max()) ask();
     return schedule();
   }
   if (what == lengthening) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace leasehold::detail {
@@ -126,6 +127,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   void on_clock_jump(clock::duration) override;
   void on_other_server() override;
   void on_moved(const std::unordered_set<std::uint16_t>&) override;
+  void on_broken(std::string_view token) override;
   void abandon() override;
   void ring(clock::time_point now) override;
 

@@ -476,6 +476,67 @@ BOOST_AUTO_TEST_CASE(break_frees_a_lock_and_says_whose_it_was) {
   });
 }
 
+// Whatever the kind: the clients of the holds that were broken are told, and find out at once. By themselves they would ask
+// in twenty minutes.
+BOOST_AUTO_TEST_CASE(break_tells_the_former_holders) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client a(executor, redis.url()), b(executor, redis.url()), c(executor, redis.url());
+    const acquire_options hour{.lease = 1h}, once{.lease = 1h, .renew = renewal::none};
+    for (int kind = 0; kind < 4; ++kind) {
+      BOOST_TEST_CONTEXT("kind " << kind) {
+        std::vector<hold> held;
+        const auto take = [&](const client& by) -> awaitable<void> {
+          const acquire_options o = held.empty() ? hour : once;
+          hold h;
+          if (kind == 0) h = co_await mutex(by, "n").acquire(o);
+          if (kind == 1) h = co_await recursive_mutex(by, "n", "me").acquire(o);
+          if (kind == 2) h = co_await shared_mutex(by, "n").acquire_shared(o);
+          if (kind == 3) h = co_await counting_semaphore(by, "n", 3).acquire(o);
+          held.push_back(std::move(h));
+        };
+        co_await take(a);
+        if (kind != 0) co_await take(a);
+        if (kind != 0) co_await take(b);
+        std::vector<outcome> lost(held.size());
+        for (std::size_t i = 0; i < held.size(); ++i) held[i].lost(lost[i].handler());
+        const broken_lock broken = co_await break_lock(c, "n");
+        BOOST_TEST(broken.token == held[0].token());
+        co_await eventually("the holders are told", [&] {
+          return std::all_of(lost.begin(), lost.end(), [](const outcome& o) { return o.ended(); });
+        });
+        for (const outcome& o : lost) BOOST_TEST(!*o.ec);
+      }
+    }
+  });
+}
+
+// It is a hint and no more: a client asks, and what is still there stays.
+BOOST_AUTO_TEST_CASE(a_forged_message_that_a_hold_was_broken_costs_one_question) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "n").acquire({.lease = 12s, .renew = renewal::at_most(1)});
+    const std::string channel = "leasehold:{0}:" + h.token().substr(0, h.token().find('.'));
+    const auto before = c.stats();
+    const auto deadline = h.expires_at();
+    redis.command("PUBLISH", channel, "broken " + h.token());
+    co_await eventually("it asks", [&] { return c.stats().commands == before.commands + 1; });
+    const std::string others[] = {"", "x", "x.1", h.token() + "0"};
+    for (const std::string& token : others) redis.command("PUBLISH", channel, "broken " + token);
+    co_await eventually("it has an answer",
+                        [&] { return c.stats().round_trip.count() == before.round_trip.count() + 1; });
+    co_await turn(20);
+    BOOST_TEST(h.valid());
+    BOOST_TEST((h.expires_at() == deadline));
+    BOOST_TEST(c.stats().renewed == before.renewed);
+    BOOST_TEST(c.stats().commands == before.commands + 1);
+    // The renewal comes when it was due, and is not used up.
+    co_await eventually("it is renewed", [&] { return c.stats().renewed == before.renewed + 1 || !h.valid(); });
+    BOOST_TEST(h.valid());
+    BOOST_TEST(h.expires_at() > deadline);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(break_hands_the_lock_to_the_next_in_line) {
   run([&]() -> awaitable<void> {
     client a(co_await asio::this_coro::executor, redis.url());
