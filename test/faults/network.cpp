@@ -518,6 +518,121 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_cancelled_attempt_leave_no_ghost) {
   });
 }
 
+// The same when the release of the cancelled attempt was answered long before these bytes arrive.
+BOOST_AUTO_TEST_CASE(late_bytes_behind_the_release_of_a_cancelled_attempt_leave_no_ghost) {
+  run([&]() -> awaitable<void> {
+    client_options o = quick();
+    o.command_timeout = 5s;  // So long the late attempt may be granted.
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    client near(co_await asio::this_coro::executor, redis.url());
+    hold others = co_await mutex(near, "n").acquire();
+    co_await p.c.ready();
+    p.network.forget();
+    p.network.hold_requests();
+    asio::cancellation_signal signal;
+    outcome cancelled;
+    p.lock.acquire({.lease = 10min},
+                   asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, hold) { cancelled.ec = ec; }));
+    co_await eventually("the attempt was sent", [&] { return !p.network.requests().empty(); });
+    p.network.cut_clients();
+    p.network.pass_connected();
+    co_await eventually("it waits by way of another connection",
+                        [&] { return p.c.stats().contended == 1 && redis.command("ZCARD", the_line).integer == 1; });
+    p.network.forget();
+    signal.emit(asio::cancellation_type::total);
+    co_await eventually("it ends", [&] { return cancelled.ended(); });
+    BOOST_TEST(*cancelled.ec == asio::error::operation_aborted);
+    co_await eventually("nothing waits", [&] { return redis.command("ZCARD", the_line).integer == 0; });
+    co_await others.release();
+    BOOST_REQUIRE(p.network.late() == 1U);
+    p.network.pass();
+    co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+    co_await eventually("the lock is free", [&] { return !redis.get("n"); });
+    // For good, and no entry waits in the queue.
+    co_await p.c.close();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+// The deadline of the next fence, which a cohort asks for ahead of time, counts from the sending of that request, and is
+// early by the drift.
+BOOST_AUTO_TEST_CASE(the_deadline_of_a_prefetched_fence_counts_from_its_request) {
+  using steady = std::chrono::steady_clock;
+  run([&]() -> awaitable<void> {
+    client_options o = patient();
+    o.cohort = 1s;
+    o.drift = 0.0;
+    o.drift_floor = 2s;
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    co_await p.c.ready();
+    bool used = false;
+    // On a machine that stands still meanwhile the cohort's time is over, and Redis is asked in another way.
+    for (int i = 0; i < 20 && !used; ++i) {
+      std::vector<hold> got;
+      for (int j = 0; j < 3; ++j) {
+        p.lock.acquire({.lease = 10s, .renew = renewal::none}, [&got](error_code ec, hold h) {
+          BOOST_TEST(!ec);
+          got.push_back(std::move(h));
+        });
+      }
+      co_await eventually("the first has it", [&] { return got.size() == 1; });
+      co_await eventually("the others wait", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+      co_await pause(510ms);  // From half the cohort's time on the next fence is asked for.
+      p.network.forget();
+      p.network.hold_replies();
+      got[0].release(asio::detached);
+      co_await eventually("the server has answered", [&] { return !p.network.replies().empty(); });
+      const auto answered = steady::now();
+      co_await pause(200ms);
+      p.network.pass();
+      co_await eventually("the second has it", [&] { return got.size() == 2; });
+      co_await turn(20);
+      got[1].release(asio::detached);
+      co_await eventually("the third has it", [&] { return got.size() == 3; });
+      // Passed on once since Redis has given a new fence: that was the one asked for ahead of time.
+      used = got[2].fence() % 2048 == 1 && got[2].fence() / 2048 != got[1].fence() / 2048;
+      if (used) BOOST_TEST((got[2].expires_at() <= answered + 10s - 2s));
+      co_await got[2].release();
+    }
+    BOOST_TEST(used);
+  });
+}
+
+// Messages of the time in between are lost, so each waiter polls as soon as there is a connection: the third in the queue
+// would poll up to 5 s later by itself.
+BOOST_AUTO_TEST_CASE(a_waiter_polls_at_once_after_a_reconnect) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client near(executor, redis.url()), second(executor, redis.url()), third(executor, redis.url());
+    hold first = co_await mutex(near, "n").acquire();
+    std::vector<hold> got;
+    const auto keep = [&got](error_code ec, hold h) {
+      BOOST_TEST(!ec);
+      got.push_back(std::move(h));
+    };
+    mutex(second, "n").acquire(keep);
+    co_await eventually("one waits", [&] { return second.stats().contended == 1; });
+    mutex(third, "n").acquire(keep);
+    co_await eventually("two wait", [&] { return third.stats().contended == 1; });
+    behind_proxy p(executor, redis);
+    p.lock.acquire(keep);
+    co_await eventually("all wait", [&] { return p.c.stats().contended == 1; });
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+      const auto asked = p.c.stats().commands;
+      p.network.cut();
+      co_await eventually("it is connected again", [&] { return p.c.stats().reconnects == i; });
+      // In the same turn.
+      BOOST_TEST(p.c.stats().commands > asked);
+      co_await eventually("it was answered", [&] { return p.c.stats().round_trip.count() >= p.c.stats().commands; });
+    }
+    co_await first.release();
+    for (std::size_t i = 1; i <= 3; ++i) {
+      co_await eventually("the next is in", [&] { return got.size() == i; });
+      co_await got.back().release();
+    }
+  });
+}
+
 // B7: the hold that a message brought has a short lease until it is confirmed, and is not lost by a hiccup.
 BOOST_AUTO_TEST_CASE(a_confirmation_that_is_answered_late_loses_nothing) {
   using steady = std::chrono::steady_clock;

@@ -663,6 +663,27 @@ BOOST_AUTO_TEST_CASE(a_busy_server_is_waited_for) {
   });
 }
 
+// A renewal that is answered with an error is repeated, until the local deadline.
+BOOST_AUTO_TEST_CASE(a_hold_survives_a_server_that_is_busy_when_it_is_renewed) {
+  redis.command("CONFIG", "SET", "busy-reply-threshold", "1");
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "n").acquire({.lease = 12s});
+    const auto first = h.expires_at();
+    redis_connection other(redis.socket_path());
+    other.send({"EVAL", "while true do end", "0"});
+    wait_until("the script runs", [&] { return redis.command("PING").is_error(); });
+    co_await eventually("renewals are refused", [&] { return c.stats().renewal_failed >= 2; });
+    BOOST_TEST(c.stats().renewed == 0U);
+    redis.command("SCRIPT", "KILL");
+    co_await eventually("it is renewed or lost", [&] { return c.stats().renewed != 0 || !h.valid(); });
+    BOOST_TEST(h.valid());
+    BOOST_TEST(h.expires_at() > first);
+    BOOST_TEST(c.stats().reconnects == 0U);
+    BOOST_TEST(c.stats().lost == 0U);
+  });
+}
+
 // A server that takes no more connections is away, and not one that has said no: it may have room soon.
 BOOST_AUTO_TEST_CASE(a_server_with_too_many_clients) {
   run([&]() -> awaitable<void> {

@@ -342,6 +342,66 @@ BOOST_AUTO_TEST_CASE(every_deadline_is_early_by_the_drift_of_the_options) {
     co_await eventually("it is renewed", [&] { return renewed.expires_at() != first || !renewed.valid(); });
     BOOST_TEST(ahead(renewed) <= 2s);
     BOOST_TEST(renewed.expires_at() > first);
+    const acquire_options once{.lease = 20s, .renew = renewal::none};
+    const mutex a(c, "a"), b(c, "b");
+    holds<2> both = co_await acquire_all(once, a, b);
+    for (const hold& one : both) {
+      BOOST_TEST(ahead(one) <= 9s);
+      BOOST_TEST(ahead(one) > 0s);
+    }
+  });
+}
+
+// Of a hold that the client keeps for its next waiter in the answer to the release.
+BOOST_AUTO_TEST_CASE(the_deadline_of_a_hold_that_is_kept_is_early_by_the_drift) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.drift = 0.5;
+    o.drift_floor = 1s;
+    o.cohort = 0ms;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    const mutex lock(c, "n");
+    hold first = co_await lock.acquire({.lease = 20s, .renew = renewal::none});
+    std::optional<hold> next;
+    lock.acquire({.lease = 20s, .renew = renewal::none}, [&](error_code, hold h) { next = std::move(h); });
+    co_await eventually("the other waits", [&] { return c.stats().contended == 1; });
+    co_await first.release();
+    co_await eventually("it is granted", [&] { return next.has_value(); });
+    BOOST_TEST(c.stats().handed_off == 0U);
+    BOOST_TEST(next->token() == first.token());
+    BOOST_TEST(next->expires_at() - std::chrono::steady_clock::now() <= 9s);
+    BOOST_TEST(next->valid());
+  });
+}
+
+// Of a hold that a message has brought, before it is confirmed.
+BOOST_AUTO_TEST_CASE(the_deadline_of_a_pushed_grant_is_early_by_the_drift) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.drift = 0.0;
+    o.drift_floor = 1s;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    client other(co_await asio::this_coro::executor, redis.url());
+    const mutex lock(c, "n"), theirs(other, "n");
+    bool pushed = false;
+    for (int i = 0; i < 20 && !pushed; ++i) {
+      hold first = co_await theirs.acquire();
+      std::optional<hold> next;
+      std::chrono::steady_clock::duration ahead{};
+      const auto waiting = c.stats().contended;
+      lock.acquire({.lease = 20s, .renew = renewal::none}, [&](error_code, hold h) {
+        ahead = h.expires_at() - std::chrono::steady_clock::now();
+        next = std::move(h);
+      });
+      co_await eventually("the other waits", [&] { return c.stats().contended > waiting; });
+      co_await first.release();
+      co_await eventually("it is granted", [&] { return next.has_value(); });
+      // Unless it came so late that it was confirmed first.
+      pushed = ahead < 10s;
+      if (pushed) BOOST_TEST(ahead <= 1s);
+      co_await next->release();
+    }
+    BOOST_TEST(pushed);
   });
 }
 
