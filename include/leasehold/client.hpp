@@ -155,7 +155,8 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 /// the same one twice is error::invalid_url. Nobody stands in line there, and there are no semaphores.
 ///
 /// `io_context::run()` can return after `close()`, or when the last client, lock, hold and operation is gone; their
-/// releases go out first. All of them may outlive the execution context and then do nothing.
+/// releases go out first. So a client that is a variable of main keeps it from returning, unless it is closed. All of them
+/// may outlive the execution context and then do nothing.
 ///
 /// The handler of an operation runs on its associated executor, else on the client's, and never inside the call. The handle
 /// may be destroyed while it is under way.
