@@ -63,7 +63,7 @@ local function read_hash(key, only_ours)
     return all and string.match(all[2], '^%d+$') and foreign(key, all[1], all[2], all[1]) or nil
   end
   local name, fence, _, _, about = string.match(header, header_form)
-  if not name then
+  if name == 'mutex' or not kinds[name or ''] then
     return nil
   end
   -- A hold ends with its key at the latest; TIME and PTTL may be a few milliseconds apart.

@@ -432,8 +432,12 @@ BOOST_AUTO_TEST_CASE(what_is_no_lock_is_the_wrong_type) {
     redis.command("HSET", "hash", "a", "b");
     redis.command("HSET", "two", "a", "1", "b", "1");
     redis.command("HSET", "almost", "leasehold", "shared_mutex 7 one 0 r", "leasehold:x.1", "9000000000000000 7 r");
+    redis.command("HSET", "kind", "leasehold", "\x1b[2J\xff 7 1 9000000000000000 r", "leasehold:x.1",
+                  "9000000000000000 7 r");
+    redis.command("HSET", "mutex", "leasehold", "mutex 7 1 9000000000000000 r", "leasehold:x.1",
+                  "9000000000000000 7 r");
     redis.command("RPUSH", "list", "a");
-    for (const std::string name : {"hash", "two", "almost", "list"}) {
+    for (const std::string name : {"hash", "two", "almost", "kind", "mutex", "list"}) {
       auto [ec, lock] = co_await show(c, name, as_tuple);
       BOOST_TEST(ec == error::wrong_type);
       for (const bool force : {false, true}) {
