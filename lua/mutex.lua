@@ -71,11 +71,13 @@ if what == 'acquire' and not held and not waited_for and now <= tonumber(ARGV[4]
   return '1 ' .. fence .. ' ' .. ARGV[3] .. clock
 end
 
+-- A confirmation always writes, even if it lengthens nothing: WAIT only covers what the connection's own commands have
+-- propagated (docs/protocol.md, "Replicas").
 function lengthen(_, lease)
   local left = redis.call('PTTL', record)
-  if left < lease and lease > 0 then
-    redis.call('PEXPIRE', record, string.format('%d', lease))
-    left = lease
+  if lease > 0 and (left < lease or what == 'confirm') then
+    left = math.max(left, lease)
+    redis.call('PEXPIRE', record, string.format('%d', left))
   end
   return left
 end

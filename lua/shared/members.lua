@@ -225,8 +225,9 @@ function lengthen(t, lease)
   else
     begin_writing()
   end
-  if lease > 0 and own[1] < deadline then
-    own[1] = deadline
+  -- A confirmation always writes (mutex.lua); an HDEL of nothing is not propagated.
+  if lease > 0 and (own[1] < deadline or what == 'confirm') then
+    own[1] = math.max(own[1], deadline)
     redis.call('HSET', record, 'leasehold:' .. t, text_of(own))
   end
   local rest = math.floor((own[1] - now) / 1000)

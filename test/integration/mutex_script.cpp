@@ -220,6 +220,25 @@ BOOST_AUTO_TEST_CASE(renewal_lengthens_and_never_shortens) {
   BOOST_TEST(asked_only.left > 20000);
 }
 
+// WAIT behind it counts what it has propagated. What is renewed without replicas writes only what it changes.
+BOOST_AUTO_TEST_CASE(a_confirmation_always_writes) {
+  const auto writes = [&] { return redis.info("rdb_changes_since_last_save"); };
+  acquire("x", 60000);
+  for (const char* lease : {"60000", "30000"}) {
+    const auto before = writes();
+    const answer r(call({"confirm", "x", lease}));
+    BOOST_TEST(r.status == 1);
+    BOOST_TEST(r.left > 50000);
+    BOOST_TEST(writes() > before);
+    BOOST_TEST(redis.ttl(record) > 50000);
+    BOOST_TEST(redis.ttl(record) <= 60000);
+  }
+  const auto before = writes();
+  BOOST_TEST(renew("x", 30000).left > 50000);
+  BOOST_TEST(writes() == before);
+  BOOST_TEST(answer(call({"confirm", "y", "60000"})).status == 0);
+}
+
 BOOST_AUTO_TEST_CASE(renewal_never_creates_a_record) {
   BOOST_TEST(renew("x", 30000).status == 0);
   BOOST_TEST(!redis.get(record));
