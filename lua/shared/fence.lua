@@ -3,7 +3,8 @@
 -- next_fence(key, now[, must]) -> the fence of the next grant as a decimal string: G * 2048 with
 -- G = max(last + 1, now), where now is the server's TIME in microseconds. The product needs 62 bits and a Lua number has
 -- 53, so it is put together from two halves. The counter may be lost at any time: TIME is its floor. It disappears by
--- itself two days after the last grant. (%d is exact here, and costs a quarter of %.0f.)
+-- itself two days after the last grant; if it is ahead of the clock, two days after the clock has reached it. (%d is
+-- exact here, and costs a quarter of %.0f.)
 --
 -- must: the first write of a release, which memory pressure may refuse. After one that changes nothing, and that is never
 -- refused, no other is.
@@ -19,8 +20,9 @@ local function next_fence(key, now, must)
       redis.call('SET', key, found, 'PX', '172800000')
       error('leasehold: the fence counter ' .. key .. ' is out of range')
     end
+    local life = 172800000 + math.ceil((last + 1 - now) / 1000)
     now = last + 1
-    redis.call('SET', key, string.format('%d', now), 'PX', '172800000')
+    redis.call('SET', key, string.format('%d', now), 'PX', string.format('%d', life))
   end
   local low = now % 1000000
   local high = (now - low) / 1000000

@@ -1,11 +1,13 @@
--- On a quorum: the larger of two fences, `mine` and one with this G. No later grant here has a smaller one.
+-- On a quorum: the larger of two fences, `mine` and one with this G. No later grant here has a smaller one: the counter
+-- lives until two days after this server's clock has reached G (fence.lua).
 local function raise_fence(key, mine, fence, g)
   local last = redis.call('GET', key)
   if tonumber(g) >= 4503599627370496 then
     error('leasehold: the fence ' .. fence .. ' is out of range')
   end
   if not last or tonumber(last) < tonumber(g) then
-    redis.call('SET', key, g, 'PX', '172800000')
+    local life = 172800000 + math.max(0, math.ceil((g - now) / 1000))
+    redis.call('SET', key, g, 'PX', string.format('%d', life))
   end
   return (#mine > #fence or #mine == #fence and mine > fence) and mine or fence
 end

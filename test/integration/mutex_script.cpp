@@ -395,6 +395,23 @@ BOOST_AUTO_TEST_CASE(the_counter_has_an_expiry_of_days) {
   BOOST_TEST(redis.ttl(counter) <= 2 * 24 * 3600 * 1000);
 }
 
+// A4: the clock is the floor of the counter only once it has reached it.
+BOOST_AUTO_TEST_CASE(a_counter_that_is_ahead_outlives_the_time_until_the_clock_gets_there) {
+  constexpr std::int64_t day = std::int64_t(24) * 3600 * 1000;
+  redis.command("SET", counter, std::to_string(server_time() + 30 * day * 1000));
+  const answer granted = acquire("x");
+  BOOST_TEST(redis.ttl(counter) > 31 * day);
+  BOOST_TEST(redis.ttl(counter) <= 32 * day + 1000);
+  const auto g = server_time() + 60 * day * 1000;
+  const std::string raised = std::to_string(static_cast<std::uint64_t>(g) * 2048);
+  BOOST_TEST(answer(call({"raise", "x", raised, std::to_string(g)})).fence_text == raised);
+  BOOST_TEST(redis.ttl(counter) > 61 * day);
+  BOOST_TEST(redis.ttl(counter) <= 62 * day + 1000);
+  release("x");
+  BOOST_TEST(acquire("y").fence > std::stoull(raised));
+  BOOST_TEST(redis.ttl(counter) > 61 * day);
+}
+
 // Five tokens do what they like, in any order, and leases end at any time; a model of ten lines says what must come out.
 BOOST_AUTO_TEST_CASE(a_random_schedule_agrees_with_a_model) {
   const auto seed = std::random_device()();
