@@ -69,13 +69,26 @@ local function read_hash(key, only_ours)
   -- A hold ends with its key at the latest; TIME and PTTL may be a few milliseconds apart.
   local left = redis.call('PTTL', key)
   local longest = left < 0 and math.huge or left
-  local holds, gone, count, oldest = {}, 0
-  local all = redis.call('HGETALL', key)
+  local all, last, number, count = redis.call('HGETALL', key), 0, 0
+  for i = 1, #all, 2 do
+    local deadline = string.match(all[i], field_form) and string.match(all[i + 1], member_form)
+    if deadline then
+      last, number = math.max(last, tonumber(deadline)), number + 1
+    elseif name == 'recursive_mutex' and all[i] == about then
+      count = tonumber(all[i + 1])
+    end
+  end
+  -- The record came from a node with another clock: members.lua moves the deadlines at the next call.
+  local ahead = (not count or count == number) and now + left * 1000 - last or 0
+  local holds, gone, oldest = {}, 0
   for i = 1, #all, 2 do
     local t = string.match(all[i], field_form)
     if t then
       local deadline, own_fence, ask = string.match(all[i + 1], member_form)
       deadline = tonumber(deadline)
+      if deadline and ahead > 10000 then
+        deadline = deadline + ahead
+      end
       if deadline and deadline > now then
         holds[#holds + 1] = {t, math.min(longest, math.floor((deadline - now) / 1000)), own_fence, ask}
         if not oldest or tonumber(own_fence) < tonumber(holds[oldest][3]) then
@@ -84,8 +97,6 @@ local function read_hash(key, only_ours)
       else
         gone = gone + 1
       end
-    elseif name == 'recursive_mutex' and all[i] == about then
-      count = tonumber(all[i + 1])
     end
   end
   local holders = count and count - gone or #holds

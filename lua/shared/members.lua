@@ -188,19 +188,34 @@ if not waited_for and what == 'release' and own and not ARGV[3] then
   return 1
 end
 
--- Who is past his deadline is taken out.
+-- Members past their deadlines are taken out. A slot moves with times to live and not with instants, so on a node whose
+-- clock is ahead the key ends later than its longest member: then all deadlines move by that much. (While another program
+-- is in, the expiry is that program's.)
 if members > 0 and now >= soonest then
   local first
-  begin_writing()
+  local all, longest = {}, 0
   each_member(function(t, m)
+    all[t] = m
+    longest = math.max(longest, m[1])
+  end)
+  local ahead = only_members() and now + redis.call('PTTL', record) * 1000 - longest or 0
+  begin_writing()
+  for t, m in pairs(all) do
+    if ahead > 10000 then
+      m[1] = m[1] + ahead
+    end
     if m[1] <= now then
       redis.call('HDEL', record, 'leasehold:' .. t)
       members = members - 1
       uncount(m)
     else
+      if ahead > 10000 then
+        redis.call('HSET', record, 'leasehold:' .. t, text_of(m))
+      end
       first = math.min(first or m[1], m[1])
     end
-  end)
+  end
+  own = all[token]
   if own and own[1] <= now then
     own = nil
   end

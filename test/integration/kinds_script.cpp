@@ -4,8 +4,10 @@
 #include "scripts.hpp"
 #include "support/limit.hpp"
 #include "support/redis_server.hpp"
+#include "support/stepped_clock.hpp"
 #include "support/unit_test.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <sstream>
@@ -17,6 +19,7 @@ using leasehold::detail::script;
 using leasehold::test::redis_connection;
 using leasehold::test::redis_server;
 using leasehold::test::reply;
+using leasehold::test::stepped_clock;
 using leasehold::test::wait_until;
 
 namespace scripts = leasehold::detail::scripts;
@@ -66,6 +69,7 @@ const std::vector<kind_of_lock>& kinds() {
 struct with_scripts {
   redis_server redis;
   redis_connection connection{redis.socket_path()};
+  redis_connection* current = &connection;
 
   reply call(const script& kind, std::vector<std::string> arguments) {
     std::vector<std::string> words = {"EVAL", std::string(kind.text)};
@@ -75,7 +79,7 @@ struct with_scripts {
       words.insert(words.end(), {"4", record, counter, line, entries});
     }
     words.insert(words.end(), arguments.begin(), arguments.end());
-    return connection.command(words);
+    return current->command(words);
   }
   reply try_to_wait(const script& kind, const std::string& token, const std::string& ask, std::int64_t lease = 30000) {
     return call(kind, {"acquire", token, std::to_string(lease), never, "1", ask});
@@ -407,6 +411,58 @@ BOOST_AUTO_TEST_CASE(after_a_hand_off_the_key_lives_as_long_as_the_new_member) {
     BOOST_TEST(has_member("c.z"));
     BOOST_TEST(redis.ttl(record) <= 2000);
   });
+}
+
+// WAIT behind it counts what it has propagated.
+BOOST_AUTO_TEST_CASE(a_confirmation_always_writes) {
+  for_each_kind([&](const kind_of_lock& k, const script& s) {
+    const auto writes = [&] { return redis.info("rdb_changes_since_last_save"); };
+    acquire(s, "x", k.ask, 60000);
+    const auto fields_before = fields();
+    auto before = writes();
+    BOOST_TEST(confirm(s, "x", 30000).left > 50000);
+    BOOST_TEST(writes() > before);
+    BOOST_TEST((fields() == fields_before));
+    before = writes();
+    BOOST_TEST(renew(s, "x", 30000).left > 50000);
+    BOOST_TEST(writes() == before);
+  });
+}
+
+// A slot moves with times to live, and the deadlines of its members with it.
+BOOST_AUTO_TEST_CASE(a_slot_that_moves_to_a_node_whose_clock_is_ahead_ends_no_hold) {
+  stepped_clock clock;
+  clock.step(std::chrono::hours(1));
+  redis_server target({}, clock.environment());
+  redis_connection there(target.socket_path());
+  for (kind_of_lock k : kinds()) {
+    if (k.together == 2) k.ask = "5";
+    const script& s = *k.text;
+    BOOST_TEST_CONTEXT(std::string(s.name)) {
+      current = &connection;
+      acquire(s, "longest", k.ask, 60000);
+      acquire(s, "short", k.ask, 30000);
+      acquire(s, "dead", k.ask, 5);
+      let_pass(10);
+      const std::string left = std::to_string(redis.ttl(record));
+      BOOST_TEST(target.command("RESTORE", record, left, redis.command("DUMP", record).text).text == "OK");
+      redis.command("FLUSHALL");
+      current = &there;
+      const reply shown =
+          there.command({"EVAL", std::string(scripts::admin.text), "4", record, counter, line, entries, "show"});
+      BOOST_TEST(shown.items.at(5).integer == 2);
+      BOOST_TEST(confirm(s, "dead").status == 0);
+      const answer asked = renew(s, "short", 0);
+      BOOST_TEST(asked.status == 1);
+      BOOST_TEST(asked.left > 10000);
+      BOOST_TEST(asked.left <= 30001);
+      BOOST_TEST(renew(s, "longest").status == 1);
+      BOOST_TEST(holds(s) == 2);
+      BOOST_TEST(release(s, "short") == 1);
+      BOOST_TEST(release(s, "longest") == 1);
+      BOOST_TEST(target.size() == 0U);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_member_past_its_deadline_is_never_renewed) {
