@@ -29,6 +29,9 @@ void read_ask(std::string_view kind, std::string_view ask, Asker& asker) {
   }
 }
 
+// What a list may read in all, lest a server keep it going for ever: some million pages.
+constexpr std::size_t most_bytes = std::size_t{256} * 1024 * 1024;
+
 // Where a lock's first hold begins behind the lock itself, and how many scalars each hold has.
 constexpr std::size_t first_hold = 7, size_of_hold = 4;
 
@@ -39,11 +42,13 @@ std::size_t read_lock(const reply& r, std::size_t i, lock_details& lock) {
   lock.waiters = r.number<std::size_t>(i + 3);
   lock.holders = r.number<std::size_t>(i + 4);
   const std::string_view about = r.text(i + 5);
-  const std::size_t end = std::min(i + first_hold + r.number<std::size_t>(i + 6) * size_of_hold, r.size());
+  const std::size_t rest = r.size() - std::min(i + first_hold, r.size());
+  const std::size_t holds = std::min(r.number<std::size_t>(i + 6), rest / size_of_hold);
+  const std::size_t end = std::min(i + first_hold + holds * size_of_hold, r.size());
   for (std::size_t h = i + first_hold; h < end; h += size_of_hold) {
     listed_hold hold;
     hold.token = r.text(h);
-    if (r.number(h + 1) >= 0) hold.ttl = milliseconds(r.number(h + 1));
+    if (r.left(h + 1).count() >= 0) hold.ttl = r.left(h + 1);
     hold.fence = r.number<std::uint64_t>(h + 2);
     read_ask(lock.kind, r.text(h + 3), hold);
     lock.holds.push_back(std::move(hold));
@@ -51,7 +56,7 @@ std::size_t read_lock(const reply& r, std::size_t i, lock_details& lock) {
   if (lock.holds.empty()) return end;
   lock.held = true;
   lock.token = lock.holds.front().token;
-  if (r.number(i + 2) >= 0) lock.ttl = milliseconds(r.number(i + 2));
+  if (r.left(i + 2).count() >= 0) lock.ttl = r.left(i + 2);
   if (lock.kind == scripts::shared_mutex.name) {
     lock.mode = about == "w" ? "writer" : "readers";
     if (about == "w") lock.owner = lock.holds.front().owner;
@@ -121,7 +126,10 @@ void list_op::take(const reply& r, const answer&) {
     if (routes_.size() > 1) return scan_next();
     routes_.clear();
   }
-  cursor_ = r.text(0);
+  if (const auto* const problem = take_cursor(r)) {
+    core().note_refusal(problem);
+    return end(error::refused);
+  }
   const std::string& prefix = options().prefix;
   for (std::size_t i = 1; i < r.size();) {
     const std::string_view record = r.text(i);
@@ -144,8 +152,21 @@ void list_op::take(const reply& r, const answer&) {
   line_of_nobody_.empty() ? count_next() : end(error_code(), std::move(found_));
 }
 
+// Null, or why the scan would not come to an end.
+const char* list_op::take_cursor(const reply& r) {
+  std::uint64_t cursor = 0;
+  if (!r.read(0, cursor)) return "the server's answer to SCAN is none";
+  if (!cursors_.insert(cursor).second) return "the server's SCAN goes in a circle";
+  // An empty page counts, too.
+  bytes_ += std::max<std::size_t>(r.bytes(), 256);
+  if (bytes_ > most_bytes) return "the list is longer than 256 MiB";
+  cursor_ = r.text(0);
+  return nullptr;
+}
+
 void list_op::scan_next() {
   cursor_ = "0";
+  cursors_.clear();
   std::string next = std::move(routes_.back());
   routes_.pop_back();
   ask(std::move(next));
@@ -177,7 +198,7 @@ void show_op::take(const reply& r, const answer&) {
   for (; i + 3 < r.size(); i += 4) {
     waiter w;
     w.token = r.text(i);
-    w.lease = milliseconds(r.number(i + 1));
+    w.lease = std::max(r.left(i + 1), milliseconds(0));
     w.silent = r.number(i + 2) == 1;
     read_ask(kind, r.text(i + 3), w);
     status.line.push_back(std::move(w));

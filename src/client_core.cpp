@@ -7,6 +7,7 @@
 #include "store/cluster.hpp"
 #include "store/quorum.hpp"
 #include "store/redis.hpp"
+#include "words.hpp"
 
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>
@@ -17,7 +18,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <exception>
 #include <unordered_set>
 
@@ -214,41 +214,52 @@ void client_core::on_timer() {
 std::string client_core::next_token() { return fmt::format("{}.{}", client_id_, ++tokens_); }
 
 void client_core::observe_time(std::int64_t microseconds, const answer& a) {
+  if (std::exchange(excused_, false)) note_failure({});
   if (microseconds <= 0 || a.server == nullptr) return;
   const auto jump = a.server->observe(microseconds, a.sent, a.received);
   if (jump != clock::duration(0)) on_clock_jump(jump);
 }
 
 void client_core::on_clock_jump(clock::duration jump) {
-  stepped_ += jump;
+  stepped_ += std::min(jump, clock::duration::max() - stepped_);
   counters_.clock_jumps.fetch_add(1, std::memory_order_relaxed);
   tell(event::kind::clock_jump, {},
        fmt::format("{} ms", std::chrono::duration_cast<std::chrono::milliseconds>(jump).count()));
   each_member([jump](member& m) { m.on_clock_jump(jump); });
 }
 
+// A credential that the limit would cut must not be shown in part, so hiding comes first.
+std::string client_core::shown(std::string_view words) const {
+  return std::string(shortened(secrets_.hide(words)));
+}
+
 void client_core::note_refusal(std::string_view words) {
   counters_.refused.fetch_add(1, std::memory_order_relaxed);
   {
     const std::lock_guard lock(mutex_);
-    last_refusal_ = secrets_.hide(words);
+    last_refusal_ = shown(words);
   }
   tell(event::kind::refused, {}, words);
 }
 
 bool client_core::note_failure(std::string_view why) {
-  std::string shown = secrets_.hide(why);
+  std::string words = shown(why);
   const std::lock_guard lock(mutex_);
-  if (last_failure_ == shown) return false;
-  last_failure_ = std::move(shown);
+  if (last_failure_ == words) return false;
+  last_failure_ = std::move(words);
   return true;
+}
+
+void client_core::note_excuse(std::string_view why) {
+  excused_ = true;
+  if (open() && note_failure(why)) tell(event::kind::unreachable, {}, why);
 }
 
 // It is called in the middle of things: what it throws leaves io_context::run() in a turn of its own.
 void client_core::tell(event::kind what, std::string_view name, std::string_view text) {
   if (!options_.observer) return;
   try {
-    options_.observer(event{what, name, secrets_.hide(text)});
+    options_.observer(event{what, name, shown(text)});
   } catch (...) {
     post([thrown = std::current_exception()] { std::rethrow_exception(thrown); });
   }
@@ -258,6 +269,7 @@ void client_core::on_up(const store::server& server) {
   counters_.connects.fetch_add(1, std::memory_order_relaxed);
   if (server.again) counters_.reconnects.fetch_add(1, std::memory_order_relaxed);
   refused_ = false;
+  excused_ = false;
   note_failure({});
   tell(event::kind::connected, {}, server.version);
   if (!server.maxmemory_policy.empty() && server.maxmemory_policy != "noeviction") {
@@ -386,12 +398,6 @@ void client_core::on_message(std::string_view message) {
     message.remove_prefix(std::min(end + 1, message.size()));
     return w;
   };
-  const auto number = [&word] {
-    std::int64_t n = 0;
-    const auto w = word();
-    std::from_chars(w.data(), w.data() + w.size(), n);
-    return n;
-  };
   const auto what = word();
   if (what == "broken") return each_member([token = word()](member& m) { m.on_broken(token); });
   const auto found = entries_in_line_.find(std::string(word()));
@@ -400,25 +406,26 @@ void client_core::on_message(std::string_view message) {
   if (what == "watch") {
     entry->on_watch();
   } else if (what == "granted") {
-    const auto fence = static_cast<std::uint64_t>(number());
-    const clock::time_point stamp{clock::duration(number())};
-    const std::chrono::milliseconds lease(number());
-    entry->on_granted(fence, stamp, lease, message.empty() ? 1 : static_cast<std::uint32_t>(number()));
+    // What is not understood is not believed.
+    entry->on_granted(read_pushed_grant(message).value_or(pushed_grant()));
   }
 }
 
 void client_core::on_down(std::string_view why) {
+  excused_ = false;
   if (open()) note_failure(why);
   tell(event::kind::disconnected, {}, why);
 }
 
 void client_core::on_no_answer(std::string_view why) {
   refused_ = false;
+  excused_ = false;
   // There is an attempt every second: the same is told once.
   if (open() && note_failure(why)) tell(event::kind::unreachable, {}, why);
 }
 
 void client_core::on_refused(std::string_view words) {
+  excused_ = false;
   note_failure(words);
   note_refusal(words);
   refused_ = true;

@@ -207,9 +207,12 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void note_refusal(std::string_view words);
   // Why there is no connection; "" : there is one. Says whether that is news.
   bool note_failure(std::string_view why);
+  // The server answers, and not what was asked for: it is busy, or its reply makes no sense. Until a reply is understood
+  // this is why an operation ends with error::unreachable.
+  void note_excuse(std::string_view why);
   // Somebody has waited in vain for a connection, and nothing else was heard of it.
   void note_silence() {
-    if (last_failure().empty()) on_no_answer("no answer");
+    if (last_failure().empty()) note_excuse("no answer");
   }
   void tell(event::kind, std::string_view name, std::string_view text);
 
@@ -259,6 +262,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   }
   // Everybody who waits for the store, or for a message that may be lost.
   void ask_again();
+  // What people may read of a server's words.
+  std::string shown(std::string_view words) const;
   void arm();
   void on_timer();
   void stop_if_idle();
@@ -278,7 +283,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   const client_options options_;
   const drift_allowance drift_;
   const std::string server_;
-  const secrets secrets_;  // Hidden in whatever a server says.
+  const secrets secrets_;
   const bool is_cluster_;
   const bool is_quorum_;
   bool has_line_ = true;  // Of the store, which is gone before those who may ask; fixed from the constructor on.
@@ -303,6 +308,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
   std::unordered_map<std::uint16_t, std::size_t> attended_;  // How many are in line in a slot of a cluster.
   bool refused_ = false;
+  bool excused_ = false;  // last_failure_ was set by note_excuse.
   std::unordered_set<std::uint16_t> moved_;  // Slots whose members are about to be told that they have moved,
   std::unordered_set<std::uint16_t> told_;   // and those whose entries in line are about to look.
   clock::time_point other_server_since_ = clock::time_point::min();

@@ -23,7 +23,7 @@ void inspect_op::take(const reply& r, const answer&) {
   info.waiters = r.number<std::size_t>(3);
   if (info.held) {
     info.fence = r.number<std::uint64_t>(1);
-    if (r.number(2) >= 0) info.ttl = std::chrono::milliseconds(r.number(2));
+    if (r.left(2).count() >= 0) info.ttl = r.left(2);
     info.token = r.text(5);
     info.holders = r.number<std::size_t>(0);
     // What the holder asked for: his owner, or a letter and his owner (lua/shared/call.lua).

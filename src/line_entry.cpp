@@ -108,6 +108,7 @@ void line_entry::take_token() {
   unanswered_ = {};
   asked_again_ = false;
   in_line_ = false;
+  check_ = {};
 }
 
 void line_entry::ask() {
@@ -144,6 +145,7 @@ void line_entry::write(std::uint32_t attempt, arguments& a) {
     a.arg("");
   } else {
     a.arg(stamp_.time_since_epoch().count());
+    check_.sent(stamp_);
   }
   lock_->write_ask(a, limit_);
   const bool repair = core_->options().repair_missing_expiry;
@@ -175,13 +177,16 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
   const reply& r = *a.from_store;
   if (r.is_error()) return on_error(r.text(0), a.received);
   const lease_reply lease(r.text(0));
-  if (!lease.understood) return pause(a.received);
+  if (!lease.understood) {
+    core_->note_excuse("the server's answer to a script is not understood");
+    return pause(a.received);
+  }
   core_->observe_time(lease.server_time, a);
   switch (lease.status) {
     case 1: return on_grant(lease, a);
     case -1: return on_too_late(a.received);
     case -2: return on_wrong_limit(static_cast<std::uint32_t>(lease.left.count()));
-    default: return on_busy(lease, a.received);
+    default: return on_busy(lease, a);
   }
 }
 
@@ -191,7 +196,8 @@ void line_entry::on_too_late(clock::time_point now) {
   rest(now);
 }
 
-void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
+void line_entry::on_busy(const lease_reply& lease, const answer& a) {
+  const auto now = a.received;
   if (!std::exchange(answered_, true)) {
     // Who comes from now on is told by add.
     for (auto& w : waiters_) static_cast<acquire_op&>(w).note_contention();
@@ -221,6 +227,7 @@ void line_entry::on_busy(const lease_reply& lease, clock::time_point now) {
   state_ = state::waiting;
   waited_ = true;
   core_->remember_token(*this);
+  check_.busy(lease.server_time, a.sent);
   // In a cluster the first answer comes before it stands in line: it is asked again as soon as the slot tells of grants.
   const bool in_front = lease.status != 3;
   if (in_front && !lock_->unlock_channel.empty()) core_->listen(*this);
@@ -246,7 +253,7 @@ void line_entry::on_error(std::string_view words, clock::time_point now) {
   switch (classify(words)) {
     case refusal::wrong_type: return end_all(error::wrong_type);
     case refusal::no: core_->note_refusal(words); return end_all(error::refused);
-    case refusal::try_again: break;
+    case refusal::try_again: core_->note_excuse(words); break;
   }
   pause(now);
 }
@@ -322,13 +329,17 @@ void line_entry::on_proof(const answer& a) {
   pause(a.received);
 }
 
-void line_entry::on_granted(std::uint64_t fence, clock::time_point stamp, milliseconds lease, std::uint32_t depth) {
+void line_entry::on_granted(const pushed_grant& g) {
   if (state_ == state::over || state_ == state::proving) return;
   const auto now = clock::now();
   if (!drop_late(now)) return;
+  if (!check_.believes(g, asked_lease_, now)) {
+    if (state_ != state::asking) ask();
+    return;
+  }
   core_->count().handed_off.fetch_add(1, std::memory_order_relaxed);
   // Half a round trip: the request that carried the stamp ran before the grant did, so the lease began after it.
-  const auto until = local_deadline(stamp, lease, lease, core_->drift());
+  const auto until = local_deadline(g.stamp, g.lease, g.lease, core_->drift());
   if (front().options().replicas != 0) {
     if (state_ != state::asking) prove();
     return;
@@ -337,11 +348,13 @@ void line_entry::on_granted(std::uint64_t fence, clock::time_point stamp, millis
     if (state_ != state::asking) ask();  // Confirms, as a repeat.
     return;
   }
-  grant(fence, until, clock::time_point::min(), depth);
+  grant(g.fence, until, clock::time_point::min(), g.depth);
 }
 
 void line_entry::on_watch() {
-  if (state_ == state::waiting) core_->set(*this, later(clock::now(), look_often));
+  // A message that comes again and again must not put the next poll off.
+  const auto soon = later(clock::now(), look_often);
+  if (state_ == state::waiting && soon < due()) core_->set(*this, soon);
 }
 
 void line_entry::look_now() {
@@ -510,7 +523,11 @@ void line_entry::ring(clock::time_point now) {
   ask();
 }
 
-error_code line_entry::no_answer() const { return core_->too_few_answer() ? error::no_quorum : error::unreachable; }
+error_code line_entry::no_answer() const {
+  if (core_->too_few_answer()) return error::no_quorum;
+  core_->note_silence();
+  return error::unreachable;
+}
 
 bool line_entry::known_busy(clock::time_point now) const {
   // An attempt that has just been sent says nothing yet; one that waits for its answer longer than usual says that there

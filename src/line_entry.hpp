@@ -10,6 +10,7 @@
 #include "hold_state.hpp"
 #include "lock_state.hpp"
 #include "pauses.hpp"
+#include "pushed_grant.hpp"
 #include "release.hpp"
 
 #include <leasehold/acquire_options.hpp>
@@ -49,8 +50,8 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   // Gives the one in front what another of this client has had. The entry leaves the line if nobody is left.
   void grant_locally(hold_state::grant);
 
-  // Messages of the store (lua/shared/line.lua).
-  void on_granted(std::uint64_t fence, clock::time_point stamp, std::chrono::milliseconds lease, std::uint32_t depth);
+  // Messages on the client's channel (lua/shared/line.lua).
+  void on_granted(const pushed_grant&);
   void on_watch();
   // Messages may have been lost, or another program says that the lock is free.
   void look_now();
@@ -92,7 +93,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   bool leaves_traces() const;
   void ask();
   void on_too_late(clock::time_point now);
-  void on_busy(const lease_reply&, clock::time_point now);
+  void on_busy(const lease_reply&, const answer&);
   void on_wrong_limit(std::uint32_t limit);
   // The attempt was not answered: what was known before is not known any more.
   void pause(clock::time_point now);
@@ -137,6 +138,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   clock::time_point stamp_{};   // When the latest attempt was sent,
   bool sent_ = false;           // which it may not have been yet,
   clock::duration took_{0};     // and how long the last answer took.
+  grant_check check_;
   std::chrono::milliseconds asked_lease_{0};
   clock::time_point attempt_may_run_until_{};
   std::uint64_t attempt_epoch_ = 0;

@@ -15,6 +15,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace leasehold::detail {
@@ -91,8 +93,9 @@ lease_reply::lease_reply(std::string_view text) noexcept {
   next(seconds, ' ');
   next(microseconds, at < end && std::find(at, end, ' ') != end ? ' ' : '\0');
   if (at != end) next(depth, '\0');
-  understood = fine;
-  left = std::chrono::milliseconds(milliseconds);
+  // No script grants a fence that does not fit in 63 bits.
+  understood = fine && microseconds < 1000000 && fence <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  left = bounded_left(milliseconds);
   server_time = std::int64_t{seconds} * 1000000 + microseconds;
 }
 

@@ -112,6 +112,7 @@ class query : public caller, public member, public alarm, public std::enable_sha
     if (!r.is_error()) return take(r, a);
     switch (classify(r.text(0))) {
       case refusal::try_again:
+        core_->note_excuse(r.text(0));
         return core_->set(*this, std::min(later(a.received, std::chrono::milliseconds(50)), give_up_at_));
       case refusal::wrong_type: return end(error::wrong_type);
       case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
@@ -123,7 +124,11 @@ class query : public caller, public member, public alarm, public std::enable_sha
   void on_close() override { end(error::closed); }
 
   void ring(clock::time_point now) override {
-    if (now >= give_up_at_) return end(core_->too_few_answer() ? make_error_code(error::no_quorum) : too_late());
+    if (now >= give_up_at_) {
+      const error_code ec = core_->too_few_answer() ? make_error_code(error::no_quorum) : too_late();
+      if (ec == error::unreachable) core_->note_silence();
+      return end(ec);
+    }
     core_->set(*this, give_up_at_);
     send();
   }

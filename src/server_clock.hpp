@@ -27,7 +27,9 @@ class server_clock {
 
   // Returns by how much the server's clock may have been stepped forward since the last reply; 0 if it was not. (Each
   // lease that began before ends that much earlier for us.) A step back is followed and harmless: leases end later.
+  // A time that cannot be is passed over.
   clock::duration observe(std::int64_t server_microseconds, clock::time_point sent, clock::time_point received) {
+    if (server_microseconds <= 0 || server_microseconds > latest_time) return clock::duration(0);
     const clock::duration server = std::chrono::microseconds(server_microseconds);
     const clock::duration low = server - received.time_since_epoch();
     const clock::duration high = server - sent.time_since_epoch();
@@ -36,7 +38,7 @@ class server_clock {
       const clock::duration oldest_low = low_ - slack(received);
       const clock::duration oldest_high = high_ + slack(received);
       if (low > oldest_high) {
-        jump = high - low_;
+        jump = std::min<clock::duration>(high - low_, longest_jump);
       } else if (high >= oldest_low) {
         low_ = std::max(low, oldest_low);
         high_ = std::min(high, oldest_high);
@@ -71,6 +73,11 @@ class server_clock {
   }
 
  private:
+  // In the year 2106; in nanoseconds it leaves room for sums.
+  static constexpr std::int64_t latest_time = (std::int64_t{1} << 32) * 1000000;
+  // Longer than any lease, hence as good as any longer step; and deadlines may be shortened by hundreds of them.
+  static constexpr std::chrono::hours longest_jump{24 * 365};
+
   // How far the server's clock may have drifted from ours since the last reply.
   clock::duration slack(clock::time_point now) const {
     const auto passed = std::max(now - at_, clock::duration(0));

@@ -9,6 +9,8 @@
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/post.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -339,6 +341,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     if (c.redirections++ == most_redirections) return false;
     // The call overtakes what was sent to another connection since.
     ++epoch_;
+    if (nodes_.size() >= most_nodes && !nodes_.contains(name_of(where))) return false;
     node& to = add(where);
     if (moved && by_slot_[slot] != &to) {
       by_slot_[slot] = &to;
@@ -401,15 +404,24 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
   }
 
   void take_reply(const reply& r, node& from) {
-    if (!r.is_error()) return take(read_cluster_nodes(r.text(0), from.where.host, where_.tls));
     // It is no node of a cluster, or the user may not ask.
-    if (!known_) on_refused(from, r.text(0));
+    std::string problem(r.is_error() ? r.text(0) : std::string_view());
+    if (problem.empty()) {
+      const auto found = read_cluster_nodes(r.text(0), from.where.host, where_.tls);
+      if (found.size() <= most_nodes) return take(found, from);
+      problem = fmt::format("the cluster has more than {} nodes", most_nodes);
+    }
+    if (!known_) on_refused(from, problem);
   }
 
-  void take(const std::vector<cluster_node>& found) {
+  void take(const std::vector<cluster_node>& found, node& from) {
     const bool has_slots =
         std::any_of(found.begin(), found.end(), [](const auto& n) { return n.master && !n.slots.empty(); });
-    if (!has_slots) return;  // A node that has been forgotten, or knows nobody yet.
+    if (!has_slots) {
+      // A node that has been forgotten, or knows nobody yet.
+      if (!known_) on_no_answer(from, "the node names no master with slots");
+      return;
+    }
     const auto before = by_slot_;
     others_.clear();
     by_address_.clear();

@@ -2,6 +2,7 @@
 #include "connections.hpp"
 
 #include <boost/algorithm/string/predicate.hpp>
+#include <boost/redis/error.hpp>
 
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@ redis::config common_config(std::chrono::milliseconds limit) {
   config.ssl_handshake_timeout = limit;
   config.health_check_interval = std::chrono::seconds(10);
   config.reconnect_wait_interval = std::chrono::seconds(0);
+  config.max_read_size = longest_reply;
   return config;
 }
 
@@ -52,7 +54,7 @@ bool is_error(const redis::resp3::node_view& node) {
   return node.data_type == redis::resp3::type::simple_error || node.data_type == redis::resp3::type::blob_error;
 }
 
-void add_node(reply& r, const redis::resp3::node_view& node) {
+void add_node(reply& r, const redis::resp3::node_view& node, error_code& ec) {
   switch (node.data_type) {
     case redis::resp3::type::array:
     case redis::resp3::type::map:
@@ -60,6 +62,10 @@ void add_node(reply& r, const redis::resp3::node_view& node) {
     case redis::resp3::type::push:
     case redis::resp3::type::attribute: return;
     default: break;
+  }
+  if (r.size() == most_scalars) {
+    ec = redis::error::exceeds_maximum_read_buffer_size;
+    return;
   }
   if (is_error(node)) r.set_error();
   r.add(node.value);

@@ -11,10 +11,16 @@
 #include <boost/redis/resp3/node.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace leasehold::detail {
+
+// No reply is longer, in bytes and in scalars: a page of `list` with all holds has some 400,000. A server that sends more
+// loses the connection. (Boost.Redis keeps one whole reply in memory.)
+inline constexpr std::size_t longest_reply = std::size_t{16} * 1024 * 1024;
+inline constexpr std::size_t most_scalars = 1000000;
 
 // Without an address. Nobody else shakes hands, in order to see the server's words; and nobody else connects again, since
 // that is done with backoff and jitter. limit: of each step until the connection is there.
@@ -35,7 +41,7 @@ std::string why_no_hello(std::string_view words);
 
 bool is_error(const boost::redis::resp3::node_view&);
 
-// One reply, node by node. Never sets an error: Boost.Redis would tear the connection down.
-void add_node(reply&, const boost::redis::resp3::node_view&);
+// One reply, node by node. Sets an error for a reply that is too long: Boost.Redis ends the connection then.
+void add_node(reply&, const boost::redis::resp3::node_view&, error_code&);
 
 }  // namespace leasehold::detail

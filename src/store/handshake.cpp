@@ -4,10 +4,12 @@
 #include "connections.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
+#include <cstdint>
 #include <string_view>
+#include <system_error>
 
 namespace leasehold::detail {
 namespace {
@@ -27,6 +29,21 @@ std::string field_of(std::string_view text, std::string_view name) {
     at = end + 1;
   }
   return {};
+}
+
+// In microseconds.
+std::optional<std::int64_t> read_time(const reply& r) {
+  std::uint32_t seconds = 0;
+  std::uint32_t microseconds = 0;
+  if (!r.read(0, seconds) || !r.read(1, microseconds) || seconds == 0 || microseconds >= 1000000) return std::nullopt;
+  return std::int64_t{seconds} * 1000000 + microseconds;
+}
+
+// A server that was started by a clock ahead of its own, or that tells nonsense, counts as just started.
+std::chrono::seconds read_uptime(const std::string& text) {
+  std::uint32_t seconds = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  return std::chrono::seconds(ec == std::errc() && end == text.data() + text.size() ? seconds : 0);
 }
 
 }  // namespace
@@ -64,6 +81,12 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
     o.refused = classify(o.problem) != refusal::try_again;
     return o;
   }
+  if (const auto now = read_time(replies[time])) {
+    o.time = *now;
+  } else {
+    o.problem = "the server's answer to TIME is no time";
+    return o;
+  }
   // The Sentinels have not noticed yet, or the server not yet. A user may have the right to neither ROLE nor INFO: then
   // the first script finds out.
   const std::string_view about = replies[info].text(0);
@@ -71,14 +94,19 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
     o.problem = "the master is a replica";
     return o;
   }
+  // The scripts print numbers of 53 bits with %d, which has the bits of a long there.
+  if (!replies[info].is_error() && field_of(about, "arch_bits") == "32") {
+    o.problem = "the server is a 32-bit build; leasehold needs a 64-bit one";
+    o.refused = true;
+    return o;
+  }
   if (!replies[info].is_error()) {  // A user without the right to INFO can do without.
     o.server.version = field_of(about, "redis_version");
     o.server.maxmemory_policy = field_of(about, "maxmemory_policy");
-    o.server.uptime = std::chrono::seconds(std::strtoll(field_of(about, "uptime_in_seconds").c_str(), nullptr, 10));
+    o.server.uptime = read_uptime(field_of(about, "uptime_in_seconds"));
     o.run_id = field_of(about, "run_id");
   }
   if (replies[publish].is_error()) o.server.mute = replies[publish].text(0);
-  o.time = replies[time].number(0) * 1000000 + replies[time].number(1);
   return o;
 }
 

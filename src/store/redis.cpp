@@ -98,7 +98,7 @@ struct push_sink {
   struct adapter {
     Store* store;
     void on_init() { store->pushed_.clear(); }
-    void on_node(const redis::resp3::node_view& node, error_code&) { add_node(store->pushed_, node); }
+    void on_node(const redis::resp3::node_view& node, error_code& ec) { add_node(store->pushed_, node, ec); }
     void on_done() { store->on_push(); }
   };
   friend adapter boost_redis_adapt(push_sink& sink) { return adapter{sink.store}; }
@@ -133,7 +133,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (where_.kind == address::scheme::sentinel) {
       sentinels_ =
           std::make_shared<sentinels>(strand_, where_, connect_timeout_, backoff_, [weak = this->weak_from_this()] {
-            if (const auto self = weak.lock()) self->reset("the Sentinels have another master");
+            if (const auto self = weak.lock()) self->follow_master();
           });
     }
     asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), asio::detached);
@@ -171,12 +171,15 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       }
       queues_[turn].push_back(std::move(c));
     } else {
-      append(std::move(c), /*whole_text=*/false);
+      append(std::move(c));
     }
     return true;
   }
 
-  void take_over(call c) override { append(std::move(c), /*whole_text=*/false); }
+  void take_over(call c) override {
+    c.whole_text = false;
+    append(std::move(c));
+  }
 
   bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> who, std::uint32_t what,
                         std::uint32_t replicas, std::chrono::milliseconds limit) override {
@@ -191,10 +194,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     for (const auto& words : all) request->push_range(words.front(), std::next(words.begin()), words.end());
     const auto replies = std::make_shared<std::vector<reply>>();
     redis::any_adapter adapter(
-        [this, replies](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
+        [this, replies](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code& ec) {
           if (out_of_step_) return;
           if (e == redis::any_adapter::parse_event::init) replies->emplace_back();
-          if (e == redis::any_adapter::parse_event::node) add_node(replies->back(), node);
+          if (e == redis::any_adapter::parse_event::node) add_node(replies->back(), node, ec);
         });
     const auto limit = std::make_shared<timer>(strand_);
     limit_silence(limit, clock::now(), command_timeout_ + longer);
@@ -240,6 +243,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   static awaitable run_connections(std::shared_ptr<redis_store> self, std::shared_ptr<void> keep_alive) {
     const asio::use_awaitable_t<Strand> use;
     pauses pause(self->backoff_);
+    pauses pause_of_short_lived(slower(self->backoff_));
     redis::config config = self->make_config();
     const std::string name = config.addr.host;
     while (!self->stopping_) {
@@ -251,7 +255,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         co_await asio::async_initiate<const asio::use_awaitable_t<Strand>&, void()>(ask, use);
         if (self->stopping_) break;
         if (!self->take_master(config)) {
-          self->pause_.expires_after(pause.next(std::uniform_real_distribution<double>(0.0, 1.0)(self->random_)));
+          self->pause_.expires_after(pause.next(self->random()));
           error_code ignored;
           auto token = asio::redirect_error(use, ignored);
           co_await self->pause_.async_wait(token);
@@ -268,6 +272,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         }
       }
       ++self->epoch_;
+      self->hurry_ = false;
       self->why_down_.clear();
       self->why_no_certificate_->clear();
       self->refused_ = false;
@@ -288,14 +293,19 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       } else if (!self->addresses_.empty()) {
         continue;
       }
+      // A server that lets clients in and then closes the connection is not asked faster than one that does not answer.
+      const bool short_lived = was_up && clock::now() - self->up_since_ < self->backoff_.max;
       if (was_up) {
         pause.reset();
+        if (!short_lived) pause_of_short_lived.reset();
         self->events_->on_down(why);
       } else if (!self->refused_) {
         self->events_->on_no_answer(why);
       }
       if (self->stopping_) break;
-      self->pause_.expires_after(pause.next(std::uniform_real_distribution<double>(0.0, 1.0)(self->random_)));
+      if (self->hurry_) continue;
+      pauses& next = short_lived ? pause_of_short_lived : pause;
+      self->pause_.expires_after(next.next(self->random()));
       auto pause_token = asio::redirect_error(use, ec);
       co_await self->pause_.async_wait(pause_token);
     }
@@ -326,6 +336,27 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     }
     std::reverse(self->addresses_.begin(), self->addresses_.end());
     self->found_ = self->addresses_.size();
+  }
+
+  // Of a server whose connections end as soon as they are up: fewer than ten connections in ten seconds by default.
+  static backoff slower(backoff b) {
+    b.factor *= b.factor;
+    b.max *= 4;
+    return b;
+  }
+
+  double random() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
+
+  // The Sentinels have announced another master: no pause before the connection to it. A Sentinel that announces one after
+  // the other saves no further pause.
+  void follow_master() {
+    const auto now = clock::now();
+    if (now - hurried_at_ >= backoff_.max) {
+      hurried_at_ = now;
+      hurry_ = true;
+      pause_.cancel();
+    }
+    reset("the Sentinels have another master");
   }
 
   std::string why_ended(error_code ec) const {
@@ -380,9 +411,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const auto e = std::make_shared<exchange>(
         exchange{handshake(where_, channel_, /*must_be_master=*/sentinels_ != nullptr), {}, clock::now()});
     redis::any_adapter adapter(
-        [e](redis::any_adapter::parse_event what, const redis::resp3::node_view& node, error_code&) {
+        [e](redis::any_adapter::parse_event what, const redis::resp3::node_view& node, error_code& ec) {
           if (what == redis::any_adapter::parse_event::init) e->replies.emplace_back();
-          if (what == redis::any_adapter::parse_event::node) add_node(e->replies.back(), node);
+          if (what == redis::any_adapter::parse_event::node) add_node(e->replies.back(), node, ec);
         });
     connection_.async_exec(e->script.request(), std::move(adapter),
                            [self = this->shared_from_this(), e, epoch = epoch_](error_code ec, std::size_t) {
@@ -406,6 +437,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (found.another) clock_.reset();
     const auto jump = clock_.observe(o.time, sent, clock::now());
     up_ = true;
+    up_since_ = clock::now();
     unwatch();
     if (jump != clock::duration(0)) events_->on_clock_jump(jump);
     if (!channels_.empty()) change_channels("SUBSCRIBE", channels_);
@@ -430,7 +462,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
           if (e != redis::any_adapter::parse_event::node || !is_error(node)) return;
           out_of_step_ = true;
           deaf_ = classify(node.value) != refusal::try_again;
-          asio::post(strand_, [self = this->shared_from_this(), why = std::string(node.value)] { self->reset(why); });
+          asio::post(strand_, [self = this->shared_from_this(), why = std::string(node.value)] {
+            self->reset(why);
+          });
         });
     connection_.async_exec(*request, std::move(adapter), [request](error_code, std::size_t) {});
   }
@@ -448,14 +482,14 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   // Drops the connection; run_connections makes another.
-  void reset(std::string why) {
-    why_down_ = std::move(why);
+  void reset(std::string_view why) {
+    why_down_ = why;
     connection_.cancel(redis::operation::run);
   }
 
   // --- Scripts ---
 
-  void append(call c, bool whole_text) {
+  void append(call c) {
     // Who was alone the last time is not kept waiting for others.
     const bool at_once = !next_ && alone_ && in_flight_.empty();
     if (!next_) {
@@ -470,8 +504,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       push_for_nobody("PING", c.sent);
     }
     if (c.asking) push_for_nobody("ASKING", c.sent);
-    next_->request.push_range(whole_text ? "EVAL" : "EVALSHA", whole_text ? c.what_script->text : c.what_script->sha1,
-                              args.begin(), args.end());
+    next_->request.push_range(c.whole_text ? "EVAL" : "EVALSHA",
+                              c.whole_text ? c.what_script->text : c.what_script->sha1, args.begin(), args.end());
     next_->patience = std::min({next_->patience, command_timeout_, c.who->patience_of(c.what)});
     next_->calls.push_back(std::move(c));
     ++under_way_;
@@ -489,7 +523,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
           continue;
         }
         c.sent = clock::now();
-        append(std::move(c), /*whole_text=*/false);
+        append(std::move(c));
       }
     }
   }
@@ -518,12 +552,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     in_flight_.push_back(b);
     // The connection keeps the adapter, so the adapter must not keep the store.
     redis::any_adapter adapter(
-        [this, b](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
+        [this, b](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code& ec) {
           if (out_of_step_) return;
-          // Never sets an error: Boost.Redis would tear the connection down.
           switch (e) {
             case redis::any_adapter::parse_event::init: reading_.clear(); break;
-            case redis::any_adapter::parse_event::node: add_node(reading_, node); break;
+            case redis::any_adapter::parse_event::node: add_node(reading_, node, ec); break;
             case redis::any_adapter::parse_event::done: on_reply(*b); break;
           }
         });
@@ -594,17 +627,19 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         continue;
       }
       const std::string_view words = r.arrived && r.from_store.is_error() ? r.from_store.text(0) : std::string_view();
-      const bool unknown = words.starts_with("NOSCRIPT");
+      // After EVAL it is an answer like any other.
+      const bool unknown = words.starts_with("NOSCRIPT") && !r.of.whole_text;
       // Counted from the first sending: earlier is safe.
       if (unknown && up_ && r.of.who->wants(r.of.what)) {
-        append(std::move(r.of), /*whole_text=*/true);
+        r.of.whole_text = true;
+        append(std::move(r.of));
         continue;
       }
       const bool elsewhere = router_ != nullptr && (words.starts_with("MOVED ") || words.starts_with("ASK "));
       if (elsewhere && r.of.who->wants(r.of.what) && router_->redirect(r.of, words)) continue;
       // A master that was made a replica: the answer is another server's to give.
       const bool demoted = sentinels_ && is_read_only(words);
-      if (demoted) reset(std::string(words));
+      if (demoted) reset(words);
       const auto who = std::move(r.of.who);
       const bool known = r.arrived && !unknown && !demoted;
       who->answered(r.of.what, answer{known ? &r.from_store : nullptr, r.of.sent, now, &clock_});
@@ -697,7 +732,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   std::string why_down_;
   std::uint64_t epoch_ = 0;
   bool up_ = false;
+  clock::time_point up_since_{};
   bool refused_ = false;  // By the handshake of this connection.
+  bool hurry_ = false;    // The next connection needs no pause before it.
+  clock::time_point hurried_at_{};
   bool stopping_ = false;
 
   std::set<std::string> channels_;  // Besides the client's own.

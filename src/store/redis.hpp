@@ -34,7 +34,8 @@ class redis_server : public store {
     clock::time_point sent;  // The first time.
     std::uint16_t slot = 0;
     std::uint8_t redirections = 0;
-    bool asking = false;  // In a slot that the server is only about to get.
+    bool asking = false;      // In a slot that the server is only about to get.
+    bool whole_text = false;  // The server did not know the script by its digest.
   };
 
   // Who knows the other servers of the cluster.

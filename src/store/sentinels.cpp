@@ -8,6 +8,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/redis/connection.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -20,6 +22,9 @@ namespace {
 
 // For how long a Sentinel is asked alone, before the next one is asked as well.
 constexpr std::chrono::milliseconds head_start{200};
+
+// A Sentinel that names more of them is not believed.
+constexpr std::size_t most_sentinels = 100;
 
 bool same(const host_and_port& a, const host_and_port& b) { return a.host == b.host && a.port == b.port; }
 
@@ -54,9 +59,9 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
     request_.push("SENTINEL", "GET-MASTER-ADDR-BY-NAME", group.master);
     request_.push("SENTINEL", "SENTINELS", group.master);
     redis::any_adapter adapter(
-        [this](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
+        [this](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code& ec) {
           if (e == redis::any_adapter::parse_event::init) replies_.emplace_back();
-          if (e == redis::any_adapter::parse_event::node) add_node(replies_.back(), node);
+          if (e == redis::any_adapter::parse_event::node) add_node(replies_.back(), node, ec);
         });
     connection_.async_exec(request_, std::move(adapter), [self = shared_from_this()](error_code ec, std::size_t) {
       if (ec || self->owner_ == nullptr) return;  // The end of the connection says the rest.
@@ -83,7 +88,7 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
     struct adapter {
       link* of;
       void on_init() { of->push_.clear(); }
-      void on_node(const redis::resp3::node_view& node, error_code&) { add_node(of->push_, node); }
+      void on_node(const redis::resp3::node_view& node, error_code& ec) { add_node(of->push_, node, ec); }
       void on_done() {
         if (of->push_.text(0) != "message" || of->owner_ == nullptr) return;
         // Boost.Redis is in the middle of what it has read.
@@ -123,6 +128,7 @@ sentinels::sentinels(asio::any_io_executor strand, address where, std::chrono::m
       head_start_(strand_),
       limit_(strand_),
       retry_(strand_),
+      longest_pause_(retry.max),
       pauses_(retry),
       random_(std::random_device()()) {}
 
@@ -196,7 +202,10 @@ void sentinels::ask_next() {
   l->start();
 }
 
+// More than this is not shown (words.hpp). It is not cut here, where a credential might be cut in two.
 void sentinels::note(const link& l, std::string_view words) {
+  constexpr std::size_t enough = 500;
+  if (words_.size() > enough) return;
   if (!words_.empty()) words_ += "; ";
   words_ += "Sentinel " + l.where().host + ":" + l.where().port + ": ";
   words_ += words;
@@ -227,13 +236,18 @@ void sentinels::on_answer(link& l, const std::vector<reply>& replies) {
       if (replies[3].text(i) != "port") continue;
       other.port = replies[3].text(i + 1);
       add(other);
+      if (order.size() > most_sentinels + where_.hosts.size()) {
+        ++refusals_;
+        note(l, fmt::format("names more than {} Sentinels", most_sentinels));
+        return no_answer(l);
+      }
     }
   }
   known_ = std::move(order);
   const auto mine = std::find_if(links_.begin(), links_.end(), [&l](const auto& o) { return o.get() == &l; });
   watched_ = std::move(*mine);
   links_.erase(mine);
-  pauses_.reset();
+  watched_since_ = clock::now();
   conclude({where, {}, false});
 }
 
@@ -252,6 +266,8 @@ void sentinels::no_answer(link& l) {
 void sentinels::on_end(link& l, const std::string& why) {
   if (watched_.get() == &l) {
     drop(watched_);
+    // One that answers and then closes the connection is not asked faster than one that does not answer.
+    if (clock::now() - watched_since_ >= longest_pause_) pauses_.reset();
     return retry_later();
   }
   note(l, why);

@@ -70,6 +70,7 @@ class sentinels final : public std::enable_shared_from_this<sentinels> {
   std::string words_;                         // What the Sentinels said that had no answer.
   std::vector<std::shared_ptr<link>> links_;  // Those of whom the answer is awaited.
   std::shared_ptr<link> watched_;             // The one that answered: it tells when the master changes.
+  clock::time_point watched_since_{};
   bool asking_ = false;
   bool stopped_ = false;
   bool awaited_ = false;  // Somebody has asked, and waits for concluded_.
@@ -80,6 +81,7 @@ class sentinels final : public std::enable_shared_from_this<sentinels> {
   timer head_start_;
   timer limit_;
   timer retry_;
+  const std::chrono::milliseconds longest_pause_;
   pauses pauses_;
   std::minstd_rand random_;
 };

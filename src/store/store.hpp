@@ -13,13 +13,16 @@
 #include <boost/container/small_vector.hpp>
 #include <boost/intrusive/list.hpp>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace leasehold::detail {
@@ -83,6 +86,13 @@ class arguments {
   bool tells_first_ = false;
 };
 
+// No lease lasts longer as far as the client is concerned: a sum of such a time and a clock's never overflows.
+inline constexpr std::chrono::milliseconds longest_left = std::chrono::hours(24 * 365 * 100);
+
+inline std::chrono::milliseconds bounded_left(std::int64_t milliseconds) {
+  return std::chrono::milliseconds(std::clamp<std::int64_t>(milliseconds, -1, longest_left.count()));
+}
+
 // The reply to one command: its scalars in order, or the server's error.
 class reply {
  public:
@@ -99,6 +109,7 @@ class reply {
 
   bool is_error() const { return error_; }
   std::size_t size() const { return ends_.size(); }
+  std::size_t bytes() const { return bytes_.size(); }
   // "" if there is no such scalar.
   std::string_view text(std::size_t i) const {
     if (i >= ends_.size()) return {};
@@ -113,6 +124,15 @@ class reply {
     std::from_chars(s.data(), s.data() + s.size(), n);
     return n;
   }
+  // False if the whole scalar is no such number.
+  template <class Number>
+  bool read(std::size_t i, Number& n) const {
+    const std::string_view s = text(i);
+    const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), n);
+    return ec == std::errc() && end == s.data() + s.size();
+  }
+  // What is left of a lease, in milliseconds; negative: it has no end.
+  std::chrono::milliseconds left(std::size_t i) const { return bounded_left(number(i)); }
 
  private:
   boost::container::small_vector<char, 80> bytes_;

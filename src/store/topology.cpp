@@ -47,7 +47,10 @@ void read_slots(std::string_view word, cluster_node& node) {
   if (word.starts_with('[')) return;
   const auto first = read_number(cut(word, '-'), number_of_slots);
   const auto last = word.empty() ? first : read_number(word, number_of_slots);
-  if (first && last && *first <= *last) node.slots.emplace_back(*first, *last);
+  if (!first || !last || *first > *last) return;
+  // More slots than there are: some of them are named again and again.
+  node.number_of_slots += std::size_t{*last} - *first + 1;
+  if (node.number_of_slots <= number_of_slots) node.slots.emplace_back(*first, *last);
 }
 
 // <id> <ip:port@cport[,hostname]> <flags> <master> <ping> <pong> <epoch> <link> <slot> <slot> ...
@@ -78,7 +81,7 @@ std::optional<cluster_node> read_node(std::string_view line, std::string_view as
 
 std::vector<cluster_node> read_cluster_nodes(std::string_view text, std::string_view asked, bool by_name) {
   std::vector<cluster_node> nodes;
-  while (!text.empty()) {
+  while (!text.empty() && nodes.size() <= most_nodes) {
     std::string_view line = cut(text, '\n');
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (auto node = read_node(line, asked, by_name)) nodes.push_back(std::move(*node));

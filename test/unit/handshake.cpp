@@ -105,6 +105,46 @@ BOOST_AUTO_TEST_CASE(without_the_right_to_info_and_publish_it_goes_on) {
   BOOST_TEST(o->server.mute == "NOPERM no channel");
 }
 
+BOOST_AUTO_TEST_CASE(a_32_bit_server_is_refused) {
+  auto all = replies();
+  all[2] = of({"redis_version:7.0.15\r\narch_bits:32\r\n"});
+  const auto o = handshake(server, "channel", false).read(all);
+  BOOST_REQUIRE(o);
+  BOOST_TEST(o->problem == "the server is a 32-bit build; leasehold needs a 64-bit one");
+  BOOST_TEST(o->refused);
+  all[2] = of({"redis_version:7.0.15\r\narch_bits:64\r\n"});
+  BOOST_TEST(handshake(server, "channel", false).read(all)->problem == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_time_that_cannot_be_is_a_problem) {
+  for (const auto& time : {of({"9223372036854775807", "0"}), of({"4294967296", "0"}), of({"1", "1000000"}),
+                           of({"-1", "0"}), of({"0", "0"}), of({"1"}), of({}), of({"1x", "2"}), of({"", ""})}) {
+    auto all = replies();
+    all[4] = time;
+    const auto o = handshake(server, "channel", false).read(all);
+    BOOST_REQUIRE(o);
+    BOOST_TEST(o->problem == "the server's answer to TIME is no time");
+    BOOST_TEST(!o->refused);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_uptime_that_cannot_be_counts_as_none) {
+  for (const std::string_view uptime : {"9223372036854775807", "-1", "x", "", "1x"}) {
+    auto all = replies();
+    all[2] = of({"uptime_in_seconds:" + std::string(uptime) + "\r\n"});
+    BOOST_TEST(handshake(server, "channel", false).read(all)->server.uptime == std::chrono::seconds(0), uptime);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(words_are_kept_short) {
+  auto all = replies();
+  all[2] = of({"redis_version:" + std::string(1000, 'x') + "\r\n"});
+  all[3] = error_of(std::string(1000, 'x'));
+  const auto o = handshake(server, "channel", false).read(all);
+  BOOST_TEST(o->server.version.size() == 500U);
+  BOOST_TEST(o->server.mute.size() == 500U);
+}
+
 BOOST_AUTO_TEST_CASE(a_replica_is_no_master_by_role_or_by_info) {
   const handshake h(server, "channel", true);
   BOOST_TEST(h.read(replies(true))->problem == "");

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <random>
 
 using namespace std::chrono_literals;
@@ -178,6 +179,25 @@ BOOST_AUTO_TEST_CASE(latest_never_falls_short_of_a_simulated_server) {
       known_offset = offset_shown;
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_time_that_cannot_be_is_passed_over) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  server_clock c(0.01);
+  for (const std::int64_t bad : {most, -most, std::int64_t{0}, std::int64_t{-1}, most / 1000}) {
+    BOOST_TEST(c.observe(bad, t0, t0 + 1ms) == none);
+    BOOST_TEST(!c.known());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_longest_step_can_be_subtracted_again_and_again) {
+  constexpr std::int64_t latest = (std::int64_t{1} << 32) * 1000000;
+  server_clock c(0.01);
+  for (int i = 0; i < 100; ++i) {
+    c.observe(1, t0, t0 + 1ms);
+    BOOST_TEST(c.observe(latest, t0, t0 + 1ms) == clock::duration(std::chrono::hours(24 * 365)));
+  }
+  BOOST_TEST(c.latest(t0 + 1h) > latest);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -68,6 +68,15 @@ BOOST_AUTO_TEST_CASE(bad_slots_are_passed_over) {
   BOOST_TEST(nodes[0].slots[1].second == 16383);
 }
 
+BOOST_AUTO_TEST_CASE(there_is_a_limit_to_nodes_and_to_slots_of_one) {
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += "a 1.2.3.4:1@2 master - 0 0 1 connected\n";
+  BOOST_TEST(read_cluster_nodes(text, "", false).size() == most_nodes + 1);
+  text = "a 1.2.3.4:1@2 master - 0 0 1 connected 0-16383";
+  for (int i = 0; i < 1000; ++i) text += " 0-16383";
+  BOOST_TEST(read_cluster_nodes(text, "", false)[0].slots.size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(redirections_are_read) {
   std::uint16_t slot = 0;
   host_and_port where;
