@@ -229,7 +229,7 @@ void client_core::on_clock_jump(clock::duration jump) {
 }
 
 // A credential that the limit would cut must not be shown in part, so hiding comes first.
-std::string client_core::shown(std::string_view words) const {
+std::string client_core::presentable(std::string_view words) const {
   return std::string(shortened(secrets_.hide(words)));
 }
 
@@ -237,13 +237,13 @@ void client_core::note_refusal(std::string_view words) {
   counters_.refused.fetch_add(1, std::memory_order_relaxed);
   {
     const std::lock_guard lock(mutex_);
-    last_refusal_ = shown(words);
+    last_refusal_ = presentable(words);
   }
   tell(event::kind::refused, {}, words);
 }
 
 bool client_core::note_failure(std::string_view why) {
-  std::string words = shown(why);
+  std::string words = presentable(why);
   const std::lock_guard lock(mutex_);
   if (last_failure_ == words) return false;
   last_failure_ = std::move(words);
@@ -259,7 +259,7 @@ void client_core::note_excuse(std::string_view why) {
 void client_core::tell(event::kind what, std::string_view name, std::string_view text) {
   if (!options_.observer) return;
   try {
-    options_.observer(event{what, name, shown(text)});
+    options_.observer(event{what, name, presentable(text)});
   } catch (...) {
     post([thrown = std::current_exception()] { std::rethrow_exception(thrown); });
   }

@@ -263,7 +263,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   // Everybody who waits for the store, or for a message that may be lost.
   void ask_again();
   // What people may read of a server's words.
-  std::string shown(std::string_view words) const;
+  std::string presentable(std::string_view words) const;
   void arm();
   void on_timer();
   void stop_if_idle();
