@@ -78,7 +78,7 @@ struct initiate_acquire_all {
 /// `auto [a, b] = co_await acquire_all(x, y);` takes it apart into holds. Movable; destroying it releases what is still
 /// held, in the background. Thread safety: as for a hold.
 template <std::size_t N>
-class [[nodiscard("holds that nothing keeps release the locks at once")]] holds {
+class [[nodiscard]] holds {
  public:
   using executor_type = asio::any_io_executor;
 
@@ -111,7 +111,7 @@ class [[nodiscard("holds that nothing keeps release the locks at once")]] holds 
   /// @par Cancellation
   /// All types; nothing changes for the holds.
   template <asio::completion_token_for<void(error_code)> Token>
-  auto lost(Token && token) const {
+  auto lost(Token&& token) const {
     return detail::initiate<&detail::start_lost_any, void(error_code)>(group(), std::forward<Token>(token));
   }
   [[nodiscard]] auto lost() const { return lost(asio::deferred); }  ///< @overload
@@ -125,7 +125,7 @@ class [[nodiscard("holds that nothing keeps release the locks at once")]] holds 
   /// @par Cancellation
   /// Terminal and partial stop the waiting; the releases go on.
   template <asio::completion_token_for<void(error_code)> Token>
-  auto release(Token && token) {
+  auto release(Token&& token) {
     return detail::initiate<&detail::start_release_all, void(error_code)>(group(), std::forward<Token>(token));
   }
   [[nodiscard]] auto release() { return release(asio::deferred); }  ///< @overload

@@ -47,13 +47,13 @@ void start_lost(const std::shared_ptr<hold_state>&, hold_handler);
 /// executor), and never inside the call. The hold may be moved or destroyed while it is under way.
 ///
 /// Thread safety: a hold belongs to one thread at a time. It may outlive its client, its lock and the execution context.
-class [[nodiscard("a hold that nothing keeps releases the lock at once")]] hold {
+class [[nodiscard]] hold {
  public:
   using executor_type = asio::any_io_executor;
 
   /// An empty hold.
   hold() noexcept = default;
-  hold(hold &&) noexcept = default;  ///< The other one is empty afterwards.
+  hold(hold&&) noexcept = default;  ///< The other one is empty afterwards.
   /// What was held before is released in the background, as by the destructor.
   hold& operator=(hold&&) noexcept;
 
@@ -98,7 +98,7 @@ class [[nodiscard("a hold that nothing keeps releases the lock at once")]] hold 
   /// @par Cancellation
   /// Terminal and partial stop the waiting; the request goes on.
   template <asio::completion_token_for<void(error_code)> Token>
-  auto extend(std::chrono::milliseconds lease, Token && token) {
+  auto extend(std::chrono::milliseconds lease, Token&& token) {
     return detail::initiate<&detail::start_extend, void(error_code)>(state_, std::forward<Token>(token), lease);
   }
   [[nodiscard]] auto extend(std::chrono::milliseconds lease) { return extend(lease, asio::deferred); }  ///< @overload
@@ -113,7 +113,7 @@ class [[nodiscard("a hold that nothing keeps releases the lock at once")]] hold 
   /// @par Cancellation
   /// Terminal and partial stop the waiting; the request goes on.
   template <asio::completion_token_for<void(error_code)> Token>
-  auto downgrade(Token && token) {
+  auto downgrade(Token&& token) {
     return detail::initiate<&detail::start_downgrade, void(error_code)>(state_, std::forward<Token>(token));
   }
   [[nodiscard]] auto downgrade() { return downgrade(asio::deferred); }  ///< @overload
@@ -128,7 +128,7 @@ class [[nodiscard("a hold that nothing keeps releases the lock at once")]] hold 
   /// @par Cancellation
   /// Terminal and partial stop the waiting; the release goes on.
   template <asio::completion_token_for<void(error_code)> Token>
-  auto release(Token && token) {
+  auto release(Token&& token) {
     return detail::initiate<&detail::start_release, void(error_code)>(state_, std::forward<Token>(token));
   }
   [[nodiscard]] auto release() { return release(asio::deferred); }  ///< @overload
@@ -145,7 +145,7 @@ class [[nodiscard("a hold that nothing keeps releases the lock at once")]] hold 
   /// `co_await (work() || h.lost(asio::use_awaitable))` waits for the first *success* and hangs when work throws: use
   /// `while_held`.
   template <asio::completion_token_for<void(error_code)> Token>
-  auto lost(Token && token) const {
+  auto lost(Token&& token) const {
     return detail::initiate<&detail::start_lost, void(error_code)>(state_, std::forward<Token>(token));
   }
   [[nodiscard]] auto lost() const { return lost(asio::deferred); }  ///< @overload
