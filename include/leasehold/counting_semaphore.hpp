@@ -34,7 +34,7 @@ class counting_semaphore : public basic_lock {
       : basic_lock(detail::make_semaphore(detail::access::handle(c), std::move(name), limit)) {}
   template <detail::only_a_view Name>
   counting_semaphore(const client& c, const Name& name, std::uint32_t limit)
-      : counting_semaphore(c, detail::string_of(name), limit) {}  ///< @overload for std::string_view
+      : counting_semaphore(c, detail::string_of(name), limit) {}  ///< @overload
 
   /// Changes the limit on purpose, for those who are in, those who wait, and this object and its copies. More permits are
   /// given out at once; with fewer, nobody loses his hold, and nobody enters until enough have gone.

@@ -54,9 +54,9 @@ class exception : public system_error {
     std::string detail = {};  ///< The server's words, or another reason.
   };
 
-  exception(error_code, context);
+  exception(error_code code, context about);  ///< Makes the text.
 
-  const char* what() const noexcept override;
+  const char* what() const noexcept override;  ///< One line: message(), then what is known.
   const std::string& lock() const noexcept;    ///< See context.
   const std::string& option() const noexcept;  ///< See context.
   const std::string& server() const noexcept;  ///< See context.

@@ -34,7 +34,7 @@ class mutex : public basic_lock {
   mutex(const client& c, std::string name)
       : basic_lock(detail::make_mutex(detail::access::handle(c), std::move(name))) {}
   template <detail::only_a_view Name>
-  mutex(const client& c, const Name& name) : mutex(c, detail::string_of(name)) {}  ///< @overload for std::string_view
+  mutex(const client& c, const Name& name) : mutex(c, detail::string_of(name)) {}  ///< @overload
 };
 
 }  // namespace leasehold

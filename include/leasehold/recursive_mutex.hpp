@@ -32,7 +32,7 @@ class recursive_mutex : public basic_lock {
   template <class Name, class Owner>
   requires detail::only_a_view<Name> || detail::only_a_view<Owner> recursive_mutex(const client& c, const Name& name,
                                                                                    const Owner& owner)
-      : recursive_mutex(c, detail::string_of(name), detail::string_of(owner)) {}  ///< @overload for std::string_view
+      : recursive_mutex(c, detail::string_of(name), detail::string_of(owner)) {}  ///< @overload
 };
 
 }  // namespace leasehold

@@ -48,7 +48,7 @@ class shared_mutex : public basic_lock {
   template <class Name, class Owner = std::string>
   requires detail::only_a_view<Name> || detail::only_a_view<Owner> shared_mutex(const client& c, const Name& name,
                                                                                 const Owner& owner = {})
-      : shared_mutex(c, detail::string_of(name), detail::string_of(owner)) {}  ///< @overload for std::string_view
+      : shared_mutex(c, detail::string_of(name), detail::string_of(owner)) {}  ///< @overload
 
   /// For with_lock and acquire_all.
   reader_side shared() const { return reader_; }
