@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(every_deadline_is_early_by_the_drift_of_the_options) {
     BOOST_TEST(renewed.expires_at() > first);
     const acquire_options once{.lease = 20s, .renew = renewal::none};
     const mutex a(c, "a"), b(c, "b");
-    holds<2> both = co_await acquire_all(once, a, b);
+    leasehold::holds<2> both = co_await acquire_all(once, a, b);
     for (const hold& one : both) {
       BOOST_TEST(ahead(one) <= 9s);
       BOOST_TEST(ahead(one) > 0s);
