@@ -522,7 +522,8 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_cancelled_attempt_leave_no_ghost) {
 BOOST_AUTO_TEST_CASE(late_bytes_behind_the_release_of_a_cancelled_attempt_leave_no_ghost) {
   run([&]() -> awaitable<void> {
     client_options o = quick();
-    o.command_timeout = 5s;  // So long the late attempt may be granted.
+    o.command_timeout = 5s;   // So long the late attempt may be granted,
+    o.connect_timeout = 30s;  // and longer close waits for what is left of it.
     behind_proxy p(co_await asio::this_coro::executor, redis, o);
     client near(co_await asio::this_coro::executor, redis.url());
     hold others = co_await mutex(near, "n").acquire();
@@ -549,6 +550,71 @@ BOOST_AUTO_TEST_CASE(late_bytes_behind_the_release_of_a_cancelled_attempt_leave_
     co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
     co_await eventually("the lock is free", [&] { return !redis.get("n"); });
     // For good, and no entry waits in the queue.
+    co_await p.c.close();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+// The same when try_acquire was answered by way of another connection: the lock was busy.
+BOOST_AUTO_TEST_CASE(late_bytes_of_a_try_acquire_that_found_the_lock_busy_leave_no_ghost) {
+  run([&]() -> awaitable<void> {
+    client_options o = quick();
+    o.command_timeout = 5s;
+    o.connect_timeout = 30s;
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    client near(co_await asio::this_coro::executor, redis.url());
+    hold others = co_await mutex(near, "n").acquire();
+    co_await p.c.ready();
+    p.network.forget();
+    p.network.hold_requests();
+    outcome tried;
+    p.lock.try_acquire({.lease = 10min}, [&](error_code ec, std::optional<hold> h) {
+      BOOST_TEST(!h);
+      tried.ec = ec;
+    });
+    co_await eventually("the attempt was sent", [&] { return !p.network.requests().empty(); });
+    p.network.cut_clients();
+    p.network.pass_connected();
+    co_await eventually("it ends", [&] { return tried.ended(); });
+    BOOST_TEST(!*tried.ec);
+    co_await others.release();
+    BOOST_REQUIRE(p.network.late() == 1U);
+    p.network.pass();
+    co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+    co_await p.c.close();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+// The same of the one script of acquire_all, whose locks were acquired and released in another way meanwhile.
+BOOST_AUTO_TEST_CASE(late_bytes_of_acquire_all_leave_no_ghost) {
+  run([&]() -> awaitable<void> {
+    client_options o = quick();
+    o.command_timeout = 5s;
+    o.connect_timeout = 30s;
+    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    const mutex a(p.c, "a"), b(p.c, "b");
+    co_await p.c.ready();
+    {
+      holds<2> both = co_await acquire_all(a, b);
+      co_await both.release();
+    }
+    p.network.forget();
+    p.network.hold_requests();
+    std::optional<holds<2>> both;
+    acquire_all({.lease = 10min}, a, b)([&](error_code ec, holds<2> h) {
+      BOOST_TEST(!ec);
+      both = std::move(h);
+    });
+    co_await eventually("the script was sent", [&] { return !p.network.requests().empty(); });
+    p.network.cut_clients();
+    p.network.pass_connected();
+    co_await eventually("both were acquired", [&] { return both.has_value(); });
+    co_await both->release();
+    BOOST_REQUIRE(p.network.late() == 1U);
+    p.network.pass();
+    co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+    both.reset();
     co_await p.c.close();
     BOOST_TEST(redis.size() == 0U);
   });

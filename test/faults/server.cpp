@@ -684,6 +684,35 @@ BOOST_AUTO_TEST_CASE(a_hold_survives_a_server_that_is_busy_when_it_is_renewed) {
   });
 }
 
+// And so is every other question that has a time of its own.
+BOOST_AUTO_TEST_CASE(what_is_asked_of_a_busy_server_is_asked_again) {
+  redis.command("CONFIG", "SET", "busy-reply-threshold", "1");
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.command_timeout = 30s;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    hold kept = co_await mutex(c, "kept").acquire({.lease = 10min});
+    hold given = co_await mutex(c, "given").acquire({.lease = 10min});
+    redis_connection other(redis.socket_path());
+    other.send({"EVAL", "while true do end", "0"});
+    wait_until("the script runs", [&] { return redis.command("PING").is_error(); });
+    const auto asked = c.stats().commands;
+    outcome extended, released, inspected;
+    kept.extend(20min, extended.handler());
+    given.release(released.handler());
+    mutex(c, "kept").inspect([&](error_code ec, lock_info) { inspected.ec = ec; });
+    co_await eventually("each has asked three times", [&] { return c.stats().commands >= asked + 9; });
+    BOOST_TEST((!extended.ended() && !released.ended() && !inspected.ended()));
+    redis.command("SCRIPT", "KILL");
+    co_await eventually("all are answered",
+                        [&] { return extended.ended() && released.ended() && inspected.ended(); });
+    BOOST_TEST(!*extended.ec, extended.ec->message());
+    BOOST_TEST(!*released.ec, released.ec->message());
+    BOOST_TEST(!*inspected.ec, inspected.ec->message());
+    BOOST_TEST(!redis.get("given"));
+  });
+}
+
 // A server that takes no more connections is away, and not one that has said no: it may have room soon.
 BOOST_AUTO_TEST_CASE(a_server_with_too_many_clients) {
   run([&]() -> awaitable<void> {

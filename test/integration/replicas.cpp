@@ -52,6 +52,21 @@ BOOST_AUTO_TEST_CASE(a_grant_that_counts_is_on_the_replica) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(the_deadline_is_early_by_the_drift) {
+  run([&]() -> awaitable<void> {
+    client_options drifting;
+    drifting.drift = 0.5;
+    drifting.drift_floor = 1s;
+    client c(co_await asio::this_coro::executor, redis.url(), drifting);
+    acquire_options o = acknowledged_by(1);
+    o.lease = 20s;
+    o.renew = renewal::none;
+    hold h = co_await mutex(c, "n").acquire(o);
+    BOOST_TEST(h.valid());
+    BOOST_TEST(h.expires_at() - std::chrono::steady_clock::now() <= 9s);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(all_kinds) {
   for_each_kind(redis, [&](const kind& k) {
     run([&]() -> awaitable<void> {
