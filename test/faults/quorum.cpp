@@ -349,39 +349,6 @@ BOOST_AUTO_TEST_CASE(fences_grow_over_any_majority_whatever_the_clocks_say) {
   });
 }
 
-// What an attempt had long ago on one server makes no small fence later.
-BOOST_AUTO_TEST_CASE(an_old_partial_grant_makes_no_small_fence) {
-  std::vector<stepped_clock> clocks(3);
-  quorum_servers all(3, {clocks[0].environment(), clocks[1].environment(), clocks[2].environment()});
-  clocks[1].step(-std::chrono::minutes(30));
-  clocks[2].step(-std::chrono::minutes(60));
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    client two(executor, all.urls(), forgiving());
-    client one(executor, all.urls(), forgiving());
-    co_await eventually("all are up", [&] { return one.stats().connects == 3 && two.stats().connects == 3; });
-    // The second client has c alone, again and again.
-    all[0].command("SET", "n", "somebody's");
-    all[1].command("SET", "n", "somebody's");
-    std::uint64_t second = 0;  // It gives the lock back at once.
-    mutex(two, "n").acquire({.retry = {.first = 1ms, .max = 5ms}}, [&](error_code, hold h) { second = h.fence(); });
-    co_await eventually("it has tried", [&] { return two.stats().contended == 1; });
-    all[0].command("DEL", "n");
-    all[1].command("DEL", "n");
-    std::uint64_t first = 0;
-    {
-      hold h = co_await mutex(one, "n").acquire();
-      first = h.fence();
-      const bool before = second != 0;
-      if (before) BOOST_TEST(first > second);
-      co_await h.release();
-      if (before) co_return;
-    }
-    co_await eventually("it is acquired", [&] { return second != 0; });
-    BOOST_TEST(second > first);
-  });
-}
-
 BOOST_AUTO_TEST_CASE(a_step_of_one_clock_takes_nothing_that_the_others_have) {
   std::vector<stepped_clock> clocks(2);
   quorum_servers all(3, {clocks[0].environment(), clocks[1].environment()});

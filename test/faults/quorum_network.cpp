@@ -236,6 +236,76 @@ BOOST_AUTO_TEST_CASE(a_server_that_lost_the_record_before_the_write_back_does_no
   });
 }
 
+// A13: the second client has an old grant on c alone, with a small fence; the first one gets a larger fence on a and c. By
+// c's old fence and b's clock, which is behind, the second one would be granted the lock with the smaller of the two.
+BOOST_AUTO_TEST_CASE(an_old_partial_grant_makes_no_small_fence) {
+  enum : std::size_t { a, b, c };
+  std::vector<stepped_clock> clocks(3);
+  quorum_servers all(3, {clocks[a].environment(), clocks[b].environment(), clocks[c].environment()});
+  clocks[b].step(-std::chrono::minutes(30));
+  clocks[c].step(-std::chrono::minutes(60));
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks of_one(executor, all);
+    networks of_two(executor, all);
+    client_options o = forgiving();
+    o.command_timeout = limit;
+    client one(executor, of_one.urls(), o);
+    client two(executor, of_two.urls(), o);
+    co_await all_up(one);
+    co_await all_up(two);
+    // The scripts become known.
+    for (const auto& n : {one, two}) {
+      hold h = co_await mutex(n, "warm").acquire();
+      co_await h.release();
+      co_await all.nothing_left();
+    }
+    all[b].command("SET", "n", "somebody's");
+    of_one[c].forget();
+    of_one[a].hold_replies();
+    hold first;
+    outcome first_ended;
+    mutex(one, "n").acquire({.lease = 1h, .wait = 2s}, [&](error_code ec, hold h) {
+      first = std::move(h);
+      first_ended.ec = ec;
+    });
+    co_await eventually("c has granted it to the first",
+                        [&] { return !of_one[c].replies().empty() && all.with("n") == 3; });
+    // a grants it as well, and c has lost the record before it is told the fence of a.
+    of_one[c].hold_requests();
+    of_one[c].forget();
+    of_one[a].pass();
+    co_await eventually("the fence is being written back",
+                        [&] { return !of_one[c].requests().empty() || first_ended.ended(); });
+    all[c].command("DEL", "n");
+    // The second client reaches c alone.
+    of_two[a].hold_requests();
+    of_two[b].hold_requests();
+    hold second;
+    mutex(two, "n").acquire({.lease = 1h}, [&](error_code, hold h) { second = std::move(h); });
+    co_await eventually("c has granted it to the second", [&] { return all[c].get("n").has_value(); });
+    of_one[c].pass();
+    co_await eventually("the first has its answer", [&] { return first_ended.ended(); });
+    BOOST_TEST(!first.valid());
+    const auto larger = first.fence();
+    if (first.valid()) co_await first.release();
+    all[b].command("DEL", "n");
+    of_two[b].pass();
+    co_await eventually("the second has it", [&] { return second.valid(); });
+    BOOST_TEST(second.fence() > larger);
+    // Its clocks are behind: what comes next by a has a larger one.
+    of_two[a].pass();
+    const auto smaller = second.fence();
+    co_await second.release();
+    co_await all.nothing_left();
+    hold last = co_await mutex(one, "n").acquire();
+    BOOST_TEST(last.fence() > smaller);
+    co_await last.release();
+    co_await one.close();
+    co_await two.close();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(when_all_are_silent_the_hold_is_lost_at_its_deadline) {
   quorum_servers all(3);
   run([&]() -> awaitable<void> {
