@@ -119,9 +119,10 @@ local function keep()
   chunk, place, behind, silent = {}, 1, 0, 0
 end
 
--- raise TOKEN FENCE G: on a quorum, where each server has given this grant a fence of its own. The hold's fence becomes
--- FENCE, unless it is larger, and no later grant here has a smaller one than G * 2048 = FENCE. Neither the lease nor the
--- line changes; a repeat changes nothing. The kinds answer it by themselves.
+-- raise TOKEN FENCE G [EXACT]: on a quorum, where each server has given this grant a fence of its own. The hold's fence
+-- becomes FENCE, unless it is larger, and no later grant here has a smaller one than G * 2048 = FENCE. Neither the lease
+-- nor the line changes; a repeat changes nothing. The kinds answer it by themselves. EXACT: the server had lost the hold,
+-- or never had it, and has given it a fence of its own just now: the hold keeps FENCE, also if that is smaller.
 -- status 1: it is this token's, with the fence that it has now | 0: it is not
 --
 -- renew TOKEN LEASE, confirm TOKEN LEASE, and acquire again after a lost reply or a lost message: lengthens the lease

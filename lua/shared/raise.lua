@@ -1,5 +1,6 @@
--- On a quorum: the larger of two fences, `mine` and one with this G. No later grant here has a smaller one: the counter
--- lives until two days after this server's clock has reached G (fence.lua).
+-- On a quorum: the larger of two fences, `mine` and one with this G; or that one, if the hold was written again here
+-- (ARGV[5], see lock.lua). No later grant here has a smaller one: the counter lives until two days after this server's clock
+-- has reached G (fence.lua).
 local function raise_fence(key, mine, fence, g)
   local last = redis.call('GET', key)
   if tonumber(g) >= 4503599627370496 then
@@ -9,5 +10,5 @@ local function raise_fence(key, mine, fence, g)
     local life = 172800000 + math.max(0, math.ceil((g - now) / 1000))
     redis.call('SET', key, g, 'PX', string.format('%d', life))
   end
-  return (#mine > #fence or #mine == #fence and mine > fence) and mine or fence
+  return not ARGV[5] and (#mine > #fence or #mine == #fence and mine > fence) and mine or fence
 end

@@ -76,18 +76,40 @@ void ballot::start() {
 }
 
 bool ballot::ask(voter& v, std::uint32_t phase) {
-  return v.run(script_, call_.record(), shared_from_this(), static_cast<std::uint32_t>(v.number) * 2 + phase);
+  return v.run(script_, call_.record(), shared_from_this(), static_cast<std::uint32_t>(v.number) * phases + phase);
 }
 
 void ballot::write(std::uint32_t what, arguments& a) {
-  for (const auto& k : call_.keys) a.key(k);
-  if (what % 2 == raising) {
-    a.arg("raise");
-    a.arg(call_.token());
-    a.arg(static_cast<std::int64_t>(fence_));
-    a.arg(static_cast<std::int64_t>(fence_ / 2048));
-    return;
+  if (what % phases == restoring) return write_restored(a);
+  if (what % phases == asking) return write_call(a);
+  // A renewal has the record alone.
+  for (const auto& k : kind_ == kind::renew ? claim_->attempt().keys : call_.keys) a.key(k);
+  a.arg("raise");
+  a.arg(call_.token());
+  a.arg(static_cast<std::int64_t>(fence_));
+  a.arg(static_cast<std::int64_t>(fence_ / 2048));
+  if (voices_[what / phases].asked_to_restore) a.arg("1");
+}
+
+// The attempt once more, for what is left of the hold and not later than that.
+void ballot::write_restored(arguments& a) {
+  const auto now = clock::now();
+  const auto left = std::max(std::chrono::duration_cast<milliseconds>(claim_->until() - now), milliseconds(1));
+  const auto& attempt = claim_->attempt();
+  for (const auto& k : attempt.keys) a.key(k);
+  for (std::size_t i = 0; i < attempt.args.size(); ++i) {
+    if (i == 2) {
+      a.arg(left.count());
+    } else if (i == 3) {
+      claim_->may_run(a.not_after(now, std::min(left, quorum_.command_timeout())), left);
+    } else {
+      a.arg(attempt.args[i]);
+    }
   }
+}
+
+void ballot::write_call(arguments& a) {
+  for (const auto& k : call_.keys) a.key(k);
   for (std::size_t i = 0; i < call_.args.size(); ++i) {
     if (kind_ == kind::acquire && i == 3) {
       // By this server's clock.
@@ -102,14 +124,15 @@ bool ballot::wants(std::uint32_t) const { return kind_ == kind::inspect ? who_ !
 
 void ballot::answered(std::uint32_t what, const answer& a) {
   const auto self = shared_from_this();
-  auto& v = *quorum_.voters()[what / 2];
+  auto& v = *quorum_.voters()[what / phases];
+  const auto phase = what % phases;
   v.on_answer(a.received);
   auto& its = voices_[v.number];
-  auto& said = what % 2 == raising ? its.raised : its.said;
+  auto& said = said_in(its, phase);
   said = answer_is::missing;
   if (a.from_store != nullptr) {
     const reply& r = *a.from_store;
-    if (what % 2 == asking && kind_ == kind::acquire) claim_->answered_by(v);
+    if (phase == restoring || (phase == asking && kind_ == kind::acquire)) claim_->answered_by(v);
     if (r.is_error()) {
       said = answer_is::error;
       its.words = r;
@@ -117,10 +140,10 @@ void ballot::answered(std::uint32_t what, const answer& a) {
       said = answer_is::yes;
       its.words = r;
     } else {
-      take(v, its, what % 2, said, a);
+      take(v, its, phase, said, a);
     }
   }
-  late_grant(v);
+  kind_ == kind::renew ? restore_where_missing() : late_grant(v);
   decide(/*late=*/false);
 }
 
@@ -134,8 +157,11 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
   if (lease.status < 0) return;  // Too late: its clock is known better now.
   said = lease.status == 1 ? answer_is::yes : answer_is::no;
   its.left = lease.left;
-  if (said == answer_is::no) return;
-  if (phase == raising && lease.fence != fence_) {
+  if (said == answer_is::no) {
+    if (claim_) claim_->lacks(v);
+    return;
+  }
+  if (phase == raising && kind_ != kind::renew && lease.fence != fence_) {
     // It has a larger one: this majority does not bound what others get there.
     said = answer_is::no;
     larger_ = true;
@@ -143,19 +169,37 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
   its.fence = lease.fence;
   its.depth = lease.depth;
   if (claim_) claim_->holds(v, a.sent, lease.left);
+  if (kind_ != kind::renew || !claim_) return;
+  if (lease.fence < claim_->fence() || (phase == restoring && lease.fence != claim_->fence())) {
+    fence_ = claim_->fence();
+    said = answer_is::missing;
+    raise(v);
+  }
 }
 
 void ballot::late_grant(voter& v) {
   const auto& its = voices_[v.number];
-  if (fence_ == 0 || its.said != answer_is::yes || asked_to_raise_[v.number] || its.fence > fence_ || given_back()) {
+  if (fence_ == 0 || its.said != answer_is::yes || its.asked_to_raise || its.fence > fence_ || given_back()) {
     return;
   }
   raise(v);
 }
 
 void ballot::raise(voter& v) {
-  asked_to_raise_[v.number] = true;
-  if (ask(v, raising)) voices_[v.number].raised = answer_is::pending;
+  auto& its = voices_[v.number];
+  its.asked_to_raise = true;
+  if (ask(v, raising)) said_in(its, raising) = answer_is::pending;
+}
+
+void ballot::restore_where_missing() {
+  if (!claim_ || given_back() || count(answer_is::yes) < quorum_.majority() || clock::now() >= claim_->until()) return;
+  for (const auto& v : quorum_.voters()) {
+    auto& its = voices_[v->number];
+    if (its.said != answer_is::no || its.asked_to_restore || !v->up()) continue;
+    its.asked_to_restore = true;
+    claim_->asked(*v);
+    ask(*v, restoring);
+  }
 }
 
 void ballot::ring(clock::time_point) {
@@ -193,7 +237,6 @@ void ballot::decide_grant(bool late) {
     if (!fence) return;
     fence_ = *fence;
     raise_sent_ = clock::now();
-    asked_to_raise_.assign(voices_.size(), false);
     for (const auto& v : quorum_.voters()) {
       if (voices_[v->number].said == answer_is::yes) raise(*v);
     }
@@ -234,6 +277,7 @@ void ballot::grant() {
     depths.push_back(v.depth);
   }
   sent_ = raise_sent_;
+  if (claim_) kind_ == kind::downgrade ? claim_->downgraded(fence_) : claim_->granted(fence_);
   end_with(1, fence_, nth_largest(lefts, quorum_.majority()), nth_largest(depths, quorum_.majority()));
 }
 

@@ -4,13 +4,16 @@
 // one round. An attempt and a downgrade, which get a fence, are two: each server says yes with a fence of its own, then
 // one of them is written back (docs/protocol.md, "The quorum").
 //
+// A renewal that a majority confirms writes the grant again on servers that lack it, with the same token and fence. So a
+// bare majority does not stay bare. That is one call more to such a server, and a second one for the fence.
+//
 // Owned by the quorum until it has answered its caller, and by each of its calls on its way: late answers still count
 // for the claim.
 //
 // A ballot takes nothing back: what it was granted, and what it may have been granted, is the claim's, which it tells
 // of everything it sends and hears. Whatever is changed here, this is to stay true: the caller is answered once; no
-// more is said than a majority has said, in the round that counts; and a server whose answer to an attempt is not known
-// is taken to have granted it.
+// more is said than a majority has said, in the round that counts; a server whose answer to an attempt is not known
+// is taken to have granted it; and a grant is written again only while a majority has it and it is not given back.
 #pragma once
 
 #include "kept_call.hpp"
@@ -42,7 +45,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
 
  private:
   enum class kind { acquire, renew, downgrade, inspect };
-  enum : std::uint32_t { asking = 0, raising = 1 };
+  enum : std::uint32_t { asking, raising, restoring, phases };
   enum class answer_is { missing, pending, yes, no, error };
 
   // What a server has said.
@@ -52,13 +55,17 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
     std::chrono::milliseconds left{0};
     std::uint32_t depth = 1;
     reply words;  // Of an error, and of inspect.
+    bool asked_to_raise = false;
     answer_is raised = answer_is::missing;
+    bool asked_to_restore = false;
   };
 
   // --- With each server ---
 
   bool ask(voter&, std::uint32_t phase);
   void write(std::uint32_t what, arguments&) override;
+  void write_call(arguments&);
+  void write_restored(arguments&);
   // An attempt must not run behind the release that undoes it, and nothing is renewed after its release.
   bool wants(std::uint32_t) const override;
   turn turn_of(std::uint32_t) const override {
@@ -67,9 +74,15 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   std::chrono::milliseconds patience_of(std::uint32_t) const override { return patience_; }
   void answered(std::uint32_t what, const answer&) override;
   void take(voter&, voice& its, std::uint32_t phase, answer_is& said, const answer&);
+  // A renewal counts a server only if its record has the hold's fence: there is no second round.
+  answer_is& said_in(voice& its, std::uint32_t phase) const {
+    return phase == raising && kind_ != kind::renew ? its.raised : its.said;
+  }
   // Who grants when the fence is known already is told of it.
   void late_grant(voter&);
   void raise(voter&);
+  // Of a renewal: on servers that never had the hold, or lost it.
+  void restore_where_missing();
   void ring(clock::time_point) override;
 
   // --- What it comes to ---
@@ -114,7 +127,6 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
 
   std::uint64_t fence_ = 0;  // That is written back; 0: not chosen yet.
   clock::time_point raise_sent_{};
-  std::vector<bool> asked_to_raise_;
   bool larger_ = false;
 };
 

@@ -22,7 +22,11 @@ constexpr milliseconds pause_between_releases{50};
 }  // namespace
 
 claim::claim(quorum_store& q, const script& s, const kept_call& attempt)
-    : quorum_(q), script_(s), release_(attempt.keys, {"release", attempt.token()}), places_(q.voters().size()) {}
+    : quorum_(q),
+      script_(s),
+      attempt_(attempt),
+      release_(attempt.keys, {"release", attempt.token()}),
+      places_(q.voters().size()) {}
 
 clock::time_point claim::until() const {
   std::vector<clock::time_point> all;
@@ -33,12 +37,12 @@ clock::time_point claim::until() const {
 void claim::asked(const voter& v) {
   auto& p = places_[v.number];
   p.asked = true;
-  p.answered = false;
-  p.epoch = v.server->epoch();
+  // What may still run on an earlier connection is not forgotten for one that follows it.
+  if (p.unanswered++ == 0) p.epoch = v.server->epoch();
   p.found = outcome::unknown;
 }
 
-void claim::answered_by(const voter& v) { places_[v.number].answered = true; }
+void claim::answered_by(const voter& v) { --places_[v.number].unanswered; }
 
 void claim::may_run(clock::time_point until, milliseconds lease) {
   may_run_until_ = std::max(may_run_until_, until);
@@ -53,7 +57,23 @@ void claim::lasts(clock::time_point from, milliseconds lease) {
 
 void claim::holds(const voter& v, clock::time_point sent, milliseconds left) {
   auto& p = places_[v.number];
+  p.granted = true;
   p.until = std::max(p.until, local_deadline(sent, lease_, left, quorum_.drift()));
+}
+
+void claim::lacks(const voter& v) {
+  auto& p = places_[v.number];
+  p.until = std::min(p.until, clock::time_point());  // Long ago: margins and steps are subtracted from it.
+}
+
+void claim::downgraded(std::uint64_t fence) {
+  fence_ = fence;
+  constexpr std::size_t ask = 5;
+  if (attempt_.args.size() > ask && !attempt_.args[ask].empty()) attempt_.args[ask].front() = 'r';
+}
+
+bool claim::is_missing_on(const voter& v, clock::time_point now) const {
+  return fence_ != 0 && !given_back_ && now < until() && places_[v.number].until <= now;
 }
 
 void claim::give_back() {
@@ -101,7 +121,7 @@ void claim::answered(std::uint32_t number, const answer& a) {
   if (r != nullptr && !r->is_error()) {
     if (p.found == outcome::unknown) p.found = r->number(0) == 1 ? outcome::released : outcome::absent;
     // On one connection everything runs in order, so the release ran after the attempt.
-    p.once_more = !p.answered && p.epoch != v.server->epoch() && a.received < may_run_until_;
+    p.once_more = p.unanswered != 0 && p.epoch != v.server->epoch() && a.received < may_run_until_;
   } else if (r != nullptr && classify(r->text(0)) == refusal::wrong_type) {
     p.found = outcome::absent;
   } else if (r != nullptr && classify(r->text(0)) == refusal::no) {
@@ -133,9 +153,8 @@ void claim::conclude(clock::time_point now) {
   if (refused >= majority) return tell(0, words_);
   if (released + open < majority || now >= gone_by_) return tell(0);
   // Some that had granted it are away, and no other one has lost it: it is free on a majority, and they are told later.
-  const bool lost_somewhere = std::any_of(places_.begin(), places_.end(), [](const place& p) {
-    return p.found == outcome::absent && p.until != clock::time_point::min();
-  });
+  const bool lost_somewhere = std::any_of(places_.begin(), places_.end(),
+                                          [](const place& p) { return p.found == outcome::absent && p.granted; });
   if (!lost_somewhere && released != 0 && released + number_of(outcome::absent) >= majority) tell(1);
 }
 

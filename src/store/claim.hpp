@@ -5,7 +5,7 @@
 //
 // Owned by the quorum, which finds it by its token, until it ends itself; beside that by the ballots that work for it
 // and by each of its releases on its way. Ballots tell it what they ask for and what they hear; it asks for nothing but
-// releases.
+// releases. It keeps the attempt, so that a ballot can repeat it on a server that lacks the hold.
 //
 // Whatever is changed here, this is to stay true:
 //   * until() is never later than what a majority has granted, by the local clock.
@@ -40,13 +40,18 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   claim(quorum_store&, const script&, const kept_call& attempt);
 
   const std::string& token() const { return release_.token(); }
+  const script& kind() const { return script_; }
   bool given_back() const { return given_back_; }
+  // Of a hold: by which it is written again on a server that lacks it.
+  const kept_call& attempt() const { return attempt_; }
+  // Of the hold; 0: there is none yet.
+  std::uint64_t fence() const { return fence_; }
   // Until when a majority has it.
   clock::time_point until() const;
 
   // --- What ballots tell ---
 
-  // An attempt goes to this server.
+  // An attempt goes to this server, or a grant that is written again.
   void asked(const voter&);
   void answered_by(const voter&);
   // The attempt may run until then, and what it leaves lasts for the lease.
@@ -55,6 +60,14 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void lasts(clock::time_point from, std::chrono::milliseconds lease);
   // This server has said what is left.
   void holds(const voter&, clock::time_point sent, std::chrono::milliseconds left);
+  // It has said that it does not have it.
+  void lacks(const voter&);
+  // A majority has the hold with this fence.
+  void granted(std::uint64_t fence) { fence_ = fence; }
+  // The same, and it is a reader now.
+  void downgraded(std::uint64_t fence);
+  // A hold that this server does not have, as far as is known.
+  bool is_missing_on(const voter&, clock::time_point now) const;
 
   // --- The release ---
 
@@ -69,12 +82,13 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   // What a release has found on a server; refused: the server does not let us.
   enum class outcome { unknown, released, absent, refused };
   struct place {
-    bool asked = false;       // An attempt went there,
-    bool answered = false;    // and was answered.
-    bool asking = false;      // A release is on its way.
-    std::uint64_t epoch = 0;  // The connection of the attempt.
+    bool asked = false;            // An attempt went there.
+    std::uint32_t unanswered = 0;  // How many were not answered,
+    std::uint64_t epoch = 0;       // and the connection of the first of those.
+    bool asking = false;           // A release is on its way.
     outcome found = outcome::unknown;
     bool once_more = false;  // After the attempt's not-after.
+    bool granted = false;    // It has had it.
     clock::time_point until = clock::time_point::min();
 
     bool open() const { return asked && found == outcome::unknown; }
@@ -102,7 +116,9 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
 
   quorum_store& quorum_;
   const script& script_;
+  kept_call attempt_;
   kept_call release_;
+  std::uint64_t fence_ = 0;
   std::vector<place> places_;  // By the number of the voter.
   clock::time_point may_run_until_ = clock::time_point::min();
   clock::time_point gone_by_ = clock::time_point::min();

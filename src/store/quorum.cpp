@@ -26,6 +26,12 @@ constexpr std::size_t most_attempts = 64;
 // How long stop waits for releases to reach those servers that answer.
 constexpr milliseconds stopping_limit{200};
 
+// Asks on behalf of the quorum itself. What the answer changes, the ballot has done by then.
+class nobody final : public caller {
+  void write(std::uint32_t, arguments&) override {}
+  void answered(std::uint32_t, const answer&) override {}
+};
+
 }  // namespace
 
 quorum_store::quorum_store(server_maker servers, const std::vector<address>& where, store::events& owner)
@@ -147,12 +153,23 @@ bool quorum_store::may_have_forgotten(const voter& v, clock::time_point now) con
 // --- Events of the voters ---
 
 void quorum_store::on_voter_up(voter& v, const store::server& s) {
-  std::vector<std::shared_ptr<claim>> all;
+  std::vector<std::shared_ptr<claim>> all, missing;
+  const auto now = clock::now();
   for (const auto& [token, c] : claims_) {
     if (c->given_back()) all.push_back(c);
+    if (c->is_missing_on(v, now)) missing.push_back(c);
   }
   for (const auto& c : all) c->on_voter_up(v);
+  for (const auto& c : missing) ask_for(*c);
   if (events_ != nullptr) events_->on_up(s);
+}
+
+// A renewal of no length: where a majority confirms the hold it is written on the servers that lack it.
+void quorum_store::ask_for(const claim& c) {
+  kept_call renewal({c.attempt().record()}, {"renew", c.token(), "0"});
+  const auto b = std::make_shared<ballot>(*this, c.kind(), std::move(renewal), std::make_shared<nobody>(), 0);
+  open(b);
+  b->start();
 }
 
 void quorum_store::on_voter_down(const voter& v, std::string_view why) {

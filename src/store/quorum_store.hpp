@@ -115,6 +115,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   using timer = asio::basic_waitable_timer<clock, wait_traits, asio::any_io_executor>;
 
   void open(const std::shared_ptr<ballot>&);
+  void ask_for(const claim&);
   void arm();
   void on_timer();
   void stop_voters();

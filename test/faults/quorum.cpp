@@ -217,6 +217,7 @@ BOOST_AUTO_TEST_CASE(a_hold_lives_on_a_majority) {
     auto renewed = c.stats().renewed;
     co_await eventually("it is renewed", [&] { return c.stats().renewed >= renewed + 4; });
     BOOST_TEST(h.valid());
+    BOOST_TEST(all.with("n") == 3U);
     all[0].kill();
     renewed = c.stats().renewed;
     co_await eventually("it is renewed", [&] { return c.stats().renewed >= renewed + 4; });
@@ -230,6 +231,179 @@ BOOST_AUTO_TEST_CASE(a_hold_lives_on_a_majority) {
   });
 }
 
+// A hold that one server never had, and another one has lost: no other client gets in by the two.
+BOOST_AUTO_TEST_CASE(a_bare_majority_does_not_stay_bare) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    std::size_t given_up = 0;
+    client_options o = forgiving();
+    o.observer = [&](const event& e) { given_up += e.what == event::kind::disconnected ? 1 : 0; };
+    client one(executor, all.urls(), o);
+    client two(executor, all.urls(), forgiving());
+    co_await eventually("all are up", [&] { return one.stats().connects == 3 && two.stats().connects == 3; });
+    const auto everywhere = [&](const hold& h) {
+      const std::string record = "leasehold:" + h.token() + ":" + std::to_string(h.fence());
+      return std::all_of(all.servers.begin(), all.servers.end(), [&](const auto& s) { return s->get("n") == record; });
+    };
+    std::uint64_t last = 0;
+    for (std::size_t frozen = 0; frozen < 3; ++frozen) {
+      all[frozen].stop();
+      hold h = co_await mutex(one, "n").acquire({.lease = 2s});
+      BOOST_TEST(h.fence() > last);
+      // What it was sent is too late by then.
+      const auto renewed = one.stats().renewed;
+      co_await eventually("its connection is given up",
+                          [&] { return given_up > frozen && one.stats().renewed > renewed; });
+      all[frozen].go_on();
+      co_await eventually("it has the hold", [&] { return everywhere(h); });
+      for (std::size_t i = 0; i < 3; ++i) {
+        all[i].command("FLUSHALL");
+        auto none = co_await mutex(two, "n").try_acquire();
+        BOOST_TEST(!none.has_value());
+        co_await eventually("it has the hold again", [&] { return everywhere(h); });
+      }
+      BOOST_TEST(h.valid());
+      last = h.fence();
+      co_await h.release();
+      co_await all.nothing_left();
+      hold next = co_await mutex(two, "n").acquire();
+      BOOST_TEST(next.fence() > last);
+      last = next.fence();
+      co_await next.release();
+      co_await all.nothing_left();
+    }
+    BOOST_TEST(one.stats().lost == 0U);
+  });
+}
+
+// The same for the other kinds. What is written again says what the hold is: how often its owner is in, a writer or a
+// reader.
+BOOST_AUTO_TEST_CASE(a_bare_majority_of_other_kinds_does_not_stay_bare) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client one(executor, all.urls(), forgiving());
+    client two(executor, all.urls(), forgiving());
+    co_await eventually("all are up", [&] { return one.stats().connects == 3 && two.stats().connects == 3; });
+    const auto of_member = [&](std::size_t i, const hold& h) {
+      return all[i].command("HGET", "n", "leasehold:" + h.token()).text;
+    };
+    const auto is_everywhere = [&](const hold& h, const std::string& ask) {
+      const std::string end = " " + ask;
+      return of_member(0, h).ends_with(end) && of_member(1, h).ends_with(end) && of_member(2, h).ends_with(end);
+    };
+    const auto is_again_on = [&](std::size_t i, const hold& h, const std::string& ask) {
+      return of_member(i, h).ends_with(" " + std::to_string(h.fence()) + " " + ask);
+    };
+    const auto count_is = [&](const std::string& n) {
+      return std::all_of(all.servers.begin(), all.servers.end(),
+                         [&](const auto& s) { return s->command("HGET", "n", "o").text == n; });
+    };
+    for (std::size_t i = 0; i < 3; ++i) {
+      hold outer = co_await recursive_mutex(one, "n", "o").acquire({.lease = 2s});
+      hold inner = co_await recursive_mutex(one, "n", "o").acquire({.lease = 2s});
+      co_await eventually("every server has both",
+                          [&] { return is_everywhere(outer, "o") && is_everywhere(inner, "o"); });
+      all[i].command("FLUSHALL");
+      recursive_mutex others(two, "n", "p");
+      auto none = co_await others.try_acquire();
+      BOOST_TEST(!none.has_value());
+      co_await eventually("it has both again",
+                          [&] { return is_again_on(i, outer, "o") && is_again_on(i, inner, "o"); });
+      BOOST_TEST(count_is("2"));
+      co_await inner.release();
+      co_await eventually("its owner is in once", [&] { return count_is("1"); });
+      BOOST_TEST(outer.valid());
+      co_await outer.release();
+      co_await all.nothing_left();
+    }
+    shared_mutex mine(one, "n");
+    shared_mutex theirs(two, "n");
+    for (std::size_t i = 0; i < 3; ++i) {
+      hold h = co_await mine.acquire({.lease = 2s});
+      co_await eventually("every server has it", [&] { return is_everywhere(h, "w"); });
+      all[i].command("FLUSHALL");
+      auto none = co_await theirs.try_acquire_shared();
+      BOOST_TEST(!none.has_value());
+      co_await eventually("it has the writer again", [&] { return is_again_on(i, h, "w"); });
+      co_await h.downgrade();
+      co_await eventually("every server has the reader", [&] { return is_everywhere(h, "r"); });
+      all[i].command("FLUSHALL");
+      none = co_await theirs.try_acquire();
+      BOOST_TEST(!none.has_value());
+      co_await eventually("it has the reader again", [&] { return is_again_on(i, h, "r"); });
+      hold reader = co_await theirs.acquire_shared({.lease = 2s});
+      co_await eventually("every server has both", [&] { return is_everywhere(reader, "r"); });
+      all[i].command("FLUSHALL");
+      co_await eventually("it has both again", [&] { return is_everywhere(reader, "r") && is_everywhere(h, "r"); });
+      BOOST_TEST(h.valid());
+      BOOST_TEST(reader.valid());
+      co_await h.release();
+      co_await reader.release();
+      co_await all.nothing_left();
+    }
+    BOOST_TEST(one.stats().lost == 0U);
+    BOOST_TEST(two.stats().lost == 0U);
+  });
+}
+
+// Where the fence was not written back the record does not count before it is: else what comes next there could have a
+// smaller one.
+BOOST_AUTO_TEST_CASE(a_renewal_writes_the_fence_where_it_is_missing) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, all.urls(), forgiving());
+    co_await eventually("all are up", [&] { return c.stats().connects == 3; });
+    hold h = co_await mutex(c, "n").acquire({.lease = 1h, .renew = renewal::none});
+    co_await eventually("every server has it", [&] { return all.with("n") == 3; });
+    co_await turn(20);
+    const std::string record = "leasehold:" + h.token() + ":";
+    all[0].command("SET", "n", record + "2048", "KEEPTTL");
+    all[0].command("DEL", "leasehold:{0}:fence");
+    // A majority needs it.
+    all[2].kill();
+    co_await h.extend(2h);
+    BOOST_TEST(all[0].get("n").value() == record + std::to_string(h.fence()));
+    BOOST_TEST(std::stoull(all[0].get("leasehold:{0}:fence").value()) >= h.fence() / 2048);
+    BOOST_TEST(h.valid());
+    co_await h.release();
+  });
+}
+
+// Where another client has it meanwhile it stays so, and the fence of that one is the larger.
+BOOST_AUTO_TEST_CASE(a_hold_is_not_written_over_another) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client one(executor, all.urls(), forgiving());
+    client two(executor, all.urls(), forgiving());
+    co_await eventually("all are up", [&] { return one.stats().connects == 3 && two.stats().connects == 3; });
+    hold h = co_await mutex(one, "n").acquire({.lease = 1min, .renew = renewal::none});
+    co_await eventually("every server has it", [&] { return all.with("n") == 3; });
+    all[1].command("SET", "n", "another's");
+    co_await h.extend(2min);
+    co_await h.extend(3min);
+    BOOST_TEST(all[1].get("n").value() == "another's");
+    all[1].command("DEL", "n");
+    // A majority forgets before the hold is asked for: another client is let in, and the hold is lost for good.
+    all[1].command("FLUSHALL");
+    all[2].command("FLUSHALL");
+    hold next = co_await mutex(two, "n").acquire({.lease = 1min, .renew = renewal::none});
+    auto [extended] = co_await h.extend(4min, as_tuple);
+    BOOST_TEST(extended == error::lost, extended.message());
+    BOOST_TEST(next.fence() > h.fence());
+    h = hold();
+    co_await next.extend(2min);
+    const std::string record = "leasehold:" + next.token() + ":" + std::to_string(next.fence());
+    co_await eventually("every server has the other one", [&] {
+      return std::all_of(all.servers.begin(), all.servers.end(), [&](const auto& s) { return s->get("n") == record; });
+    });
+    co_await next.release();
+    co_await all.nothing_left();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_majority_that_forgets_loses_the_hold) {
   quorum_servers all(3);
   run([&]() -> awaitable<void> {
@@ -237,13 +411,17 @@ BOOST_AUTO_TEST_CASE(a_majority_that_forgets_loses_the_hold) {
     co_await eventually("all are up", [&] { return c.stats().connects == 3; });
     hold h = co_await mutex(c, "n").acquire({.lease = std::chrono::minutes(10), .renew = renewal::none});
     watch w(h);
-    // A server that was started anew has every hold asked for at once.
+    // A server that was started anew has every hold asked for at once, and gets what it has lost.
+    for (std::uint64_t i : {0U, 1U, 2U}) {
+      all[i].kill();
+      all[i].start();
+      co_await eventually("it is back", [&] { return c.stats().reconnects == i + 1; });
+      co_await eventually("it has the hold again", [&] { return all.with("n") == 3; });
+      BOOST_TEST(!w.told());
+    }
     all[0].kill();
-    all[0].start();
-    co_await eventually("it is back", [&] { return c.stats().reconnects == 1; });
-    co_await pause(50ms);
-    BOOST_TEST(!w.told());
     all[1].kill();
+    all[0].start();
     all[1].start();
     co_await eventually("the loss is told", [&] { return w.told(); });
     BOOST_TEST(!h.valid());
@@ -282,6 +460,31 @@ BOOST_AUTO_TEST_CASE(a_server_that_has_forgotten_does_not_count) {
       all[1].go_on();
     });
   }
+}
+
+// It gets back what it has lost all the same: a hold that a majority has is no other client's there.
+BOOST_AUTO_TEST_CASE(a_server_that_has_forgotten_gets_back_the_hold_of_a_majority) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    client_options o = forgiving();
+    o.restart_delay = 10min;
+    client c(co_await asio::this_coro::executor, all.urls(), o);
+    co_await eventually("all are up", [&] { return c.stats().connects == 3; });
+    hold h = co_await mutex(c, "n").acquire({.lease = 1min, .renew = renewal::none});
+    co_await eventually("every server has it", [&] { return all.with("n") == 3; });
+    all[0].kill();
+    all[0].start();
+    co_await eventually("it has the hold again", [&] { return all.with("n") == 3; });
+    hold other = co_await mutex(c, "m").acquire({.renew = renewal::none});
+    BOOST_TEST(!all[0].get("m"));
+    co_await other.release();
+    // The hold lives on what it was given back.
+    all[1].kill();
+    co_await h.extend(2min);
+    BOOST_TEST(h.valid());
+    co_await h.release();
+    BOOST_TEST(all.size() == 0U);
+  });
 }
 
 // A server that comes back does count after a while, and a deployment that has just been started at once.
@@ -367,12 +570,39 @@ BOOST_AUTO_TEST_CASE(a_step_of_one_clock_takes_nothing_that_the_others_have) {
     co_await pause(50ms);
     BOOST_TEST(!w.told());
     BOOST_TEST(h.valid());
-    clocks[1].step(std::chrono::hours(1));
+    // It gets back what it has lost by that. The two together are a majority.
+    co_await eventually("it has the hold again", [&] { return all.with("n") == 3; });
+    clocks[0].step(std::chrono::hours(2));
+    clocks[1].step(std::chrono::hours(2));
     co_await eventually("the loss is told", [&] {
       if (!w.told()) other.try_acquire([](error_code, std::optional<hold>) {});
       return w.told();
     });
     BOOST_TEST(!h.valid());
+  });
+}
+
+// A server that has said that it lacks the hold does not make up for one whose clock was stepped.
+BOOST_AUTO_TEST_CASE(a_step_of_one_of_a_bare_majority_shortens_the_deadline) {
+  stepped_clock clock;
+  quorum_servers all(3, {clock.environment()});
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, all.urls(), forgiving());
+    co_await eventually("all are up", [&] { return c.stats().connects == 3; });
+    hold h = co_await mutex(c, "n").acquire({.lease = 30min, .renew = renewal::none});
+    co_await eventually("every server has it", [&] { return all.with("n") == 3; });
+    all[1].command("SET", "n", "another's");
+    co_await h.extend(30min);
+    co_await turn(20);
+    const auto before = h.expires_at();
+    clock.step(10min);
+    co_await eventually("the step is seen", [&] {
+      mutex(c, "m").try_acquire([](error_code, std::optional<hold>) {});
+      return c.stats().clock_jumps == 1;
+    });
+    BOOST_TEST((h.expires_at() <= before - 9min));
+    BOOST_TEST(h.valid());
+    co_await h.release();
   });
 }
 

@@ -306,6 +306,128 @@ BOOST_AUTO_TEST_CASE(an_old_partial_grant_makes_no_small_fence) {
   });
 }
 
+// What writes a hold again arrives late, behind the release, on a connection that is gone.
+BOOST_AUTO_TEST_CASE(a_hold_that_is_written_again_too_late_leaves_nothing) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks network(executor, all);
+    client one(executor, network.urls(), forgiving());
+    client two(executor, all.urls(), forgiving());
+    co_await all_up(one);
+    co_await all_up(two);
+    const std::chrono::minutes lease(60);
+    {
+      // The scripts become known.
+      hold h = co_await mutex(one, "warm").acquire();
+      co_await h.extend(lease);
+      co_await h.release();
+      co_await all.nothing_left();
+    }
+    std::uint64_t reconnects = 0;
+    for (const auto late : {0ms, 400ms}) {
+      for (std::size_t i = 0; i < 3; ++i) {
+        BOOST_TEST_CONTEXT("server " << i << ", late by " << late.count() << " ms") {
+          hold h = co_await mutex(one, "n").acquire({.lease = lease, .renew = renewal::none});
+          co_await eventually("every server has it", [&] { return all.with("n") == 3; });
+          co_await turn(20);
+          network[i].forget();
+          co_await h.extend(lease);
+          co_await eventually("it has renewed", [&] { return !network[i].replies().empty(); });
+          const auto bytes = network[i].requests().size();
+          all[i].command("FLUSHALL");
+          network[i].forget();
+          network[i].hold_requests(bytes);
+          co_await h.extend(lease);
+          co_await eventually("it is written again", [&] { return network[i].requests().size() > bytes; });
+          network[i].cut_clients();
+          BOOST_REQUIRE(network[i].late() == 1U);
+          network[i].pass_connected();
+          ++reconnects;
+          co_await eventually("it is connected again", [&] { return one.stats().reconnects == reconnects; });
+          co_await h.release();
+          hold next = co_await mutex(two, "n").acquire({.lease = lease});
+          BOOST_TEST(next.fence() > h.fence());
+          co_await next.release();
+          co_await pause(late);
+          BOOST_REQUIRE(network[i].late() == 1U);
+          network[i].pass();
+          co_await eventually("it has arrived", [&] { return network[i].late() == 0; });
+          co_await all.nothing_left();
+        }
+      }
+    }
+    co_await one.close();
+    co_await two.close();
+  });
+}
+
+// What could not be reached is done when it is back, and not at the next renewal or at the end of the lease: there is none,
+// and that is far.
+BOOST_AUTO_TEST_CASE(a_server_that_was_cut_off_gets_what_it_lacks_and_is_released) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks network(executor, all);
+    client c(executor, network.urls(), forgiving());
+    co_await all_up(c);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const auto cut_off = [&] {
+        network[i].refuse();
+        network[i].cut();
+      };
+      cut_off();
+      co_await eventually("the client knows", [&] { return network[i].open() == 0; });
+      hold h = co_await mutex(c, "n").acquire({.lease = 1min, .renew = renewal::none});
+      BOOST_TEST(!all[i].get("n"));
+      network[i].refuse(false);
+      co_await eventually("it has the hold", [&] { return all[i].get("n").has_value(); });
+      cut_off();
+      co_await eventually("the client knows", [&] { return network[i].open() == 0; });
+      co_await h.release();
+      BOOST_TEST(all[i].get("n").has_value());
+      co_await pause(1500ms);
+      network[i].refuse(false);
+      co_await all.nothing_left();
+    }
+    co_await c.close();
+  });
+}
+
+// A server says that it lacks the hold when that is being released.
+BOOST_AUTO_TEST_CASE(what_was_released_is_not_written_again) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks network(executor, all);
+    client_options o = forgiving();
+    o.command_timeout = limit;
+    client c(executor, network.urls(), o);
+    co_await all_up(c);
+    for (std::size_t i = 0; i < 3; ++i) {
+      hold h = co_await mutex(c, "n").acquire({.lease = std::chrono::minutes(60), .renew = renewal::none});
+      co_await eventually("every server has it", [&] { return all.with("n") == 3; });
+      network[i].forget();
+      network[i].hold_replies();
+      all[i].command("FLUSHALL");
+      co_await h.extend(std::chrono::minutes(60));
+      co_await eventually("it has said so", [&] { return !network[i].replies().empty(); });
+      co_await h.release();
+      const auto before = all[i].calls("evalsha");
+      network[i].pass();
+      co_await c.ready();
+      co_await turn(50);
+      hold other = co_await mutex(c, "m").acquire();
+      co_await eventually("every server has the other", [&] { return all.with("m") == 3; });
+      BOOST_TEST(all.with("n") == 0U);
+      BOOST_TEST(all[i].calls("evalsha") <= before + 3);
+      co_await other.release();
+      co_await all.nothing_left();
+    }
+    co_await c.close();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(when_all_are_silent_the_hold_is_lost_at_its_deadline) {
   quorum_servers all(3);
   run([&]() -> awaitable<void> {

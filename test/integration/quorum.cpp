@@ -457,6 +457,11 @@ BOOST_AUTO_TEST_CASE(a_fence_is_raised) {
     BOOST_TEST(redis.ttl("n") > 40000);
     BOOST_TEST(redis.ttl("n") <= 50000);
     BOOST_TEST(redis.get("leasehold:{0}:fence").value() == g);
+    // Of a hold that was written again: the fence may be smaller than its own, and the counter stays.
+    BOOST_TEST(call(*s, {"raise", "t.1", fence, "1", "1"}).starts_with("1 " + fence + " "));
+    BOOST_TEST(call(*s, {"renew", "t.1", "0"}).starts_with("1 " + fence + " "));
+    BOOST_TEST(call(*s, {"raise", "t.1", larger, g, "1"}).starts_with("1 " + larger + " "));
+    BOOST_TEST(redis.get("leasehold:{0}:fence").value() == g);
     call(*s, {"release", "t.1"});
     BOOST_TEST(redis.size() == 0U);
     BOOST_TEST(call(*s, {"raise", "t.1", larger, g}).starts_with("0 0 0 "));
