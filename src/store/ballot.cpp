@@ -60,6 +60,11 @@ void ballot::start() {
   for (const auto& v : quorum_.voters()) {
     if (v->up() && (kind_ != kind::acquire || !quorum_.may_have_forgotten(*v, sent_))) to.push_back(v.get());
   }
+  if (kind_ == kind::acquire || kind_ == kind::inspect) {
+    const auto full = [this](const voter* v) { return v->is_full(sent_); };
+    const auto rest = to.size() - static_cast<std::size_t>(std::count_if(to.begin(), to.end(), full));
+    if (rest >= quorum_.majority()) std::erase_if(to, full);
+  }
   auto patience = quorum_.patience(lease_);
   if (kind_ == kind::acquire && to.size() < quorum_.majority()) {
     // They would only have to give back what they have granted.

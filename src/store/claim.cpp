@@ -164,7 +164,10 @@ void claim::tell(std::int64_t number, std::string_view error) {
   r.add(error.empty() ? std::to_string(number) : std::string(error));
   if (number == 1) {
     const auto channel = hint_channel(release_.record());
-    for (const auto& v : quorum_.voters()) v->server->publish(channel, "0");
+    const auto now = clock::now();
+    for (const auto& v : quorum_.voters()) {
+      if (!v->is_full(now)) v->server->publish(channel, "0");
+    }
   }
   const auto who = std::move(who_);
   who->answered(what_, answer{&r, began_, clock::now(), nullptr});

@@ -28,6 +28,9 @@ class voter final : public store::events, public redis_server::router {
  public:
   // Nobody waits less for a server, see quorum_store::patience.
   static constexpr std::chrono::milliseconds least_patience{50};
+  // While a server is overdue with so many calls it gets no further attempts, if the others are a majority: what it is
+  // sent would pile up here. Renewals and releases still go to it; there are no more of them than attempts before.
+  static constexpr std::size_t most_unanswered = 256;
 
   voter(quorum_store&, std::size_t number, const address& where, const server_maker&);
 
@@ -36,6 +39,7 @@ class voter final : public store::events, public redis_server::router {
   void on_answer(clock::time_point now);
   // It has let somebody wait for too long.
   bool overdue(clock::time_point now) const { return unanswered_ != 0 && now - waiting_since_ > least_patience; }
+  bool is_full(clock::time_point now) const { return unanswered_ >= most_unanswered && overdue(now); }
   bool up() const { return server->up(); }
 
   // What it may have granted before that it may not know; none: never reached.

@@ -57,6 +57,50 @@ BOOST_AUTO_TEST_CASE(a_minority_that_is_down_or_frozen_slows_nobody) {
   });
 }
 
+// What a frozen server is sent would pile up in the client: it gets no more attempts, and is released of those it got.
+BOOST_AUTO_TEST_CASE(what_waits_for_a_frozen_minority_is_bounded) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client_options o = forgiving();
+    o.command_timeout = 10min;
+    client c(executor, all.urls(), o);
+    co_await eventually("all are up", [&] { return c.stats().connects == 3; });
+    {
+      // The scripts become known.
+      hold h = co_await mutex(c, "n").acquire();
+      co_await h.release();
+      co_await all.nothing_left();
+    }
+    all[2].command("CONFIG", "RESETSTAT");
+    all[2].stop();
+    constexpr int pairs = 3000;
+    int ended = 0;
+    const auto work = [&](int i) -> awaitable<void> {
+      mutex lock(c, std::to_string(i));
+      for (int k = 0; k < pairs / 30; ++k) {
+        hold h = co_await lock.acquire({.lease = 10min});
+        co_await h.release();
+        ++ended;
+      }
+    };
+    const auto rethrow = [](std::exception_ptr e) {
+      if (e) std::rethrow_exception(e);
+    };
+    for (int i = 0; i < 30; ++i) asio::co_spawn(executor, work(i), rethrow);
+    co_await eventually("all have had their turns", [&] { return ended == pairs; });
+    all[2].go_on();
+    co_await eventually("it answers", [&] { return !all[2].command("PING").is_error(); });
+    co_await all.nothing_left();
+    hold last = co_await mutex(c, "n").acquire();
+    co_await eventually("it gets attempts again", [&] { return all.with("n") == 3; });
+    co_await last.release();
+    BOOST_TEST(all[2].calls("evalsha") < pairs / 2);
+    BOOST_TEST(all[2].calls("publish") < pairs / 2);
+    co_await all.nothing_left();
+  });
+}
+
 // However many wait to be asked for, what keeps a hold is sent at once.
 BOOST_AUTO_TEST_CASE(an_extension_does_not_wait_behind_attempts) {
   quorum_servers all(3);
