@@ -10,8 +10,10 @@
 
 namespace leasehold::detail {
 
-// Which of those that are the largest is the n-th; n is 1 or more, and there are as many. With a majority for n: what
-// each of a majority has at least.
+// Two majorities have a server in common, also where the number of servers is even.
+constexpr std::size_t majority_of(std::size_t servers) { return servers / 2 + 1; }
+
+// The n-th largest value; 1 <= n <= size. With a majority for n: what each of a majority has at least.
 template <class T>
 T nth_largest(std::vector<T> all, std::size_t n) {
   const auto nth = all.begin() + static_cast<std::ptrdiff_t>(n - 1);

@@ -4,6 +4,7 @@
 #include "ballot.hpp"
 #include "claim.hpp"
 #include "kept_call.hpp"
+#include "majority.hpp"
 #include "quorum_store.hpp"
 #include "voter.hpp"
 
@@ -36,7 +37,7 @@ class nobody final : public caller {
 
 quorum_store::quorum_store(server_maker servers, const std::vector<address>& where, store::events& owner)
     : servers_(std::move(servers)),
-      majority_(where.size() / 2 + 1),
+      majority_(majority_of(where.size())),
       drift_{servers_.options().drift, servers_.options().drift_floor},
       events_(&owner),
       timer_(servers_.strand()) {

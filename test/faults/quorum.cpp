@@ -206,6 +206,41 @@ BOOST_AUTO_TEST_CASE(without_a_majority_nothing_is_granted) {
   });
 }
 
+// Half of them is no majority: the other half may have granted it to another client.
+BOOST_AUTO_TEST_CASE(one_half_of_the_servers_grants_nothing) {
+  for (const std::size_t n : {2U, 4U}) {
+    BOOST_TEST_CONTEXT(n << " servers") {
+      quorum_servers all(n);
+      run([&]() -> awaitable<void> {
+        client c(co_await asio::this_coro::executor, all.urls(), forgiving());
+        co_await eventually("all are up", [&] { return c.stats().connects == n; });
+        hold kept = co_await mutex(c, "kept").acquire({.lease = 2s});
+        for (std::size_t i = n / 2; i < n; ++i) all[i].kill();
+        mutex lock(c, "n");
+        auto [ec, none] = co_await lock.acquire({.wait = 300ms}, as_tuple);
+        BOOST_TEST(ec == error::no_quorum, ec.message());
+        auto [once, nothing] = co_await lock.try_acquire(as_tuple);
+        BOOST_TEST(once == error::no_quorum, once.message());
+        auto [inspected, info] = co_await lock.inspect(as_tuple);
+        BOOST_TEST(inspected == error::no_quorum, inspected.message());
+        auto [extended] = co_await kept.extend(60s, as_tuple);
+        BOOST_TEST(!!extended);
+        auto [lost] = co_await kept.lost(as_tuple);
+        BOOST_TEST(!lost);
+        BOOST_TEST(!kept.valid());
+        kept = hold();
+        co_await eventually("nothing is left", [&] { return all.size() == 0; });
+        // Where one half says that it is another's, as well.
+        for (std::size_t i = n / 2; i < n; ++i) all[i].start();
+        for (std::size_t i = n / 2; i < n; ++i) all[i].command("SET", "n", "another's");
+        co_await eventually("all are up again", [&] { return c.stats().reconnects == n / 2; });
+        auto [busy, nobody] = co_await lock.acquire({.wait = 300ms}, as_tuple);
+        BOOST_TEST(busy == error::timed_out, busy.message());
+      });
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_majority_that_is_frozen_grants_nothing) {
   quorum_servers all(3);
   run([&]() -> awaitable<void> {
