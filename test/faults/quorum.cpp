@@ -661,6 +661,44 @@ BOOST_AUTO_TEST_CASE(a_step_of_one_clock_takes_nothing_that_the_others_have) {
   });
 }
 
+// By less than the lease: it is not lost, and ends sooner. What is left after the steps counts.
+BOOST_AUTO_TEST_CASE(steps_of_a_majority_of_clocks_shorten_the_deadline) {
+  std::vector<stepped_clock> clocks(3);
+  quorum_servers all(3, {clocks[0].environment(), clocks[1].environment(), clocks[2].environment()});
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, all.urls(), forgiving());
+    co_await eventually("all are up", [&] { return c.stats().connects == 3; });
+    hold h = co_await mutex(c, "n").acquire({.lease = 30min, .renew = renewal::none});
+    co_await eventually("every server has it", [&] { return all.with("n") == 3; });
+    const auto granted = h.expires_at();
+    const auto see = [&](std::uint64_t steps) {
+      mutex(c, "m").try_acquire([](error_code, std::optional<hold>) {});
+      return c.stats().clock_jumps >= steps;
+    };
+    clocks[1].step(10min);
+    co_await eventually("the first step is seen", [&] { return see(1); });
+    // The other two have it for as long as before.
+    BOOST_TEST((h.expires_at() <= granted));
+    BOOST_TEST((h.expires_at() > granted - 1min));
+    clocks[0].step(4min);
+    co_await eventually("the second step is seen", [&] { return see(2); });
+    // What is subtracted for drift is less of a shorter time.
+    BOOST_TEST((h.expires_at() <= granted - 3min));
+    BOOST_TEST((h.expires_at() > granted - 5min));
+    clocks[2].step(20min);
+    co_await eventually("the third step is seen", [&] { return see(3); });
+    BOOST_TEST((h.expires_at() <= granted - 9min));
+    BOOST_TEST((h.expires_at() > granted - 11min));
+    // Earlier than the second of them by 1 % of what is left there, twenty minutes.
+    BOOST_TEST((h.expires_at() - steady::now() < std::chrono::milliseconds(all[1].ttl("n")) - 11s));
+    BOOST_TEST(h.valid());
+    // Renewals and extensions count from the clocks as they are now.
+    co_await h.extend(30min);
+    BOOST_TEST((h.expires_at() > granted - 1min));
+    co_await h.release();
+  });
+}
+
 // A server that has said that it lacks the hold does not make up for one whose clock was stepped.
 BOOST_AUTO_TEST_CASE(a_step_of_one_of_a_bare_majority_shortens_the_deadline) {
   stepped_clock clock;
