@@ -241,6 +241,70 @@ BOOST_AUTO_TEST_CASE(one_half_of_the_servers_grants_nothing) {
   }
 }
 
+// What an extension and a downgrade end with while a minority answers, and what is told and counted of it.
+BOOST_AUTO_TEST_CASE(a_hold_whose_majority_is_frozen_or_forgets) {
+  quorum_servers all(3);
+  run([&]() -> awaitable<void> {
+    std::vector<std::string> down;
+    std::size_t lost = 0;
+    client_options o = forgiving();
+    o.observer = [&](const event& e) {
+      if (e.what == event::kind::disconnected) down.emplace_back(e.text);
+      if (e.what == event::kind::lost) lost += e.name == "n" ? 1 : 100;
+    };
+    client c(co_await asio::this_coro::executor, all.urls(), o);
+    co_await eventually("all are up", [&] { return c.stats().connects == 3; });
+    shared_mutex lock(c, "n");
+    hold h = co_await lock.acquire({.lease = 10min, .renew = renewal::none});
+    co_await eventually("every server has it", [&] { return all.with("n") == 3; });
+    const auto expires = h.expires_at();
+    all[0].stop();
+    all[1].stop();
+    auto [extended] = co_await h.extend(20min, as_tuple);
+    BOOST_TEST(extended == error::unreachable, extended.message());
+    auto [downgraded] = co_await h.downgrade(as_tuple);
+    BOOST_TEST(downgraded == error::unreachable, downgraded.message());
+    BOOST_TEST(h.valid());
+    BOOST_TEST((h.expires_at() <= expires));
+    // Each by its name.
+    for (std::size_t i : {0U, 1U}) {
+      co_await eventually("it is told", [&] {
+        return std::any_of(down.begin(), down.end(),
+                           [&](const auto& text) { return text.starts_with(all[i].socket_path() + ": "); });
+      });
+    }
+    BOOST_TEST(down.size() == 2U);
+    all[0].go_on();
+    all[1].go_on();
+    co_await eventually("all are up again", [&] { return c.stats().reconnects == 2; });
+    BOOST_TEST(c.stats().connects == 5U);
+    co_await h.downgrade();
+    co_await h.extend(20min);
+    BOOST_TEST((h.expires_at() > expires + 5min));
+    BOOST_TEST(lost == 0U);
+    all[0].command("FLUSHALL");
+    all[1].command("FLUSHALL");
+    auto [gone] = co_await h.extend(30min, as_tuple);
+    BOOST_TEST(gone == error::lost, gone.message());
+    BOOST_TEST(lost == 1U);
+    BOOST_TEST(c.stats().lost == 1U);
+    auto [released] = co_await h.release(as_tuple);
+    BOOST_TEST(released == error::lost, released.message());
+    // A writer that is lost is not downgraded.
+    co_await all.nothing_left();
+    hold writer = co_await lock.acquire({.lease = 10min, .renew = renewal::none});
+    co_await eventually("every server has it", [&] { return all.with("n") == 3; });
+    all[1].command("FLUSHALL");
+    all[2].command("FLUSHALL");
+    auto [no_writer] = co_await writer.downgrade(as_tuple);
+    BOOST_TEST(no_writer == error::lost, no_writer.message());
+    BOOST_TEST(!writer.valid());
+    BOOST_TEST(lost == 2U);
+    writer = hold();
+    co_await all.nothing_left();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_majority_that_is_frozen_grants_nothing) {
   quorum_servers all(3);
   run([&]() -> awaitable<void> {
@@ -424,6 +488,27 @@ BOOST_AUTO_TEST_CASE(a_bare_majority_of_other_kinds_does_not_stay_bare) {
     }
     BOOST_TEST(one.stats().lost == 0U);
     BOOST_TEST(two.stats().lost == 0U);
+  });
+}
+
+// A server that says yes late is told the fence as well.
+BOOST_AUTO_TEST_CASE(a_server_that_grants_late_has_the_fence_of_the_others) {
+  stepped_clock clock;
+  quorum_servers all(3, {clock.environment()});
+  clock.step(-30min);
+  run([&]() -> awaitable<void> {
+    client_options o = forgiving();
+    o.command_timeout = 10min;
+    client c(co_await asio::this_coro::executor, all.urls(), o);
+    co_await eventually("all are up", [&] { return c.stats().connects == 3; });
+    all[0].stop();
+    hold h = co_await mutex(c, "n").acquire({.lease = 1h, .renew = renewal::none});
+    all[0].go_on();
+    const std::string record = "leasehold:" + h.token() + ":" + std::to_string(h.fence());
+    co_await eventually("it has that fence", [&] { return all[0].get("n") == record; });
+    BOOST_TEST(std::stoull(all[0].get("leasehold:{0}:fence").value()) >= h.fence() / 2048);
+    co_await h.release();
+    co_await all.nothing_left();
   });
 }
 

@@ -428,6 +428,51 @@ BOOST_AUTO_TEST_CASE(what_was_released_is_not_written_again) {
   });
 }
 
+// The deadline counts from the sending of the fence, and what is left is that of the server with less: the other one was
+// reached later.
+BOOST_AUTO_TEST_CASE(a_deadline_is_early_on_slow_networks) {
+  quorum_servers all(3);
+  all[2].kill();
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    networks network(executor, all);
+    client_options o = forgiving();
+    o.command_timeout = limit;
+    o.connect_timeout = limit;
+    o.drift = 0;
+    o.drift_floor = 0ms;
+    client c(executor, network.urls(), o);
+    co_await eventually("two are up", [&] { return c.stats().connects == 2; });
+    const auto is_early = [&](const hold& h) {
+      const auto left = h.expires_at() - steady::now();
+      return left <= std::chrono::milliseconds(all[0].ttl("n") + 1) &&
+             left <= std::chrono::milliseconds(all[1].ttl("n") + 1);
+    };
+    for (std::size_t i = 0; i < 2; ++i) {
+      network[i].hold_requests();
+      std::optional<hold> got;
+      mutex(c, "n").acquire({.lease = 1h, .renew = renewal::none}, [&](error_code, hold h) { got = std::move(h); });
+      co_await eventually("the other one has granted it", [&] { return all[1 - i].get("n").has_value(); });
+      co_await pause(500ms);
+      network[i].pass();
+      co_await eventually("it is acquired", [&] { return got.has_value(); });
+      BOOST_TEST(got->valid());
+      BOOST_TEST(is_early(*got));
+      co_await got->release();
+      network[i].slow(300ms);
+      hold h = co_await mutex(c, "n").acquire({.lease = 1h, .renew = renewal::none});
+      BOOST_TEST(is_early(h));
+      co_await h.extend(2h);
+      BOOST_TEST(is_early(h));
+      network[i].slow(0ms);
+      network[i].pass();
+      co_await h.release();
+      co_await all.nothing_left();
+    }
+    co_await c.close();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(when_all_are_silent_the_hold_is_lost_at_its_deadline) {
   quorum_servers all(3);
   run([&]() -> awaitable<void> {

@@ -334,6 +334,15 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_no_lock_is_the_wrong_type) {
     auto [ec, none] = co_await lock.acquire(as_tuple);
     BOOST_TEST((ec == error::wrong_type));
     co_await eventually("the rest is given back", [&] { return with("n") == 2; });
+    // A hold whose record was overwritten on one server and forgotten by another one is lost.
+    for (const auto& s : servers) s->command("DEL", "n");
+    hold next = co_await lock.acquire({.lease = 1h, .renew = renewal::none});
+    co_await everywhere(*this, "n");
+    (*this)[0].command("SET", "n", "a string");
+    (*this)[1].command("DEL", "n");
+    auto [lost] = co_await next.extend(2h, as_tuple);
+    BOOST_TEST((lost == error::lost));
+    BOOST_TEST(!next.valid());
   });
 }
 
