@@ -497,7 +497,7 @@ BOOST_AUTO_TEST_CASE(the_works_own_abortion_is_no_loss) {
 
 BOOST_AUTO_TEST_CASE(an_exception_names_the_lock_the_option_and_the_server) {
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url());
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
     mutex lock(c, "n");
     const auto body = [](hold&) -> awaitable<void> { co_return; };
     const auto deletes = [&](hold& h) -> awaitable<void> {
@@ -523,7 +523,7 @@ BOOST_AUTO_TEST_CASE(an_exception_names_the_lock_the_option_and_the_server) {
     const std::string lost = co_await text_of(with_lock(lock, {.lease = 300ms}, deletes), option);
     BOOST_TEST(lost == "lost: " + where);
     hold h = co_await lock.acquire();
-    const std::string busy = co_await text_of(with_lock(lock, {.wait = 1ms}, body), option);
+    const std::string busy = co_await text_of(with_lock(lock, {.wait = 0ms}, body), option);
     BOOST_TEST(busy == "timed out: " + where);
     const std::string held = co_await text_of(while_held(h, deletes(h)), option);
     BOOST_TEST(held == "lost: " + where);
@@ -532,7 +532,7 @@ BOOST_AUTO_TEST_CASE(an_exception_names_the_lock_the_option_and_the_server) {
 
 BOOST_AUTO_TEST_CASE(several_locks_are_held_together) {
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url());
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
     mutex a(c, "a");
     shared_mutex b(c, "b");
     const auto both = [&](holds<2>& h) -> awaitable<std::size_t> {
@@ -567,7 +567,7 @@ BOOST_AUTO_TEST_CASE(several_locks_are_held_together) {
 
 BOOST_AUTO_TEST_CASE(the_loss_of_one_of_several_stops_the_work) {
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url());
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
     mutex a(c, "a"), b(c, "b");
     const std::vector<mutex> locks{a, b};
     bool ended = false;
@@ -577,7 +577,7 @@ BOOST_AUTO_TEST_CASE(the_loss_of_one_of_several_stops_the_work) {
       co_await work_until_cancelled(ended);
     };
     try {
-      co_await with_lock(std::tuple(a, b), {.lease = 600ms}, body);
+      co_await with_lock(std::tuple(a, b), {.lease = 3s}, body);
     } catch (const exception& e) {
       BOOST_TEST(e.code() == error::lost);
       which = e.lock();
@@ -586,7 +586,7 @@ BOOST_AUTO_TEST_CASE(the_loss_of_one_of_several_stops_the_work) {
     BOOST_TEST(ended);
     BOOST_TEST(redis.size() == 0U);
     // while_held neither acquires nor releases.
-    auto pair = co_await acquire_all({.lease = 600ms}, a, b);
+    auto pair = co_await acquire_all({.lease = 3s}, a, b);
     redis.command("DEL", "a");
     ended = false;
     const error_code ec = co_await error_of(while_held(pair, work_until_cancelled(ended)));
@@ -594,7 +594,7 @@ BOOST_AUTO_TEST_CASE(the_loss_of_one_of_several_stops_the_work) {
     BOOST_TEST(ended);
     BOOST_TEST(pair[1].valid());
     co_await pair[1].release();
-    auto list = co_await acquire_all({.lease = 600ms}, locks);
+    auto list = co_await acquire_all({.lease = 3s}, locks);
     redis.command("DEL", "b");
     ended = false;
     const error_code ec2 = co_await error_of(while_held(list, work_until_cancelled(ended)));
@@ -606,13 +606,13 @@ BOOST_AUTO_TEST_CASE(the_loss_of_one_of_several_stops_the_work) {
 // All or none, before one deadline; the exception names them all.
 BOOST_AUTO_TEST_CASE(several_locks_of_which_one_is_busy_time_out) {
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url());
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
     mutex a(c, "a"), b(c, "b");
     hold other = co_await b.acquire();
     const auto body = [](holds<2>&) -> awaitable<void> { co_return; };
     std::string names;
     try {
-      co_await with_lock(std::tuple(a, b), {.wait = 20ms}, body);
+      co_await with_lock(std::tuple(a, b), {.wait = 0ms}, body);
     } catch (const exception& e) {
       BOOST_TEST(e.code() == error::timed_out);
       names = e.lock();
