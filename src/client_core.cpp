@@ -251,6 +251,8 @@ bool client_core::note_failure(std::string_view why) {
 }
 
 void client_core::note_excuse(std::string_view why) {
+  // A quorum's own word, which no server has said: error::no_quorum tells it.
+  if (why.starts_with("NOQUORUM ")) return;
   excused_ = true;
   if (open() && note_failure(why)) tell(event::kind::unreachable, {}, why);
 }

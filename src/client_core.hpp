@@ -308,7 +308,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
   std::unordered_map<std::uint16_t, std::size_t> attended_;  // How many are in line in a slot of a cluster.
   bool refused_ = false;
-  bool excused_ = false;  // last_failure_ was set by note_excuse.
+  bool excused_ = false;                     // last_failure_ was set by note_excuse.
   std::unordered_set<std::uint16_t> moved_;  // Slots whose members are about to be told that they have moved,
   std::unordered_set<std::uint16_t> told_;   // and those whose entries in line are about to look.
   clock::time_point other_server_since_ = clock::time_point::min();

@@ -94,7 +94,8 @@ lease_reply::lease_reply(std::string_view text) noexcept {
   next(microseconds, at < end && std::find(at, end, ' ') != end ? ' ' : '\0');
   if (at != end) next(depth, '\0');
   // No script grants a fence that does not fit in 63 bits.
-  understood = fine && microseconds < 1000000 && fence <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  understood =
+      fine && microseconds < 1000000 && fence <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   left = bounded_left(milliseconds);
   server_time = std::int64_t{seconds} * 1000000 + microseconds;
 }

@@ -27,8 +27,8 @@ struct event {
   enum class kind {
     connected,     ///< A connection is up. `text`: the server's version.
     disconnected,  ///< The connection is gone. `text`: why. On a quorum: that to any of the servers.
-    unreachable,  ///< An attempt to connect has failed, for another reason than the one before. `text`: why. On a quorum
-                  ///< only while no majority is connected.
+    unreachable,  ///< An attempt to connect has failed, or the server answers, but not what it was asked (BUSY, say), for
+                  ///< another reason than the one before. `text`: why. On a quorum only while no majority is connected.
     refused,      ///< The server said no. `text`: its words.
     evicting,     ///< The server may evict locks: its maxmemory-policy, in `text`, is not noeviction.
     clock_jump,   ///< The server's clock stepped forward; every local deadline was shortened. `text`: by how much.
@@ -237,7 +237,8 @@ class client {
   std::string last_refusal() const;
 
   /// Why there is no connection: what the latest attempt to connect, or the loss of the connection, has ended with. "" while
-  /// there is one, and before anything is known of the first attempt. On a quorum: of the server that it happened to last;
+  /// there is one, and before anything is known of the first attempt. While there is a connection and the server does not
+  /// answer what it is asked: why not, until it does. On a quorum: of the server that it happened to last;
   /// "" once a server has come back.
   std::string last_failure() const;
 

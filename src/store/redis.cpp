@@ -462,9 +462,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
           if (e != redis::any_adapter::parse_event::node || !is_error(node)) return;
           out_of_step_ = true;
           deaf_ = classify(node.value) != refusal::try_again;
-          asio::post(strand_, [self = this->shared_from_this(), why = std::string(node.value)] {
-            self->reset(why);
-          });
+          asio::post(strand_, [self = this->shared_from_this(), why = std::string(node.value)] { self->reset(why); });
         });
     connection_.async_exec(*request, std::move(adapter), [request](error_code, std::size_t) {});
   }
@@ -671,7 +669,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     watch_.async_wait([self = this->shared_from_this(), epoch = epoch_](error_code ec) {
       if (ec || epoch != self->epoch_ || self->stopping_) return;
       self->watched_until_ = clock::time_point::max();
-      if (!self->up_) return self->reset("no answer");
+      // A server without TLS may wait for the rest of what it takes for a command.
+      if (!self->up_) return self->reset(self->where_.tls ? "no answer: does this port speak TLS?" : "no answer");
       auto next = clock::time_point::max();
       for (const auto& b : self->in_flight_) {
         if (b->answered != b->calls.size()) next = std::min(next, b->gives_up_at(self->heard_at_));

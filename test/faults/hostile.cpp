@@ -123,9 +123,10 @@ BOOST_AUTO_TEST_CASE(a_reply_without_an_end_costs_little_memory_and_has_a_reason
 BOOST_AUTO_TEST_CASE(broken_replies_do_not_end_the_program) {
   std::string nested;
   for (int i = 0; i < 1000; ++i) nested += "$?\r\n";
-  for (const std::string broken : {std::string("$\r\n"), std::string("=\r\n"), std::string(";0\r\n"), nested,
-                                   std::string("*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n$?\r\n;1\r\na\r\n"),
-                                   std::string("$18446744073709551615\r\n"), std::string("%9223372036854775808\r\n")}) {
+  for (const std::string& broken :
+       {std::string("$\r\n"), std::string("=\r\n"), std::string(";0\r\n"), nested,
+        std::string("*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n$?\r\n;1\r\na\r\n"), std::string("$18446744073709551615\r\n"),
+        std::string("%9223372036854775808\r\n")}) {
     survives(hostile_server(to_scripts(broken)), broken);
     survives(hostile_server(to("HELLO", broken)), "HELLO: " + broken);
   }
@@ -166,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_sentinel_that_answers_and_closes_gets_few_connections) {
 }
 
 BOOST_AUTO_TEST_CASE(words_of_any_length_are_kept_short) {
-  const std::string words = "ERR " + std::string(1 << 20, 'x');
+  const std::string words = "ERR " + std::string(100000, 'x');
   hostile_server at_the_door(to("HELLO", "-" + words + "\r\n"));
   hostile_server to_all(to_scripts("-" + words + "\r\n"));
   for (const auto* server : {&at_the_door, &to_all}) {
@@ -253,7 +254,8 @@ BOOST_AUTO_TEST_CASE(a_32_bit_server_is_refused) {
 
 BOOST_AUTO_TEST_CASE(answers_that_are_not_understood_are_told) {
   const acquire_options options{.wait = 300ms};
-  for (const std::string answer : {":1\r\n", "*0\r\n", "+OK\r\n", "-BUSY Redis is busy running a script.\r\n"}) {
+  for (const std::string& answer :
+       std::vector<std::string>{":1\r\n", "*0\r\n", "+OK\r\n", "-BUSY Redis is busy running a script.\r\n"}) {
     hostile_server server(to_scripts(answer));
     run([&]() -> awaitable<void> {
       std::size_t told = 0;
@@ -265,7 +267,8 @@ BOOST_AUTO_TEST_CASE(answers_that_are_not_understood_are_told) {
       BOOST_TEST(c.last_failure() == (answer.starts_with("-") ? "BUSY Redis is busy running a script."
                                                               : "the server's answer to a script is not understood"));
       BOOST_TEST(told == 1U);
-      co_await c.close();
+      // What may be left of the attempt cannot be given back.
+      co_await c.close(as_tuple);
     });
   }
 }
