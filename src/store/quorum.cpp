@@ -28,7 +28,7 @@ constexpr std::size_t most_attempts = 64;
 constexpr milliseconds stopping_limit{200};
 
 // Asks on behalf of the quorum itself. What the answer changes, the ballot has done by then.
-class nobody final : public caller {
+class no_caller final : public caller {
   void write(std::uint32_t, arguments&) override {}
   void answered(std::uint32_t, const answer&) override {}
 };
@@ -167,8 +167,9 @@ void quorum_store::on_voter_up(voter& v, const store::server& s) {
 
 // A renewal of no length: where a majority confirms the hold it is written on the servers that lack it.
 void quorum_store::ask_for(const claim& c) {
+  if (stopping_) return;
   kept_call renewal({c.attempt().record()}, {"renew", c.token(), "0"});
-  const auto b = std::make_shared<ballot>(*this, c.kind(), std::move(renewal), std::make_shared<nobody>(), 0);
+  const auto b = std::make_shared<ballot>(*this, c.kind(), std::move(renewal), std::make_shared<no_caller>(), 0);
   open(b);
   b->start();
 }

@@ -704,8 +704,7 @@ BOOST_AUTO_TEST_CASE(what_is_asked_of_a_busy_server_is_asked_again) {
     co_await eventually("each has asked three times", [&] { return c.stats().commands >= asked + 9; });
     BOOST_TEST((!extended.ended() && !released.ended() && !inspected.ended()));
     redis.command("SCRIPT", "KILL");
-    co_await eventually("all are answered",
-                        [&] { return extended.ended() && released.ended() && inspected.ended(); });
+    co_await eventually("all are answered", [&] { return extended.ended() && released.ended() && inspected.ended(); });
     BOOST_TEST(!*extended.ec, extended.ec->message());
     BOOST_TEST(!*released.ec, released.ec->message());
     BOOST_TEST(!*inspected.ec, inspected.ec->message());

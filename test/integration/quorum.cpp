@@ -346,6 +346,38 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_no_lock_is_the_wrong_type) {
   });
 }
 
+// It ends with success if a majority had the hold until then.
+BOOST_AUTO_TEST_CASE(a_release_says_whether_a_majority_had_it) {
+  run([&]() -> awaitable<void> {
+    client_options o = forgiving();
+    o.command_timeout = 10min;
+    client c(co_await asio::this_coro::executor, urls(), o);
+    co_await eventually("all are up", [&] { return c.stats().connects == 3; });
+    mutex lock(c, "n");
+    hold lost = co_await lock.acquire({.lease = 1h, .renew = renewal::none});
+    co_await everywhere(*this, "n");
+    (*this)[0].command("DEL", "n");
+    (*this)[1].command("DEL", "n");
+    auto [gone] = co_await lost.release(as_tuple);
+    BOOST_TEST((gone == error::lost));
+    BOOST_TEST(size() == 0U);
+    // One has lost it: it depends on the server that does not answer yet.
+    hold kept = co_await lock.acquire({.lease = 1h, .renew = renewal::none});
+    co_await everywhere(*this, "n");
+    (*this)[0].command("DEL", "n");
+    (*this)[2].stop();
+    outcome released;
+    kept.release(released.handler());
+    co_await eventually("one has released it", [&] { return !(*this)[1].get("n"); });
+    co_await pause(300ms);
+    BOOST_TEST(!released.ended());
+    (*this)[2].go_on();
+    co_await eventually("it is released", [&] { return released.ended(); });
+    BOOST_TEST(!*released.ec);
+    BOOST_TEST(size() == 0U);
+  });
+}
+
 // Cancelled at any moment it leaves nothing.
 BOOST_AUTO_TEST_CASE(a_cancelled_acquire_leaves_nothing) {
   run([&]() -> awaitable<void> {
