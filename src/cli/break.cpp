@@ -38,11 +38,9 @@ int break_by_force(const break_options& wanted) {
                   fmt::format("{}: not broken, it changes hands too fast", in_quotes(wanted.name)));
   }
   if (failed) throw describe(failed, store, wanted.store, wanted.name);
-  const std::string holders = is_mutex(lock)                         ? "held by " + printable(lock.token)
-                              : lock.mode.empty() && lock.limit == 0 ? holders_text(lock)
-                                                                     : "held by " + holders_text(lock);
-  print(fmt::format("{}: was {}, {}, {}; {}\n{}", printable(wanted.name), holders, fence_text(lock), lease_text(lock),
-                    lock.next.empty() ? "free now" : "handed to " + printable(lock.next), holds_text(lock)));
+  print(fmt::format("{}: was {}, {}, {}; {}\n{}", printable(wanted.name), held_by_text(lock), fence_text(lock),
+                    lease_text(lock), lock.next.empty() ? "free now" : "handed to " + printable(lock.next),
+                    holds_text(lock)));
   return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "lock_text.hpp"
 #include "store.hpp"
+#include "text.hpp"
 
 #include <leasehold/admin.hpp>
 
@@ -23,7 +24,7 @@ std::string in_json(const std::vector<listed_lock>& locks) {
     add_details(object, lock);
     array.push_back(std::move(object));
   }
-  return boost::json::serialize(array) + "\n";
+  return printable_json(boost::json::serialize(array)) + "\n";
 }
 
 std::string in_words(const std::vector<listed_lock>& locks) {

@@ -39,7 +39,7 @@ std::string row(const std::string& name, std::size_t width, const std::string& l
 std::string held_as(const lock_details& lock) {
   if (lock.kind == "recursive_mutex") return fmt::format("{} {}", lock.holders, lock.holders == 1 ? "time" : "times");
   if (lock.kind == "counting_semaphore") return fmt::format("{} of {}", lock.holders, lock.limit);
-  return lock.mode.empty() ? lock.kind : holders_text(lock);
+  return lock.mode.empty() ? printable(lock.kind) : holders_text(lock);
 }
 
 std::string seconds(const std::optional<std::chrono::milliseconds>& d) {
@@ -70,14 +70,14 @@ boost::json::object as_json(const std::string& name, const lock_info& info) {
 }
 
 void add_asker(boost::json::object& object, const std::string& role, const std::string& owner) {
-  if (!role.empty()) object["role"] = role;
+  if (!role.empty()) add_bytes(object, "role", role);
   if (!owner.empty()) add_bytes(object, "owner", owner);
 }
 
 void add_details(boost::json::object& object, const lock_details& lock) {
-  object["kind"] = lock.kind;
+  add_bytes(object, "kind", lock.kind);
   object["holders"] = lock.holders;
-  if (!lock.mode.empty()) object["mode"] = lock.mode;
+  if (!lock.mode.empty()) add_bytes(object, "mode", lock.mode);
   if (lock.limit != 0) object["limit"] = lock.limit;
   if (!lock.owner.empty()) add_bytes(object, "owner", lock.owner);
   boost::json::array holds;
@@ -95,7 +95,7 @@ void add_details(boost::json::object& object, const lock_details& lock) {
 
 std::string kind_in_words(std::string kind) {
   std::replace(kind.begin(), kind.end(), '_', ' ');
-  return "a " + kind;
+  return "a " + printable(kind);
 }
 
 std::string holders_text(const lock_details& lock) {
@@ -106,10 +106,15 @@ std::string holders_text(const lock_details& lock) {
   return fmt::format("held {} {} by {}", lock.holders, lock.holders == 1 ? "time" : "times", printable(lock.owner));
 }
 
+std::string held_by_text(const lock_details& lock) {
+  if (is_mutex(lock)) return "held by " + printable(lock.token);
+  return lock.mode.empty() && lock.limit == 0 ? holders_text(lock) : "held by " + holders_text(lock);
+}
+
 bool is_mutex(const lock_details& lock) { return lock.kind == "mutex" || (lock.kind.empty() && lock.owner.empty()); }
 
 std::string asker_text(const std::string& role, const std::string& owner) {
-  return (role.empty() ? "" : "  " + role) + (owner.empty() ? "" : "  " + printable(owner));
+  return (role.empty() ? "" : "  " + printable(role)) + (owner.empty() ? "" : "  " + printable(owner));
 }
 
 std::string holds_text(const lock_details& lock) {

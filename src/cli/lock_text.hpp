@@ -28,6 +28,9 @@ std::string kind_in_words(std::string kind);
 // Who has a lock that somebody has: "held", "3 readers", "1 writer", "2 of 3 permits", "held 2 times by request 7".
 std::string holders_text(const lock_details&);
 
+// The same as a part of a sentence: "held by web1-4711-...", "held by 3 readers", "held 2 times by request 7".
+std::string held_by_text(const lock_details&);
+
 // Who it is beside the token: "  reader  request 7", or "".
 std::string asker_text(const std::string& role, const std::string& owner);
 

@@ -31,7 +31,7 @@ std::string in_json(const std::string& name, const lock_status& lock) {
   }
   object["line"] = std::move(line);
   add_details(object, lock);
-  return boost::json::serialize(object) + "\n";
+  return printable_json(boost::json::serialize(object)) + "\n";
 }
 
 std::string in_words(const std::string& name, const lock_status& lock) {

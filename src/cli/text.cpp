@@ -34,10 +34,20 @@ std::size_t utf8_length(std::string_view text) noexcept {
   return n;
 }
 
-// U+0080 to U+009F are control characters as well; some terminals obey them.
-bool is_control(std::string_view character) noexcept {
+// Of a valid UTF-8 sequence.
+char32_t code_point(std::string_view character) noexcept {
   const auto first = static_cast<unsigned char>(character[0]);
-  return first < 0x20 || first == 0x7f || (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
+  char32_t point = character.size() == 1 ? first : first & (0x7fU >> character.size());
+  for (const char c : character.substr(1)) point = point << 6 | (static_cast<unsigned char>(c) & 0x3fU);
+  return point;
+}
+
+// U+0080 to U+009F are control characters as well, which some terminals obey. U+2028 and U+2029 end lines; those around
+// U+202E and U+2066 change the order in which the characters behind them are shown.
+bool is_control(std::string_view character) noexcept {
+  const char32_t c = code_point(character);
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+         (c >= 0x2066 && c <= 0x2069);
 }
 
 }  // namespace
@@ -80,6 +90,21 @@ std::string printable(std::string_view text) {
     text.remove_prefix(character.size());
   }
   return line;
+}
+
+std::string printable_json(std::string_view json) {
+  std::string text;
+  while (!json.empty()) {
+    const auto n = utf8_length(json);
+    const auto character = json.substr(0, n == 0 ? 1 : n);
+    if (n != 0 && is_control(character)) {
+      text += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(code_point(character)));
+    } else {
+      text += character;
+    }
+    json.remove_prefix(character.size());
+  }
+  return text;
 }
 
 std::string in_quotes(std::string_view text) {

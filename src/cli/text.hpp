@@ -15,6 +15,9 @@ std::string base64(std::string_view);
 // Control characters and what is not UTF-8 become \n, \x1b and so on, so that a line stays one line.
 std::string printable(std::string_view);
 
+// The same for JSON, which has escapes of its own for its strings: control characters are in nothing else of it.
+std::string printable_json(std::string_view json);
+
 // Printable, between quotes, and shortened if it is long.
 std::string in_quotes(std::string_view);
 
