@@ -49,18 +49,19 @@ bool contains(const std::vector<std::string>& all, const std::string& one) {
 }
 
 // The names of the locks that are held, as far as the store tells them in time.
-std::vector<std::string> held_names(const store_options& where) {
+std::vector<std::string> held_names(const store_options& given) {
   // Never destroyed: its destructor would wait for a name server that does not answer.
   static asio::io_context context(1);
-  client_options settings;
-  settings.prefix = where.prefix;
-  settings.observer = [&where](const event& e) {
-    // There may be another one of several servers.
-    const bool alone = where.urls.size() == 1 && where.urls[0].find(',') == std::string::npos;
-    if (alone && (e.what == event::kind::unreachable || e.what == event::kind::refused)) context.stop();
-  };
   std::vector<std::string> names;
   try {
+    const store_options where = store_of(given);
+    client_options settings;
+    settings.prefix = where.prefix;
+    // There may be another one of several servers.
+    const bool alone = where.urls.size() == 1 && where.urls[0].find(',') == std::string::npos;
+    settings.observer = [alone](const event& e) {
+      if (alone && (e.what == event::kind::unreachable || e.what == event::kind::refused)) context.stop();
+    };
     const client store(context, where.urls, settings);
     leasehold::list(store, [&names](error_code, const std::vector<listed_lock>& locks) {
       for (const auto& lock : locks) names.push_back(lock.name);
@@ -68,7 +69,7 @@ std::vector<std::string> held_names(const store_options& where) {
     });
     context.run_for(patience);
   } catch (const std::exception&) {
-    // A URL that is not finished yet, for example.
+    // A URL that is not finished yet, or a file that is not there, for example.
   }
   return names;
 }
@@ -138,6 +139,7 @@ class reader {
 
   void take_value(const known_option& option, const std::string& value) {
     if (contains(option.names, "--redis")) store_.urls.push_back(value);
+    if (contains(option.names, "--redis-file")) store_.file = value;
     if (contains(option.names, "--prefix")) store_.prefix = value;
   }
 
@@ -162,7 +164,9 @@ class reader {
   // `head` stands before the value in the same word.
   answer values(const known_option& option, const std::string& head) const {
     answer a;
-    if (option.value == "URL") {
+    if (option.value == "FILE") {
+      a.first = "files";
+    } else if (option.value == "URL") {
       a.first = "beginnings";
       for (const auto& store : stores) add(a, {head + store.word, store.help});
     } else if (option.value == "TIME") {
@@ -194,7 +198,7 @@ class reader {
 
   answer held() const {
     answer a;
-    for (const auto& name : held_names(store_of(store_))) {
+    for (const auto& name : held_names(store_)) {
       // Elsewhere it would be an option, and no argument has a NUL in it; nobody names a lock twice.
       const bool can_stand = !name.starts_with('-') || separated_;
       if (can_stand && name.find('\0') == name.npos && !contains(names_, name)) add(a, {name, ""});

@@ -17,8 +17,21 @@
 
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <system_error>
 #include <variant>
+
+namespace {
+
+// Without the place in Asio's sources where the error arose.
+std::string text_of(const boost::system::system_error& e) {
+  std::string text = e.what();
+  if (const auto code = text.rfind(e.code().what()); code != text.npos)
+    text.replace(code, text.npos, e.code().message());
+  return text;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace leasehold::cli;
@@ -37,7 +50,7 @@ int main(int argc, char** argv) {
     complain(f.what());
     return static_cast<int>(f.code());
   } catch (const boost::system::system_error& e) {  // Asio's.
-    complain(e.what());
+    complain(text_of(e));
     return static_cast<int>(exit_code::system);
   } catch (const std::system_error& e) {
     complain(e.what());

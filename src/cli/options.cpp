@@ -9,8 +9,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -33,7 +36,8 @@ constexpr const char* complete_word = "__complete";
 constexpr const char* all_subcommands = "run, status, list, watch or break";
 
 constexpr const char* exit_codes = R"(Exit status of run: the command's own; 128 + n when signal n ended it; and
-   64  wrong usage, invalid option, name or URL; or what a quorum does not support
+   64  wrong usage, invalid option, name, URL or file; what a quorum does not support; or a lock
+       that an outer run holds
    65  the key holds something else than this kind of lock, or a semaphore with another limit
    69  the store is unreachable
    70  an error in leasehold itself
@@ -77,6 +81,8 @@ struct typed {
   std::string permits;
   std::string replicas;
   std::string renewals;
+  bool hide_redis = false;
+  bool wait_children = false;
   bool json = false;
   bool force = false;
   std::string interval = "1s";
@@ -90,18 +96,22 @@ CLI::Option* add_text(CLI::App& app, const std::string& option, std::string& val
 
 // The options of every subcommand.
 void add_store(CLI::App& app, typed& t, const char* prefix_help) {
-  app.add_option("--redis", t.store.urls,
-                 fmt::format("The store: redis://[USER:PASSWORD@]HOST[:PORT][/DB],\n"
-                             "rediss://... (TLS), unix:///PATH,\n"
-                             "redis+sentinel://HOST,.../MASTER or\n"
-                             "redis+cluster://HOST,...; given several times: a quorum of\n"
-                             "servers (default: $LEASEHOLD_REDIS, where a quorum's URLs\n"
-                             "have blanks between them, else {})",
-                             default_url))
-      ->option_text("URL")
-      ->type_name("URL")
-      // One URL each time: NAME, which may follow, is not another one.
-      ->allow_extra_args(false);
+  CLI::Option* redis = app.add_option("--redis", t.store.urls,
+                                      fmt::format("The store: redis://[USER:PASSWORD@]HOST[:PORT][/DB],\n"
+                                                  "rediss://... (TLS), unix:///PATH,\n"
+                                                  "redis+sentinel://HOST,.../MASTER or\n"
+                                                  "redis+cluster://HOST,...; given several times: a quorum of\n"
+                                                  "servers (default: $LEASEHOLD_REDIS, where a quorum's URLs\n"
+                                                  "have blanks between them, else the URLs in the file\n"
+                                                  "$LEASEHOLD_REDIS_FILE, else {})",
+                                                  default_url))
+                           ->option_text("URL")
+                           ->type_name("URL")
+                           // One URL each time: NAME, which may follow, is not another one.
+                           ->allow_extra_args(false);
+  add_text(app, "--redis-file", t.store.file, "FILE",
+           "Read the URL from FILE: one in each line, several for a\nquorum. Other users do not see it there")
+      ->excludes(redis);
   add_text(app, "--prefix", t.store.prefix, "TEXT", prefix_help);
   // What is left over is reported below: CLI11 does not know what is missing.
   app.allow_extras();
@@ -136,6 +146,12 @@ void check_name(const std::string& name, const store_options& where) {
   throw wrong_usage(
       fmt::format("{}: invalid name: it has 1 to 65536 bytes and, with its prefix, does not begin with 'leasehold:'",
                   in_quotes(name)));
+}
+
+// Whether a word looks like a URL: redis+sentinel://...
+bool begins_with_scheme(std::string_view word) {
+  const auto end = word.find("://");
+  return end != word.npos && end != 0 && word.find_first_not_of("abcdefghijklmnopqrstuvwxyz+") == end;
 }
 
 void refuse_options(const CLI::App& app, const std::vector<std::string>& words) {
@@ -215,6 +231,8 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
         fmt::format("run: {} NAMEs are too many: LEASEHOLD_TOKEN, which has a word for each, can be {} bytes long",
                     o.names.size(), longest_variable));
   }
+  o.hide_redis = t.hide_redis;
+  o.wait_children = t.wait_children;
   if (t.shared) o.kind = lock_kind::reader;
   if (t.exclusive) o.kind = lock_kind::writer;
   if (app.get_option("--permits")->count() > 0) {
@@ -359,6 +377,13 @@ grammar::grammar() {
            "If the lease is lost: how long the command may take to end\nafter SIGTERM, before SIGKILL (default: 5s)");
   add_text(run, "--conflict-exit-code", t.conflict_exit_code, "N",
            "Exit status if the lock was not acquired in time; with 0\nnothing is printed either (default: 75)");
+  run.add_flag("--wait-children", t.wait_children,
+               "Hold the lock until all processes that the command has\n"
+               "started have ended, also those in the background")
+      ->option_text(" ");
+  run.add_flag("--hide-redis", t.hide_redis,
+               "Remove LEASEHOLD_REDIS and LEASEHOLD_REDIS_FILE from the\ncommand's environment")
+      ->option_text(" ");
   run.footer(
       fmt::format("The command finds LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_FENCE in its environment.\n"
                   "Of several locks there is a name in each line, and a token and a fence in each word.\n{}\n\n{}",
@@ -400,6 +425,46 @@ grammar::grammar() {
       "Exit status: 0; 1 if nobody holds the lock; 75 if it changes hands too fast; else as for run.");
 }
 
+// The URLs in a text with blanks between them. A word without a scheme is not another URL but a part of the one before
+// it: of a password with a blank in it, for example, which must not be taken for a URL that may be shown.
+std::vector<std::string> urls_in_words(const std::string& text) {
+  constexpr const char* blanks = " \t\r\n";
+  std::vector<std::string> urls;
+  for (std::size_t end = 0, begin; (begin = text.find_first_not_of(blanks, end)) != text.npos;) {
+    const std::size_t blank_from = end;
+    end = std::min(text.find_first_of(blanks, begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (urls.empty() || begins_with_scheme(word)) {
+      urls.push_back(word);
+    } else {
+      urls.back() += text.substr(blank_from, begin - blank_from) + word;
+    }
+  }
+  return urls;
+}
+
+// One URL in each line.
+std::vector<std::string> urls_in_file(const std::string& path) {
+  // Enough for thousands of URLs, and an end for a device.
+  constexpr std::size_t longest = 1 << 20;
+  std::string text(longest + 1, '\0');
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!file.is_open() || file.bad()) {
+    throw wrong_usage(fmt::format("{}: {}", word_in_quotes(path), std::strerror(errno != 0 ? errno : EIO)));
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  std::vector<std::string> urls;
+  std::istringstream lines(text);
+  for (std::string line; text.size() <= longest && std::getline(lines, line);) {
+    while (!line.empty() && std::string_view(" \t\r").find(line.back()) != std::string_view::npos) line.pop_back();
+    if (!line.empty()) urls.push_back(std::move(line));
+  }
+  if (urls.empty()) throw wrong_usage(fmt::format("{}: there is no URL in this file", word_in_quotes(path)));
+  return urls;
+}
+
 std::vector<std::string> names_of(const CLI::Option& option) {
   std::vector<std::string> names;
   for (const auto& name : option.get_snames()) names.push_back("-" + name);
@@ -407,15 +472,33 @@ std::vector<std::string> names_of(const CLI::Option& option) {
   return names;
 }
 
+// CLI11 takes --shared=false for a flag that is not given, and --json=5 for one that is.
+void refuse_values_of_flags(const grammar& g, const std::vector<std::string>& arguments) {
+  if (arguments.empty()) return;
+  const auto named = [&](const CLI::App* subcommand) { return subcommand->get_name() == arguments[0]; };
+  const auto subcommand = g.app.get_subcommands(named);
+  if (subcommand.empty()) return;
+  for (const auto& word : arguments) {
+    const std::string name = word.substr(0, word.find('='));
+    const CLI::Option* option = subcommand[0]->get_option_no_throw(name);
+    if (name == word || !name.starts_with("--") || !option || option->get_items_expected_max() > 0) continue;
+    throw wrong_usage(fmt::format("{}: {} takes no value", arguments[0], name));
+  }
+}
+
 }  // namespace
 
 store_options store_of(store_options given) {
-  if (given.urls.empty()) {
-    const char* variable = std::getenv("LEASEHOLD_REDIS");
-    std::istringstream words(variable ? variable : "");
-    for (std::string url; words >> url;) given.urls.push_back(std::move(url));
-    if (given.urls.empty()) given.urls.emplace_back(default_url);
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  if (given.urls.empty() && given.file.empty()) {
+    given.urls = urls_in_words(variable("LEASEHOLD_REDIS"));
+    if (given.urls.empty()) given.file = variable("LEASEHOLD_REDIS_FILE");
   }
+  if (given.urls.empty() && !given.file.empty()) given.urls = urls_in_file(given.file);
+  if (given.urls.empty()) given.urls.emplace_back(default_url);
   return given;
 }
 
@@ -459,6 +542,8 @@ request parse_options(std::vector<std::string> arguments) {
   if (std::find(arguments.begin(), arguments.end(), "++") != arguments.end()) {
     throw wrong_usage("'++' means nothing in front of '--': a NAME like that stands behind it, a value behind '='");
   }
+  grammar g;
+  refuse_values_of_flags(g, arguments);
   // CLI11 would take the word after "--prefix=" for the value.
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i].starts_with("--") || !arguments[i].ends_with('=') ||
@@ -468,7 +553,6 @@ request parse_options(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, "");
   }
 
-  grammar g;
   try {
     if (!arguments.empty() && !arguments[0].starts_with('-') &&
         std::find(subcommands.begin(), subcommands.end(), arguments[0]) == subcommands.end()) {

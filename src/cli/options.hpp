@@ -15,7 +15,8 @@ namespace leasehold::cli {
 
 // Where the locks are: the same for every subcommand.
 struct store_options {
-  std::vector<std::string> urls;  // never empty: --redis, else LEASEHOLD_REDIS, else the default
+  std::vector<std::string> urls;  // never empty: see store_of()
+  std::string file;               // of --redis-file, "" if there is none
   std::string prefix;
 };
 
@@ -33,6 +34,8 @@ struct run_options {
   std::uint32_t replicas = 0;
   std::chrono::milliseconds grace{5'000};
   int conflict_exit_code = static_cast<int>(exit_code::not_acquired);
+  bool hide_redis = false;           // the command does not find the store in its environment
+  bool wait_children = false;        // hold the locks until all processes that the command has started have ended
   std::vector<std::string> command;  // never empty
 };
 
@@ -76,12 +79,13 @@ using request = std::variant<information, run_options, status_options, list_opti
 // Throws failure for what it does not understand.
 request parse_options(std::vector<std::string> arguments);
 
-// The store that these values of --redis and --prefix mean: that of LEASEHOLD_REDIS or the default, if there is no URL.
+// The store that these values of --redis, --redis-file and --prefix mean. Without a URL and a file it is the store of
+// LEASEHOLD_REDIS, of LEASEHOLD_REDIS_FILE or the default, in this order. Throws failure if a file cannot be read.
 store_options store_of(store_options given);
 
 struct known_option {
   std::vector<std::string> names;  // "--lease"
-  std::string value;               // What it takes: URL, TIME, N or TEXT; empty if it is a flag.
+  std::string value;               // What it takes: URL, FILE, TIME, N or TEXT; empty if it is a flag.
   std::string help;
   std::vector<std::string> excludes;  // Options with which it does not go together; itself, if once is enough.
 };

@@ -219,7 +219,9 @@ BOOST_AUTO_TEST_CASE(the_program_knows_what_can_stand_where) {
       // What does not go together is not offered together.
       {{"run", "--shared", "--e"}, {"words"}},
       {{"run", "--permits", "2", "--s"}, {"words"}},
-      {{"run", "--no-wait", "--w"}, {"words"}},
+      {{"run", "--no-wait", "--w"}, {"words", "--wait-children"}},
+      {{"run", "--redis", "redis://a", "--redis-"}, {"words"}},
+      {{"run", "--redis-file", "f", "--red"}, {"words"}},
       {{"run", "--wait", "2s", "--no"}, {"words"}},
       // Values, in a word of their own or not.
       {{"run", "--lease", ""}, {"words"}},
@@ -231,12 +233,14 @@ BOOST_AUTO_TEST_CASE(the_program_knows_what_can_stand_where) {
       {{"list", "--redis", ""},
        {"beginnings", "redis://", "rediss://", "unix:///", "redis+sentinel://", "redis+cluster://"}},
       {{"list", "--redis=u"}, {"beginnings", "--redis=unix:///"}},
+      {{"list", "--redis-file", ""}, {"files"}},
+      {{"list", "--redis-file=/et"}, {"files"}},
       {{"list", "--json=x"}, {"words"}},
       {{"list", "--prefix", "--"}, {"words"}},
       // Where no more names are taken, options are all there is.
-      {{"list", ""}, {"words", "-h", "--help", "--redis", "--prefix", "--json"}},
+      {{"list", ""}, {"words", "-h", "--help", "--redis", "--redis-file", "--prefix", "--json"}},
       {{"list", "n"}, {"words"}},
-      {{"status", "n", ""}, {"words", "-h", "--help", "--redis", "--prefix", "--json"}},
+      {{"status", "n", ""}, {"words", "-h", "--help", "--redis", "--redis-file", "--prefix", "--json"}},
       {{"status", "--", "n", ""}, {"words"}},
       {{"status", "--", "--", ""}, {"words"}},
       // The command behind the names.
@@ -277,6 +281,8 @@ BOOST_FIXTURE_TEST_CASE(names_are_those_of_the_store_that_is_meant, with_leaseho
       {{"run", "--prefix=app:", "one", "t"}, {"words", "two"}},
       {{"status", "--redis", other.url(), ""}, {"words", "elsewhere"}},
       {{"status", "--redis=" + other.url(), ""}, {"words", "elsewhere"}},
+      {{"status", "--redis-file", folder.write("url", other.url()), ""}, {"words", "elsewhere"}},
+      {{"status", "--redis-file", "/no/file", ""}, {"words"}},
       // Nobody can list the locks of a quorum, nor of what is no URL.
       {{"status", "--redis", other.url(), "--redis", redis.url(), ""}, {"words"}},
       {{"status", "--redis", "redis:/", ""}, {"words"}},
@@ -322,6 +328,8 @@ BOOST_FIXTURE_TEST_CASE(shells_complete_what_the_program_offers, with_leasehold)
       {"leasehold run app:one app:", "leasehold run app:one app:other "},
       {"leasehold status nothing", "leasehold status nothing"},
       {"leasehold status --redis unix:///nowhere ap", "leasehold status --redis unix:///nowhere ap"},
+      {"leasehold list --redis-file .zsh", "leasehold list --redis-file .zshrc "},
+      {"leasehold list --redis-file=.zsh", "leasehold list --redis-file=.zshrc "},
   };
   const words options = options_in_help({"run"});
   std::set<std::string> all_options(options.begin(), options.end());

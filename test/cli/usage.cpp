@@ -50,6 +50,12 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_status_64_and_one_line_that_names_the_word_a
       {{"run", "--permits=", "n", "--", "true"}, "--permits ''"},
       {{"run", "--permits", "4294967296", "n", "--", "true"}, "--permits '4294967296'"},
       {{"status", "--shared", "n"}, "'--shared'"},
+      {{"run", "--shared=false", "n", "--", "true"}, "--shared takes no value"},
+      {{"run", "--no-wait=true", "n", "--", "true"}, "--no-wait takes no value"},
+      {{"run", "n", "--exclusive=", "--", "true"}, "--exclusive takes no value"},
+      {{"run", "--hide-redis=0", "n", "--", "true"}, "--hide-redis takes no value"},
+      {{"status", "--json=5", "n"}, "--json takes no value"},
+      {{"break", "--force=no", "n"}, "--force takes no value"},
       {{"run", "--lease"}, "--lease"},
       {{"run", "--no-wait", "--wait", "1s", "n", "--", "true"}, "--no-wait"},
       {{"run", "--conflict-exit-code", "256", "n", "--", "true"}, "256"},
@@ -261,6 +267,7 @@ BOOST_AUTO_TEST_CASE(what_the_system_refuses_is_told_as_that) {
   const ended e = end_of(c);
   BOOST_TEST(e.status == 71);
   BOOST_TEST(is_error_line(e.errors, "Too many open files"), e.errors);
+  BOOST_TEST(!contains(e.errors, "/"), e.errors);  // The path of a header that was built with.
 }
 #endif
 

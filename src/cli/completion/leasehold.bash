@@ -123,6 +123,10 @@ _leasehold() {
       return
       ;;
     beginnings) compopt -o nospace 2>/dev/null ;;
+    files)
+      compopt -o filenames -o default 2>/dev/null
+      return
+      ;;
   esac
   if ((COMP_CWORD > 0)) && [[ ${COMP_WORDS[COMP_CWORD - 1]} =~ ^[0-9]*[\<\>\&\|]*[\<\>][\<\>\&\|]*$ ]]; then
     # The file of a redirection.
