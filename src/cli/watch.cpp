@@ -45,6 +45,17 @@ std::string time_of_day() {
   return fmt::format("{:02}:{:02}:{:02}", local.tm_hour, local.tm_min, local.tm_sec);
 }
 
+// Stops this process as SIGTSTP does where nothing handles it. The kernel then leaves a process alone that no shell
+// could wake again, the leader of a session for example.
+void stop_as_by_default() {
+  struct sigaction default_action {
+  }, before{};
+  default_action.sa_handler = SIG_DFL;
+  ::sigaction(SIGTSTP, &default_action, &before);
+  ::raise(SIGTSTP);
+  ::sigaction(SIGTSTP, &before, nullptr);
+}
+
 // One `leasehold watch`. Everything happens on one thread; the first of its coroutines that ends, ends it.
 class session {
  public:
@@ -114,7 +125,7 @@ class session {
       const int number = co_await changes_.async_wait(asio::use_awaitable);
       if (number == SIGTSTP) {
         screen_->leave();
-        ::raise(SIGSTOP);
+        stop_as_by_default();
         screen_->enter();
       }
       draw();

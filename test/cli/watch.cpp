@@ -141,18 +141,35 @@ BOOST_AUTO_TEST_CASE(a_terminal_that_takes_nothing_does_not_hinder_the_end) {
 }
 
 BOOST_AUTO_TEST_CASE(while_it_is_stopped_the_terminal_is_the_shells) {
-  terminal t(watch({"--interval", "1h"}), environment());
+  // A shell with job control, which goes on when the program is stopped.
+  words command{"bash", "-c", "set -m; \"$@\"; read line; echo \"got $line\"; fg > /dev/null", "bash"};
+  for (auto& w : watch({"--interval", "1h"})) command.push_back(std::move(w));
+  terminal t(command, environment());
   t.read_until("0 locks");
   t.type("\x1a");
-  wait_until("the stop", [&] { return state_of(t.pid()) == 'T'; });
-  BOOST_TEST(t.is_cooked());
   t.read_until(end);
+  wait_until("the shell's settings", [&] { return t.is_cooked(); });
   t.forget();
-  t.signal(SIGCONT);
+  t.type("some words\n");
+  t.read_until("got some words");
   t.read_until(begin);
   t.read_until("0 locks");
   BOOST_TEST(!t.is_cooked());
   t.type("Q");
+  BOOST_TEST(t.wait() == 0);
+}
+
+// Nothing would wake it again.
+BOOST_AUTO_TEST_CASE(the_leader_of_a_session_cannot_be_stopped_from_the_terminal) {
+  terminal t(watch({"--interval", "100ms"}), environment());
+  t.read_until("0 locks");
+  t.type("\x1a");
+  t.read_until(end);
+  t.forget();
+  t.read_until("0 locks");
+  BOOST_TEST(state_of(t.pid()) != 'T');
+  BOOST_TEST(!t.is_cooked());
+  t.type("q");
   BOOST_TEST(t.wait() == 0);
 }
 
