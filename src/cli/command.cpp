@@ -12,8 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -58,20 +60,29 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return p;
 }
 
+// The children of this process, which has one thread that starts any.
+std::vector<pid_t> children() {
+  std::vector<pid_t> all;
+  std::ifstream list("/proc/thread-self/children");
+  for (pid_t pid; list >> pid;) all.push_back(pid);
+  return all;
+}
+
 }  // namespace
 
-command::command(std::vector<std::string> arguments, std::vector<std::string> variables)
+command::command(std::vector<std::string> arguments, settings s)
     : arguments_(std::move(arguments)),
-      environment_(std::move(variables)),
+      environment_(std::move(s.variables)),
       files_(candidates(arguments_.at(0))),
+      wait_children_(s.wait_children),
       leads_group_(!has_terminal()) {
-  const std::size_t added = environment_.size();
+  for (const auto& variable : environment_) s.removed.push_back(variable.substr(0, variable.find('=')));
   for (char** e = environ; *e; ++e) {
     const std::string_view variable = *e;
-    const auto name = variable.substr(0, variable.find('=') + 1);
-    bool replaced = false;
-    for (std::size_t i = 0; i < added; ++i) replaced = replaced || environment_[i].starts_with(name);
-    if (!replaced || name.empty()) environment_.emplace_back(variable);
+    const auto end = variable.find('=');
+    const bool removed = end != variable.npos &&
+                         std::find(s.removed.begin(), s.removed.end(), variable.substr(0, end)) != s.removed.end();
+    if (!removed) environment_.emplace_back(variable);
   }
   argv_ = pointers(arguments_);
   envp_ = pointers(environment_);
@@ -118,6 +129,10 @@ boost::asio::awaitable<int> command::start(boost::asio::io_context& context, con
   if (::pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
   boost::asio::posix::stream_descriptor report(context, ends[0]);
   inherited.close_all_others_on_exec();
+  // A process that loses its parent becomes a child of this one.
+  if (wait_children_ && ::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
+    throw std::system_error(errno, std::generic_category(), "prctl");
+  }
   const pid_t parent = ::getpid();
   pid_ = ::fork();
   const int reason = errno;
@@ -137,37 +152,51 @@ boost::asio::awaitable<int> command::start(boost::asio::io_context& context, con
 
 void command::reap() {
   int status = 0;
-  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+  pid_t pid = 0;
+  while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
     if (pid == pid_) status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
+  has_children_ = pid == 0;
 }
 
-void command::pass_on(const signals::received& r) {
-  if (status_ || pid_ < 0) return;
+int command::pass_on(const signals::received& r) {
+  if (pid_ < 0 || ended()) return 0;
   // The command has it from the terminal, too; but when that goes away it tells the leader of its session only.
   const bool has_it = r.from_terminal && !leads_group_ && !(r.number == SIGHUP && ::getsid(0) == ::getpid());
-  if (has_it) return;
-  ::kill(pid_, r.number);
+  if (has_it) return 0;
+  if (status_) return signal_all(r.number);
+  return ::kill(pid_, r.number) == 0 ? 0 : errno;
 }
 
-void command::signal_all(int number) {
+int command::signal_all(int number) {
+  int failed = 0;
+  const auto deliver = [&](pid_t to) {
+    if (::kill(to, number) != 0 && errno != ESRCH) failed = errno;
+  };
   if (leads_group_) {
-    ::kill(-pid_, number);
+    deliver(-pid_);
   } else if (!status_) {
-    ::kill(pid_, number);
+    deliver(pid_);
   }
+  if (!wait_children_) return failed;
+  for (const pid_t child : children()) {
+    const bool has_it = child == pid_ || (leads_group_ && ::getpgid(child) == pid_);
+    if (!has_it) deliver(child);
+  }
+  return failed;
 }
 
-void command::stop() {
+int command::stop() {
   // The children that the command leaves behind become ours, so that SIGCHLD tells when they have ended.
   if (leads_group_) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  signal_all(SIGTERM);
+  const int failed = signal_all(SIGTERM);
   // A stopped process would not notice.
   signal_all(SIGCONT);
+  return failed;
 }
 
-void command::kill() { signal_all(SIGKILL); }
+int command::kill() { return signal_all(SIGKILL); }
 
-bool command::all_ended() const { return status_ && (!leads_group_ || ::kill(-pid_, 0) != 0); }
+bool command::all_ended() const { return ended() && (!leads_group_ || ::kill(-pid_, 0) != 0); }
 
 }  // namespace leasehold::cli

@@ -22,9 +22,14 @@ namespace leasehold::cli {
 // If we die it gets SIGTERM.
 class command {
  public:
+  struct settings {
+    std::vector<std::string> variables;  // "NAME=value" in addition to the environment
+    std::vector<std::string> removed;    // names of variables that the command does not find there
+    bool wait_children = false;          // it has ended when all processes that it has started have ended
+  };
+
   // Everything that allocates is done here: after fork only async-signal-safe calls are allowed.
-  // `variables`: "NAME=value" in addition to the environment.
-  command(std::vector<std::string> arguments, std::vector<std::string> variables);
+  command(std::vector<std::string> arguments, settings);
 
   // The error number of exec, or 0. Throws std::system_error if there is no process to be had.
   boost::asio::awaitable<int> start(boost::asio::io_context&, const signals&, const inherited_descriptors&);
@@ -32,23 +37,27 @@ class command {
   // To be called after SIGCHLD: collects what has ended.
   void reap();
 
-  // Once it has ended: its exit status, or 128 + n if signal n killed it.
+  // Its exit status, or 128 + n if signal n killed it; nothing before it has ended.
   std::optional<int> status() const { return status_; }
 
-  // Passes a signal on, unless the command got it as we did.
-  void pass_on(const signals::received&);
+  // Whether the command, and with wait_children all processes that it has started, have ended.
+  bool ended() const { return status_ && (!wait_children_ || !has_children_); }
 
-  // SIGTERM, also to its children if it leads a group.
-  void stop();
+  // Passes a signal on, unless the command got it as we did. Returns the error number of the system if it refuses that
+  // (a set-user-ID command of another user, for example), else 0; so do stop() and kill().
+  int pass_on(const signals::received&);
+
+  // SIGTERM. Also to its children, if it leads a group or they are waited for.
+  int stop();
 
   // SIGKILL, likewise.
-  void kill();
+  int kill();
 
-  // Whether it and, if it leads a group, its children have ended. For use after stop().
+  // Whether everything that stop() sends SIGTERM to has ended. For use after stop().
   bool all_ended() const;
 
  private:
-  void signal_all(int number);
+  int signal_all(int number);
   [[noreturn]] void become(const signals&, pid_t parent, int report);
 
   std::vector<std::string> arguments_;
@@ -58,8 +67,10 @@ class command {
   std::vector<char*> shell_argv_;
   std::vector<char*> envp_;
 
-  bool leads_group_;
+  const bool wait_children_;
+  const bool leads_group_;
   pid_t pid_ = -1;
+  bool has_children_ = true;  // This process has some, those of the command that lost their parent included.
   std::optional<int> status_;
 };
 

@@ -29,12 +29,16 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +49,27 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
+// How long an answer of the store is waited for in the end. Requests that were sent are not lost with this process: as a
+// rule a store that stands still carries them out when it goes on.
+constexpr auto answer_limit = 2s;           // To each release, before the client's own limit for closing.
+constexpr auto hurried_limit = 1s;          // When a signal has come.
+constexpr auto nothing_held_limit = 150ms;  // Without a hold. An entry in the queue disappears by its silence.
+
+// When a process that waits looks at the locks: not before the first of these, and seldom.
+constexpr auto first_look = 1s;
+constexpr auto next_look = 10s;
+
+// The tokens of the runs inside of which this one runs.
+std::vector<std::string> tokens_around() {
+  std::vector<std::string> tokens;
+  for (const char* name : {"LEASEHOLD_TOKEN", "LEASEHOLD_OUTER"}) {
+    const char* value = std::getenv(name);
+    std::istringstream words(value ? value : "");
+    tokens.insert(tokens.end(), std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
+  }
+  return tokens;
+}
+
 // One `leasehold run`, from the wait for its locks to the exit status. Everything happens on one thread.
 class session {
  public:
@@ -54,7 +79,9 @@ class session {
         inherited_(inherited),
         signals_(context),
         store_(connect(context, wanted.store)),
-        changed_(context) {}
+        around_(tokens_around()),
+        changed_(context),
+        next_look_(context) {}
 
   int run() {
     asio::co_spawn(context_, receive_signals(), asio::detached);
@@ -75,10 +102,33 @@ class session {
     } catch (...) {
       failed = std::current_exception();
     }
-    // Waits until everything has been given back: an attempt that a signal interrupted, too.
-    const auto token = asio::as_tuple(asio::use_awaitable);
-    co_await store_.close(token);
+    if (!ending_) begin_end(granted_ ? steady_clock::time_point::max() : later(nothing_held_limit));
+    co_await close();
     if (failed) std::rethrow_exception(failed);
+  }
+
+  // From here on this process only waits for the store's answers, until then at the latest.
+  void begin_end(steady_clock::time_point latest) {
+    ending_ = true;
+    gives_up_at_ = signalled_ ? std::min(latest, later(hurried_limit)) : latest;
+  }
+
+  // A signal that would have ended this process. After the end of the command the first one shortens the waiting for
+  // the store, and the second one ends it.
+  void hurry() {
+    if (ending_) gives_up_at_ = signalled_ ? steady_clock::now() : std::min(gives_up_at_, later(hurried_limit));
+    signalled_ = true;
+    notify();
+  }
+
+  // Waits until everything has been released: an attempt that a signal interrupted, too.
+  asio::awaitable<void> close() {
+    auto on_answer = [this](error_code) {
+      closed_ = true;
+      notify();
+    };
+    store_.close(asio::bind_executor(context_.get_executor(), on_answer));
+    while (!closed_ && steady_clock::now() < gives_up_at_) co_await change(gives_up_at_);
   }
 
   asio::awaitable<int> hold_and_run() {
@@ -90,10 +140,13 @@ class session {
       tokens += (first ? "" : " ") + h.token();
       fences += (first ? "" : " ") + std::to_string(h.fence());
     }
-    std::vector<std::string> variables;
-    variables.push_back("LEASEHOLD_NAME=" + names);
-    variables.push_back("LEASEHOLD_TOKEN=" + tokens);
-    variables.push_back("LEASEHOLD_FENCE=" + fences);
+    command::settings how;
+    how.variables.push_back("LEASEHOLD_NAME=" + names);
+    how.variables.push_back("LEASEHOLD_TOKEN=" + tokens);
+    how.variables.push_back("LEASEHOLD_FENCE=" + fences);
+    if (!around_.empty()) how.variables.push_back("LEASEHOLD_OUTER=" + all_around());
+    if (wanted_.hide_redis) how.removed = {"LEASEHOLD_REDIS", "LEASEHOLD_REDIS_FILE"};
+    how.wait_children = wanted_.wait_children;
     if (const hold* gone = not_covered()) throw lost(gone->name(), "the lease was lost before the command could start");
 
     for (const hold& h : holds_) {
@@ -105,14 +158,15 @@ class session {
       h.lost(asio::bind_executor(context_.get_executor(), on_loss));
     }
 
-    command_.emplace(wanted_.command, std::move(variables));
+    command_.emplace(wanted_.command, std::move(how));
     const int reason = co_await command_->start(context_, signals_, inherited_);
-    while (!command_->status() && !lost_) co_await change(std::nullopt);
+    while (!command_->ended() && !lost_) co_await change(std::nullopt);
     // Before anything else happens: a command that ended in time ended in time.
     const hold* gone = lost_ ? lost_ : not_covered();
-    const bool stopped = !command_->status();
+    const bool stopped = !command_->ended();
     bool told = true;
     if (stopped) told = co_await stop_command();
+    begin_end(steady_clock::time_point::max());
     co_await release();
     if (!told) complain(why_stopped().what());
 
@@ -146,11 +200,13 @@ class session {
   asio::awaitable<bool> acquire() {
     const auto token = asio::bind_cancellation_slot(stop_waiting_.slot(), asio::as_tuple(asio::use_awaitable));
     error_code ec;
+    waiting_ = true;
+    if (wanted_.wait != 0ms) asio::co_spawn(context_, look_while_waiting(), asio::detached);
     if (wanted_.wait == forever && !signal_) {
       // Waiting for ever includes outages, but not a store that was never there.
       std::tie(ec) = co_await store_.ready(token);
     }
-    if (!ec && !signal_) {
+    if (!ec && !signal_ && inside_.empty()) {
       switch (wanted_.kind) {
         case lock_kind::mutex:
           ec = co_await acquire_all_of([&](const std::string& name) { return mutex(store_, name); });
@@ -166,6 +222,14 @@ class session {
               [&](const std::string& name) { return counting_semaphore(store_, name, wanted_.permits); });
           break;
       }
+    }
+    waiting_ = false;
+    next_look_.cancel();
+    granted_ = !holds_.empty();
+    if (!inside_.empty() && !granted_) {
+      throw failure(exit_code::usage,
+                    fmt::format("{}: a leasehold run around this one holds it, so this one would wait for itself",
+                                in_quotes(inside_)));
     }
     if (signal_) {
       // The locks may have come at the same moment; close() waits for the answer to this.
@@ -203,6 +267,63 @@ class session {
     auto [ec, granted] = co_await std::move(operation)(token);
     holds_ = std::move(granted);
     co_return ec;
+  }
+
+  // What a person at a terminal is told of the waiting, and whether it can never end.
+  asio::awaitable<void> look_while_waiting() {
+    const bool tells = ::isatty(STDERR_FILENO) == 1;
+    if (!tells && around_.empty()) co_return;
+    const auto token = asio::as_tuple(asio::use_awaitable);
+    std::string told;
+    for (auto pause = std::chrono::milliseconds(first_look); waiting_; pause = next_look) {
+      next_look_.expires_after(pause);
+      co_await next_look_.async_wait(token);
+      std::string found;
+      for (std::size_t i = 0; waiting_ && i < wanted_.names.size(); ++i) {
+        const std::string& name = wanted_.names[i];
+        auto [ec, lock] = co_await show(store_, name, token);
+        if (waiting_ && !ec && waits_for_itself(lock)) {
+          inside_ = name;
+          stop_waiting_.emit(asio::cancellation_type::terminal);
+          co_return;
+        }
+        if (found.empty()) found = waiting_text(name, ec, lock);
+      }
+      if (!waiting_ || !tells || found.empty() || found == told) continue;
+      // What changes with each look is no news.
+      complain_at_once(found);
+      told = std::move(found);
+    }
+  }
+
+  // Whether a hold of a run around this one is what this one waits for. That run goes on when this one has ended.
+  bool waits_for_itself(const lock_status& lock) const {
+    const auto around = std::count_if(lock.holds.begin(), lock.holds.end(), [this](const listed_hold& h) {
+      return std::find(around_.begin(), around_.end(), h.token) != around_.end();
+    });
+    // Another permit of a semaphore may be released.
+    return around != 0 && (lock.limit == 0 || static_cast<std::size_t>(around) == lock.holders);
+  }
+
+  std::string waiting_text(const std::string& name, error_code ec, const lock_status& lock) const {
+    const std::string text = fmt::format("waiting for {}", in_quotes(name));
+    if (ec == error::unreachable) return fmt::format("{}: {}", text, describe(ec, store_, wanted_.store, name).what());
+    if (ec) return text;  // A quorum cannot be asked, and another server may not allow it.
+    const auto is_own = [label = own_label() + "-"](const auto& entry) { return entry.token.starts_with(label); };
+    if (!lock.held || std::any_of(lock.holds.begin(), lock.holds.end(), is_own)) return "";
+    const auto own = std::find_if(lock.line.begin(), lock.line.end(), is_own);
+    const auto in_front = own - lock.line.begin();
+    return fmt::format("{}: {}, {}; {}", text, held_by_text(lock), lease_text(lock),
+                       own == lock.line.end() ? fmt::format("{} waiting", lock.waiters)
+                       : in_front == 0        ? std::string("this run is next")
+                                              : fmt::format("{} in front of this run", in_front));
+  }
+
+  // For LEASEHOLD_OUTER; empty if it would be too long for a variable.
+  std::string all_around() const {
+    std::string text;
+    for (const auto& token : around_) text += (text.empty() ? "" : " ") + token;
+    return text.size() < 100'000 ? text : "";
   }
 
   std::string all_names() const {
@@ -247,14 +368,17 @@ class session {
                                                      all_names(), ec.message(), in_words, keys));
   }
 
-  // The lease is lost: SIGTERM, and SIGKILL for what is still there when the grace is over.
-  // Whoever does not read what we complain about (a pager, Ctrl-S) must keep neither the command running nor what is still
-  // held: false if he is to be told later.
+  // The lease is lost: SIGTERM, and SIGKILL for what is still there when the grace is over. A pipe or a terminal that takes
+  // no words now must keep neither the command running nor the other locks held. False: they are still to be written.
   asio::awaitable<bool> stop_command() {
-    command_->stop();
-    const bool told = complain_at_once(why_stopped().what());
+    const int refused = command_->stop();
+    bool told = complain_at_once(why_stopped().what());
+    if (refused != 0 && told) complain_at_once(not_signalled(refused));
     co_await end_command();
     co_return told;
+  }
+  static std::string not_signalled(int reason) {
+    return fmt::format("the command cannot be signalled: {}", std::strerror(reason));
   }
   failure why_stopped() const { return lost(lost_->name(), "the lease was lost, stopping the command"); }
 
@@ -265,14 +389,18 @@ class session {
     command_->kill();
     // What is left of the command's children gets a moment to die; for the command itself we wait.
     const auto moment_ends = later(1s);
-    while (!command_->all_ended() && steady_clock::now() < moment_ends) co_await change(moment_ends);
+    while (!command_->all_ended() && steady_clock::now() < moment_ends) {
+      co_await change(moment_ends);
+      // A child of the command that has become one of this process since.
+      if (!command_->all_ended()) command_->kill();
+    }
     while (!command_->status()) co_await change(std::nullopt);
   }
 
   // The answers may never come; close() goes on trying for a moment.
   asio::awaitable<void> release() {
     released_.assign(holds_.size(), make_error_code(error::unreachable));
-    const auto ends = later(2s);
+    const auto ends = later(answer_limit);
     for (std::size_t i = 0; i < holds_.size(); ++i) {
       auto on_answer = [this, i](error_code ec) {
         released_[i] = ec;
@@ -281,7 +409,11 @@ class session {
       };
       holds_[i].release(asio::bind_executor(context_.get_executor(), on_answer));
     }
-    while (answered_ < holds_.size() && steady_clock::now() < ends) co_await change(ends);
+    for (;;) {
+      const auto until = std::min(ends, gives_up_at_);
+      if (answered_ == holds_.size() || steady_clock::now() >= until) co_return;
+      co_await change(until);
+    }
   }
 
   asio::awaitable<void> receive_signals() {
@@ -290,12 +422,16 @@ class session {
       if (r.number == SIGCHLD) {
         if (command_) command_->reap();
         notify();
-      } else if (command_) {
-        command_->pass_on(r);
-      } else if (r.number != SIGCONT && r.number != SIGWINCH) {
-        signal_ = r.number;
+        continue;
+      }
+      if (command_) {
+        const int refused = command_->pass_on(r);
+        if (refused != 0) complain_at_once(not_signalled(refused));
+      } else if (ends_programs(r.number)) {
+        if (!ending_) signal_ = r.number;
         stop_waiting_.emit(asio::cancellation_type::terminal);
       }
+      if (r.number == SIGTERM || r.number == SIGINT || r.number == SIGHUP || r.number == SIGQUIT) hurry();
     }
   }
 
@@ -331,6 +467,7 @@ class session {
   const inherited_descriptors& inherited_;
   signals signals_;
   client store_;
+  const std::vector<std::string> around_;
   std::vector<hold> holds_;
   std::vector<error_code> released_;  // The answers to their releases,
   std::size_t answered_ = 0;          // and how many there are.
@@ -338,7 +475,17 @@ class session {
 
   asio::steady_timer changed_;
   asio::cancellation_signal stop_waiting_;
-  std::optional<int> signal_;   // that ended the waiting
+  asio::steady_timer next_look_;
+  bool waiting_ = false;
+  bool granted_ = false;
+  std::string inside_;         // The name that a run around this one has.
+  std::optional<int> signal_;  // that ended the waiting
+
+  bool signalled_ = false;  // A signal came that would have ended this process.
+  bool ending_ = false;     // It only waits for answers of the store.
+  bool closed_ = false;     // The last one has come.
+  steady_clock::time_point gives_up_at_ = steady_clock::time_point::max();
+
   const hold* lost_ = nullptr;  // the first of them
   int exit_status_ = 0;
   std::exception_ptr failed_;
@@ -347,7 +494,8 @@ class session {
 }  // namespace
 
 int run(const run_options& wanted, const inherited_descriptors& inherited) {
-  asio::io_context context(1);
+  // Never destroyed: its destructor would wait for a name server that does not answer.
+  static asio::io_context& context = *new asio::io_context(1);
   session s(context, wanted, inherited);
   return s.run();
 }

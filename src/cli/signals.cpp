@@ -13,9 +13,12 @@
 namespace leasehold::cli {
 namespace {
 
-constexpr int passed_on[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
+constexpr int passed_on[] = {SIGTERM, SIGINT,   SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
+                             SIGCONT, SIGWINCH, SIGALRM, SIGURG,  SIGIO,   SIGPWR};
 
 }  // namespace
+
+bool ends_programs(int number) { return number != SIGCONT && number != SIGWINCH && number != SIGURG; }
 
 bool is_ignored(int number) {
   struct sigaction now {};
@@ -27,6 +30,9 @@ signals::signals(boost::asio::io_context& context) : descriptor_(context), mask_
   ::sigemptyset(&all);
   ::sigaddset(&all, SIGCHLD);
   for (const int number : passed_on) {
+    if (!is_ignored(number)) ::sigaddset(&all, number);
+  }
+  for (int number = SIGRTMIN; number <= SIGRTMAX; ++number) {
     if (!is_ignored(number)) ::sigaddset(&all, number);
   }
   // A child of a process that ignores SIGCHLD leaves no status behind.

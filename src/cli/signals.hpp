@@ -12,6 +12,9 @@ namespace leasehold::cli {
 // Whether this program was told to ignore a signal (nohup, a shell's background job), which it then should.
 bool is_ignored(int number);
 
+// Whether a signal ends a program that does nothing about it.
+bool ends_programs(int number);
+
 // The signals that `run` passes on to its command, and SIGCHLD. From the constructor on they are blocked and read
 // from a descriptor, never handled: no handler can run in the child between fork and exec, and who sent a signal is
 // known.

@@ -4,12 +4,32 @@
 #include "text.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 
 namespace leasehold::cli {
+
+std::string own_label() {
+  // As many characters as a label may have.
+  constexpr std::size_t longest = 32;
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  const std::string end = fmt::format("-{}", ::getpid());
+  std::string label = std::string(host.data()).substr(0, longest - end.size()) + end;
+  const auto is_allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
+  std::replace_if(
+      label.begin(), label.end(), [&](char c) { return !is_allowed(c); }, '-');
+  return label;
+}
 
 client connect(boost::asio::io_context& context, const store_options& where) {
   client_options settings;
   settings.prefix = where.prefix;
+  settings.label = own_label();
   try {
     return client(context, where.urls, settings);
   } catch (const exception& e) {

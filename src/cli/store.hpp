@@ -15,6 +15,9 @@ namespace leasehold::cli {
 // Throws failure if the options cannot be understood.
 client connect(boost::asio::io_context&, const store_options&);
 
+// What the tokens of this process begin with.
+std::string own_label();
+
 // What to tell about an operation on a lock that failed: it names the store or the lock, whichever is at fault.
 failure describe(const error_code&, const client&, const store_options&, const std::string& name);
 

@@ -2,6 +2,7 @@
 #include "leasehold_command.hpp"
 #include "support/terminal.hpp"
 
+#include <unistd.h>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -51,6 +52,16 @@ BOOST_AUTO_TEST_CASE(signals_are_passed_on_to_the_command) {
     c.signal(number);
     BOOST_TEST(c.read_line().value() == name);
   }
+  for (const int number : {SIGALRM, SIGURG, SIGIO, SIGPWR, SIGRTMIN, SIGRTMIN + 7, SIGRTMAX}) {
+    const std::string n = std::to_string(number);
+    child other = start({"run", "m", "--", "bash", "-c", "trap 'echo got " + n + "' " + n + "; " + wait_for_a_signal});
+    BOOST_TEST(other.read_line().value() == "ready");
+    other.signal(number);
+    BOOST_TEST(other.read_line().value() == "got " + n);
+    BOOST_TEST(!other.status());
+    other.signal(SIGTERM);
+    BOOST_TEST(other.wait() == 143);
+  }
   // The command decided to go on, so the lock is still held.
   BOOST_TEST(!c.status());
   BOOST_TEST(redis.get("n").has_value());
@@ -66,6 +77,36 @@ BOOST_AUTO_TEST_CASE(a_command_that_a_signal_ends_ends_us) {
     BOOST_TEST(e.errors == "");
     BOOST_TEST(!redis.get("n"));
   }
+}
+
+// By its owner: root, say, in whose name a set-user-ID program works.
+BOOST_AUTO_TEST_CASE(a_command_that_cannot_be_signalled_is_told) {
+  if (::geteuid() != 0 || !std::filesystem::exists("/usr/bin/setpriv")) return;  // It needs two users.
+  namespace fs = std::filesystem;
+  fs::permissions(folder.path(), fs::perms(0755));
+  fs::copy_file("/usr/bin/setpriv", folder / "as");
+  fs::permissions(folder / "as", fs::perms(04755));
+  words command{"/usr/bin/setpriv", "--reuid=65534", "--clear-groups"};
+  for (auto& w : leasehold_command({"run", "--redis", "redis://127.0.0.1:" + std::to_string(redis.port()), "--lease",
+                                    "1s", "--grace", "200ms", "n", "--", folder / "as", "--reuid=0", "sh", "-c",
+                                    "echo $$; until [ -e $FOLDER/end ]; do sleep 0.01; done"})) {
+    command.push_back(std::move(w));
+  }
+  child c(command, environment());
+  const auto line = c.read_line();
+  if (!line) {
+    BOOST_TEST_MESSAGE("set-user-ID programs do not run here: " << c.errors());
+    return;
+  }
+  c.signal(SIGUSR1);
+  wait_until("the words",
+             [&] { return contains(c.errors(), "leasehold: the command cannot be signalled: Operation not"); });
+  redis.command("DEL", "n");
+  wait_until("the words again",
+             [&] { return contains(c.errors(), "stopping the command\nleasehold: the command cannot be signalled"); });
+  BOOST_TEST(!c.status());
+  folder.write("end", "");
+  BOOST_TEST(c.wait() == 74);
 }
 
 BOOST_AUTO_TEST_CASE(a_signal_while_waiting_leaves_no_trace) {

@@ -1,0 +1,95 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What the command leaves behind in the background, with and without --wait-children.
+#include "leasehold_command.hpp"
+#include "support/terminal.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+
+namespace leasehold::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// A process whose parent ends at once. It has its own session as a daemon has, and does not hold the output open.
+const std::string daemon =
+    "(setsid sh -c 'until [ -e $FOLDER/end ]; do sleep 0.01; done; echo > $FOLDER/ended' > /dev/null 2>&1 &); ";
+const std::string background =
+    "sh -c 'until [ -e $FOLDER/end ]; do sleep 0.01; done; echo > $FOLDER/ended' > /dev/null 2>&1 & ";
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(background_processes, with_leasehold)
+
+BOOST_AUTO_TEST_CASE(the_lock_is_released_when_the_command_has_ended) {
+  BOOST_TEST(run({"run", "n", "--", "sh", "-c", background + "exit 3"}).status == 3);
+  BOOST_TEST(!redis.get("n"));
+  folder.write("end", "");
+  wait_until("the other's end", [&] { return std::filesystem::exists(folder / "ended"); });
+}
+
+BOOST_AUTO_TEST_CASE(or_when_all_processes_that_it_has_started_have_ended) {
+  for (const auto& leaves_behind : {background, daemon}) {
+    child c =
+        start({"run", "--wait-children", "--lease", "1s", "n", "--", "sh", "-c", leaves_behind + "echo $$; exit 3"});
+    const std::string command = c.read_line().value();
+    wait_until("the command has ended", [&] { return !std::filesystem::exists("/proc/" + command); });
+    const auto begin = std::chrono::steady_clock::now();
+    wait_until("a lease", [&] { return std::chrono::steady_clock::now() > begin + 1100ms; });
+    BOOST_TEST(!c.status());
+    BOOST_TEST(redis.get("n").has_value());
+    BOOST_TEST(!std::filesystem::exists(folder / "ended"));
+    folder.write("end", "");
+    BOOST_TEST(c.wait() == 3);
+    BOOST_TEST(std::filesystem::exists(folder / "ended"));
+    BOOST_TEST(c.errors() == "");
+    BOOST_TEST(!redis.get("n"));
+    std::filesystem::remove(folder / "end");
+    std::filesystem::remove(folder / "ended");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(then_signals_and_the_loss_of_the_lease_reach_them) {
+  const std::string told = "trap 'echo > $FOLDER/ended; exit' TERM; echo > $FOLDER/begun; while :; do sleep 0.01; done";
+  const std::string in_daemon = "(setsid sh -c \"$1\" > /dev/null 2>&1 &); ";
+  const std::string in_background = "sh -c \"$1\" > /dev/null 2>&1 & ";
+  for (const auto& leaves_behind : {in_background, in_daemon}) {
+    for (const bool in_terminal : {false, true}) {
+      for (const bool loses : {false, true}) {
+        BOOST_TEST_CONTEXT(leaves_behind << (in_terminal ? ", in a terminal" : "") << (loses ? ", loss" : ", signal")) {
+          words command = leasehold_command(
+              {"run", "--wait-children", "--lease", "1s", "n", "--", "sh", "-c", leaves_behind + "exit 3", "sh", told});
+          std::optional<terminal> t;
+          std::optional<child> c;
+          if (in_terminal) {
+            t.emplace(command, environment());
+          } else {
+            command.insert(command.begin(), "setsid");
+            c.emplace(command, environment());
+          }
+          wait_until("its begin", [&] { return std::filesystem::exists(folder / "begun"); });
+          // The command itself has ended, too.
+          const auto begin = std::chrono::steady_clock::now();
+          wait_until("a moment", [&] { return std::chrono::steady_clock::now() > begin + 100ms; });
+          if (loses) {
+            redis.command("DEL", "n");
+          } else {
+            t ? t->signal(SIGTERM) : c->signal(SIGTERM);
+          }
+          BOOST_TEST((t ? t->wait() : c->wait()) == (loses ? 74 : 3));
+          BOOST_TEST(std::filesystem::exists(folder / "ended"));
+          std::filesystem::remove(folder / "begun");
+          std::filesystem::remove(folder / "ended");
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
