@@ -7,9 +7,11 @@
 
 #include <boost/asio.hpp>
 
+#include <charconv>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 
 namespace asio = boost::asio;
@@ -54,12 +56,20 @@ asio::awaitable<void> listen(unsigned short port, leasehold::client redis) {
   }
 }
 
+unsigned short port_of(const std::string& argument) {
+  unsigned short port = 0;
+  const char* const end = argument.data() + argument.size();
+  const auto [parsed, ec] = std::from_chars(argument.data(), end, port);
+  if (ec == std::errc() && parsed == end) return port;
+  throw std::invalid_argument("the port '" + argument + "' is no number from 0 to 65535");
+}
+
 int main(int argc, char** argv) try {
+  const unsigned short port = argc > 1 ? port_of(argv[1]) : 0;
   const char* url = std::getenv("LEASEHOLD_REDIS");
   asio::io_context context;
   leasehold::client redis(context, url ? url : "redis://127.0.0.1:6379");
-  const int port = argc > 1 ? std::stoi(argv[1]) : 0;
-  asio::co_spawn(context, listen(static_cast<unsigned short>(port), redis), [](std::exception_ptr failure) {
+  asio::co_spawn(context, listen(port, redis), [](std::exception_ptr failure) {
     if (failure) std::rethrow_exception(failure);
   });
   context.run();

@@ -154,11 +154,17 @@ class program {
   asio::awaitable<int> run() {
     std::string url = settings_.redis;
     if (url.empty()) url = start_redis();
-    leasehold::client_options patient;
-    patient.connect_timeout = generous;
+    leasehold::client_options patience;
+    // A Redis that has just been started may take a while.
+    patience.connect_timeout = redis_ ? std::chrono::milliseconds(generous) : 2s;
     {
-      const leasehold::client client(context_, url, patient);
-      co_await client.ready(asio::use_awaitable);
+      const leasehold::client client(context_, url, patience);
+      const auto [failed] = co_await client.ready(asio::as_tuple(asio::use_awaitable));
+      if (failed) {
+        const std::string why = client.last_failure();
+        throw std::runtime_error(
+            fmt::format("the connection to Redis: {}{}{}", failed.message(), why.empty() ? "" : ": ", why));
+      }
     }
     market::database data(context_, url);
     if (settings_.check) co_return co_await check(data);
@@ -259,6 +265,7 @@ int run(int argc, char** argv) {
   int signal = 0;
   std::exception_ptr problem;
   asio::signal_set signals(context, SIGINT, SIGTERM, SIGHUP);
+  signals.add(SIGPIPE);  // The reader of the output has ended.
   signals.async_wait([&](boost::system::error_code aborted, int number) {
     if (aborted) return;
     signal = number;

@@ -7,6 +7,7 @@
 
 #include <boost/asio.hpp>
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <utility>
@@ -15,14 +16,16 @@ namespace support {
 
 namespace asio = boost::asio;
 
-// Runs the program until nothing is left to do in the context. One of the signals, of which there are up to three,
-// cancels it. Returns the signal that came, 0 if none did. What the program throws is thrown here, unless a signal came.
+// Runs the program until nothing is left to do in the context. One of the signals, of which there are up to three, or
+// SIGPIPE (the reader of the output has ended) cancels it. Returns the signal that came, 0 if none did. What the program
+// throws is thrown here, unless a signal came.
 template <class... Signals>
 int run_until_signal(asio::io_context& context, asio::awaitable<void> program, Signals... numbers) {
   int signal = 0;
   std::exception_ptr problem;
   asio::cancellation_signal interrupt;
   asio::signal_set signals(context, numbers...);
+  signals.add(SIGPIPE);
   signals.async_wait([&](boost::system::error_code aborted, int number) {
     if (aborted) return;
     signal = number;

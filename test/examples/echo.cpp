@@ -53,6 +53,19 @@ BOOST_AUTO_TEST_CASE(the_demo_survives_the_death_of_a_holder) {
   BOOST_TEST(std::filesystem::file_size(folder / "demo.svg") > 1000U);
 }
 
+// The reader of its output has ended: `demo | head`.
+BOOST_AUTO_TEST_CASE(a_demo_that_nobody_reads_leaves_nothing_behind) {
+  child c({"bash", "-c",
+           "set -o pipefail; TMPDIR=$2 \"$0/demo\" --bin-dir \"$0\" --out \"$1\" --seconds 600 | head -n 1",
+           LEASEHOLD_EXAMPLES_DIR, folder / "out", folder.path()});
+  const ended e = end_of(c);
+  BOOST_TEST(e.status == 128 + SIGPIPE, e.errors);
+  BOOST_TEST(contains(e.output, "A private Redis runs at "), e.output);
+  for (const auto& left : std::filesystem::directory_iterator(folder.path())) {
+    BOOST_TEST(left.path().filename() == "out", left.path());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_mistyped_option_is_named) {
   const ended e = run({"echo_server", "--lease", "soon"});
   BOOST_TEST(e.status != 0);

@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "example.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <sstream>
@@ -132,6 +133,19 @@ BOOST_AUTO_TEST_CASE(a_redis_that_dies_ends_the_market) {
   const ended e = end_of(c);
   BOOST_TEST(e.status == 1, e.output + e.errors);
   BOOST_TEST(contains(e.errors, "the connection to Redis: "), e.errors);
+}
+
+BOOST_AUTO_TEST_CASE(a_redis_that_is_not_there_is_told_soon) {
+  redis.kill();
+  for (const bool checks : {true, false}) {
+    const auto begin = std::chrono::steady_clock::now();
+    words command{"market", "--redis", redis.url()};
+    if (checks) command.push_back("--check");
+    const ended e = run(command);
+    BOOST_TEST(e.status == 1, e.output + e.errors);
+    BOOST_TEST(contains(e.errors, "the connection to Redis: "), e.errors);
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(10)));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_bad_option_is_named) {

@@ -66,6 +66,14 @@ BOOST_AUTO_TEST_CASE(the_first_server_says_what_it_cannot_do) {
   BOOST_TEST(answer_to(ask(context, port_of(server), "/")) == "HTTP/1.0 503 Service Unavailable\r\n\r\ninvalid name\n");
 }
 
+BOOST_AUTO_TEST_CASE(the_first_server_names_a_port_that_is_none) {
+  for (const std::string port : {"x", "", "-1", "65536", "80x"}) {
+    const ended e = run({"first_server", port});
+    BOOST_TEST(e.status == 1);
+    BOOST_TEST(e.errors == "first_server: the port '" + port + "' is no number from 0 to 65535\n");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_other_libraries_do_can_be_done) {
   const ended e = run({"coming_from"});
   BOOST_TEST(e.status == 0, e.errors);
