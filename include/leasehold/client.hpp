@@ -158,6 +158,9 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 /// releases go out first. So a client that is a variable of main keeps it from returning, unless it is closed. All of them
 /// may outlive the execution context and then do nothing.
 ///
+/// After `io_context::stop()`, or when the context is destroyed, nothing is sent any more: locks that are held stay until
+/// their leases have ended. Wait for `close()` before that.
+///
 /// The handler of an operation runs on its associated executor, else on the client's, and never inside the call. The handle
 /// may be destroyed while it is under way.
 ///
