@@ -134,6 +134,9 @@ class typist {
       cd "$HERE"
       # Only what is needed of zsh's own functions: there are a thousand.
       base=(${(M)fpath:#*/Completion(|/Base|/Zsh)})
+      for unix in ${(M)fpath:#*/Completion/Unix}; do
+        autoload -Uz $unix/{_files,_path_files,_list_files,_have_glob_qual}
+      done
       fpath=("${SOURCES%/}" ${base:-$fpath})
       autoload -Uz compinit && compinit -u -D
       _letters() { [ $words[1] = letters ] && (( CURRENT == $#words )) && compadd alpha beta }
