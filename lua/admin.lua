@@ -159,9 +159,10 @@ end
 
 if what == 'show' then
   found[#found + 1] = waited_for_as or ''
+  read_ran(redis.call('HGET', entries, '#ran'))
   for _, t in ipairs(redis.call('ZRANGE', line, 0, 99)) do
     local _, lease, due, ask = string.match(redis.call('HGET', entries, t) or '', entry_form)
-    local is_silent = not due or now > tonumber(due) + silent_after
+    local is_silent = not due or now > due_of(tonumber(due)) + silent_after
     for _, value in ipairs({t, lease or 0, is_silent and 1 or 0, ask or ''}) do
       found[#found + 1] = value
     end

@@ -14,12 +14,23 @@ end
 
 -- include: members
 
-local ours_waits = waited_for and redis.call('HEXISTS', entries, '#' .. kind) == 1
+function left_for()
+  return math.max(0, math.ceil((soonest - now) / 1000))
+end
 
--- status -2: another limit than the record's, or than that of the asker's entry in line, which stands in the place of what
--- is left of a lease
+-- include: line
+
+-- The limit of a semaphore that is not held: that of the first living entry, or of the asker's own, silent one.
+local function limit_of_line()
+  local first = next_waiting()
+  chunk, place, behind, silent = {}, 1, 0, 0
+  waited_for = first ~= nil or redis.call('EXISTS', line) == 1
+  return first and first[5] or string.match(redis.call('HGET', entries, token) or '', '%S+$')
+end
+
+-- status -2: another limit than the semaphore's, which stands in the place of what is left of a lease
 if what == 'acquire' and not own then
-  local limit = ours_waits and string.match(redis.call('HGET', entries, token) or '', '%S+$') or members > 0 and about
+  local limit = members > 0 and about or waited_for and limit_of_line()
   if limit and limit ~= ARGV[6] then
     finish()
     return '-2 0 ' .. limit .. clock
@@ -40,7 +51,7 @@ if what == 'resize' then
   if members > 0 then
     about, changed = token, true
   end
-  local all = ours_waits and redis.call('HGETALL', entries) or {}
+  local all = waited_for and redis.call('HGETALL', entries) or {}
   for i = 1, #all, 2 do
     if string.sub(all[i], 1, 1) ~= '#' then
       redis.call('HSET', entries, all[i], (string.gsub(all[i + 1], '%S+$', token)))
@@ -48,8 +59,4 @@ if what == 'resize' then
   end
 end
 
-function left_for()
-  return math.max(0, math.ceil((soonest - now) / 1000))
-end
-
--- include: line lock
+-- include: lock

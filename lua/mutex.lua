@@ -26,21 +26,26 @@ if what == 'release' and line and string.sub(redis.call('GET', record) or '', 1,
     return '1 ' .. fence .. ' ' .. left .. clock
   end
   front[#front + 1] = token
-  local texts = redis.call('HMGET', entries, '#mutex', unpack(front))
+  local texts = redis.call('HMGET', entries, '#mutex', '#ran', unpack(front))
   front[#front] = nil
-  local stamps, leases, dues, quick = {}, {}, {}, not alone and texts[1]
+  -- Pauses are for line.lua.
+  local since = now - (tonumber(texts[2]) or 0)
+  local stamps, leases, dues, quick = {}, {}, {}, not alone and texts[1] and since >= 0 and since <= may_pause
   for i, t in ipairs(front) do
     local due
-    stamps[i], leases[i], due = string.match(texts[i + 1] or '', '^(%S+) (%S+) (%S+)$')
+    stamps[i], leases[i], due = string.match(texts[i + 2] or '', '^(%S+) (%S+) (%S+)$')
     dues[i] = tonumber(due)
-    quick = quick and dues[i] and now <= dues[i] + silent_after and t ~= token
+    quick = quick and dues[i] and now <= dues[i] + silent_after and dues[i] <= now + latest_look and t ~= token
   end
   if quick then
-    if texts[#front + 2] then
+    if texts[#front + 3] then
       redis.call('ZREM', line, token)
       redis.call('HDEL', entries, token)
     end
     local fence = next_fence(fences, now, true)
+    if since > 250000 then
+      redis.call('HSET', entries, '#ran', string.format('%d', now))
+    end
     local lease = string.format('%d', math.min(tonumber(leases[1]), unconfirmed))
     redis.call('SET', record, 'leasehold:' .. front[1] .. ':' .. fence, 'PX', lease)
     local publish, channels = string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH', string.sub(fences, 1, -6)

@@ -14,10 +14,18 @@ local there, waited_for
 local now, clock
 
 -- Of the line (line.lua), for the quick hand-off of a mutex, too. `unconfirmed`: the longest lease of a grant that is still
--- to be confirmed, in milliseconds. The others in microseconds: the first two living entries look every `look_often`, a
--- third of that lease; who comes to the front and would look later than that by `slack` is told; an entry is silent when
--- its look is late by `silent_after`.
-local unconfirmed, look_often, slack, silent_after = 2000, 667000, 100000, 1000000
+-- to be confirmed, in milliseconds. The others in microseconds:
+--   look_often    the first two living entries poll so often, which is a third of that lease
+--   look_rarely   the others poll so often
+--   slack         an entry that comes to the front and would poll later than `look_often` by this is notified
+--   latest_look   no poll is due later than this after now, unless the clock was stepped back
+--   silent_after  an entry is silent when its poll is late by this
+--   keeps_place   it is removed when it has been silent for so long
+--   may_pause     if no script has run on a line for longer, none could run: longer than `look_often`, and shorter than
+--                 `silent_after`
+--   remembered    a pause matters to entries for so long after it
+local unconfirmed, look_often, look_rarely, slack, latest_look = 2000, 667000, 5000000, 100000, 5100000
+local silent_after, keeps_place, may_pause, remembered = 1000000, 10000000, 900000, 16000000
 
 -- What a kind of lock has to say for itself. An ask is what tells the entries of one kind apart: a reader from a writer,
 -- one owner from another. Functions cost time to make, even if nobody calls them: a kind's most frequent calls are

@@ -1,16 +1,67 @@
 -- The line (docs/protocol.md, "The line"): who waits for a name, first come, first served.
 --
 -- Two keys beside the record. `line`: a sorted set of tokens in the order of their joining. `entries`: a hash with what is
--- known of each entry, token -> "<stamp> <lease> <due>[ <ask>]", and in the field "#<kind>" the last place given.
+-- known of each entry, token -> "<stamp> <lease> <due>[ <ask>]", in the field "#<kind>" the last place given, and in
+-- "#ran" when a script last ran here.
 --   stamp  the client's own clock when it sent its latest request about this entry; opaque here
 --   lease  what it asks for, in milliseconds
---   due    when its next look is due, in microseconds of the server's clock
+--   due    when its next poll is due, in microseconds of the server's clock
 --   ask    see call.lua
--- An entry is silent once its look is a second late. Silent entries are passed over, at most 32 in one call, and keep
--- their place for ten seconds more, for a client that reconnects. Both keys disappear when nobody has looked for a minute.
+-- An entry is silent once its poll is a second late. Silent entries are passed over, at most 32 in one call, and keep
+-- their place for ten seconds more, for a client that reconnects. Both keys disappear a minute after the last poll.
 
--- How often the entries behind the first two look, in microseconds.
-local look_rarely = 5000000
+-- A line of another kind is not this one's to move on. A line without entries belongs to no kind: one of its two keys was
+-- evicted, or deleted by hand.
+local strange_line, ran_text = false, nil
+if waited_for then
+  local fields = redis.call('HMGET', entries, '#' .. kind, '#ran')
+  strange_line, ran_text = not fields[1], fields[2]
+  if strange_line and redis.call('EXISTS', entries) == 0 then
+    redis.call('DEL', line)
+    strange_line, waited_for = false, false
+  end
+  waited_for = waited_for and not strange_line
+end
+
+-- While the server stands still, or its clock is stepped forward, no poll can be in time. "#ran" is
+-- "<last>[ <before> <resumed> <back>]": `last` is when a script ran here last. If none ran for longer than polls in front are
+-- apart, or the clock was stepped back, that is a pause: `before` is the last run before the latest one, `resumed` the first
+-- one after it, `back` by how much the clock was stepped back. They are 0 if there was none. `ran_is_old`: to be written.
+local last, before, resumed, back, ran_is_old = 0, 0, 0, 0, false
+local function read_ran(text)
+  last = tonumber(text)
+  if not last then
+    local a, b, c, d = string.match(text or '', '^(%d+) (%d+) (%d+) (%d+)$')
+    last, before, resumed, back = tonumber(a) or 0, tonumber(b) or 0, tonumber(c) or 0, tonumber(d) or 0
+  end
+  local since = now - last
+  if now > resumed + remembered then
+    before, resumed, back = 0, 0, 0
+  end
+  if since < 0 then
+    before, resumed, back = now, now, -since
+  elseif since > may_pause then
+    before, resumed = last, now
+  end
+  ran_is_old = since > 250000 or since < 0
+end
+if waited_for then
+  read_ran(ran_text)
+end
+
+local function ran()
+  ran_is_old = false
+  return string.format(resumed > 0 and '%d %d %d %d' or '%d', now, before, resumed, back)
+end
+
+-- When the next poll of an entry is due that has `due`. An entry that was not silent before a pause has a second after it.
+-- What is too far ahead is from before the clock was stepped back.
+local function due_of(due)
+  if due > now + latest_look then
+    due = math.min(due - back, resumed + look_rarely)
+  end
+  return resumed > due and due + silent_after > before and resumed or due
+end
 
 -- An entry is {token, stamp, lease, due, ask}.
 local entry_form = '^(%S+) (%S+) (%S+) ?(.*)$'
@@ -27,7 +78,7 @@ local function leave_line(t)
     return false
   end
   redis.call('HDEL', entries, t)
-  if redis.call('HLEN', entries) == 1 then
+  if redis.call('EXISTS', line) == 0 then
     redis.call('DEL', entries)
   end
   return true
@@ -54,7 +105,8 @@ local function next_waiting()
     local text = redis.call('HGET', entries, t)
     local stamp, lease, due, ask = string.match(text or '', entry_form)
     due = tonumber(due)
-    if not due or now > due + silent_after + 10000000 then
+    due = due and due_of(due)
+    if not due or now > due + silent_after + keeps_place then
       silent = silent + 1
       leave_line(t)
     else
@@ -99,6 +151,9 @@ end
 local function advance(asker, asked)
   local fence
   local first = next_waiting()
+  if behind > 0 and ran_is_old then
+    redis.call('HSET', entries, '#ran', ran())
+  end
   for _ = 1, 32 do
     if not first or not (admits(first[5]) or reenters and reenters(first[5])) then
       break

@@ -12,10 +12,6 @@ local function answer(status, fence, left)
   return status .. ' ' .. fence .. ' ' .. string.format('%d', left) .. clock .. (status == 1 and depth and depth() or '')
 end
 
--- A line of another kind is not this one's to move on.
-local strange_line = waited_for and redis.call('HEXISTS', entries, '#' .. kind) == 0
-waited_for = waited_for and not strange_line
-
 local function is_other(e, client, ask)
   return e and (e[5] ~= ask or string.sub(e[1], 1, #client) ~= client)
 end
@@ -50,10 +46,16 @@ local function acquire()
     redis.call('PEXPIRE', entries, 60000)
   end
   if stamp ~= '' then
+    local entry = stamp .. ' ' .. lease .. ' ' .. string.format('%d', now + look_often) .. (ask == '' and '' or ' ' .. ask)
     if not redis.call('ZSCORE', line, token) then
       redis.call('ZADD', line, redis.call('HINCRBY', entries, '#' .. kind, 1), token)
     end
-    set_entry({token, stamp, lease, now + look_often, ask})
+    if redis.call('HSET', entries, token, entry, '#ran', ran()) < 2 and not waited_for then
+      -- There were entries of a line that was evicted, or deleted by hand.
+      redis.call('DEL', entries)
+      redis.call('ZADD', line, redis.call('HINCRBY', entries, '#' .. kind, 1), token)
+      redis.call('HSET', entries, token, entry, '#ran', ran())
+    end
     if not waited_for then
       redis.call('PEXPIRE', line, 60000)
       redis.call('PEXPIRE', entries, 60000)
@@ -76,8 +78,10 @@ local function acquire()
   if stamp == '' then
     return answer(0, 0, left)
   end
-  -- Where silent entries in front are too many for one call, whoever is behind them looks often.
-  if not second or first[1] == token or second[1] == token then
+  -- Where silent entries in front are too many for one call, an entry behind them polls often; and where one in front is
+  -- late, which may be dead.
+  local late = math.max(resumed, now - slack - 1)
+  if not second or first[1] == token or second[1] == token or math.min(first[4], second[4]) <= late then
     return answer(2, 0, left)
   end
   set_entry({token, stamp, lease, now + look_rarely, ask})

@@ -4,12 +4,14 @@
 #include "scripts.hpp"
 #include "support/child.hpp"
 #include "support/proxy.hpp"
+#include "support/temporary_folder.hpp"
 #include "support/with_redis.hpp"
 
 #include <csignal>
 #include <cstdlib>
 #include <deque>
 #include <random>
+#include <thread>
 
 namespace leasehold::test {
 
@@ -422,6 +424,36 @@ BOOST_AUTO_TEST_CASE(a_crowd_of_dead_entries_in_front_is_passed_over) {
   // Nobody looks any more: Redis itself forgets the dead.
   BOOST_TEST(redis.ttl(line_key) <= 60000);
   BOOST_TEST((redis.ttl(line_key) > 0 || in_line() == 0));
+}
+
+// Redis stands still for longer than a poll may be late, while a release, a newcomer's attempt and the waiter's poll are on
+// their way to it: the waiter is next all the same.
+BOOST_AUTO_TEST_CASE(a_server_that_stood_still_lets_no_newcomer_overtake) {
+  const std::string text(detail::scripts::mutex.text);
+  temporary_folder folder;
+  redis_connection newcomer(redis.socket_path());
+  for (int round = 0; round < 3; ++round) {
+    const std::string go = folder / ("go" + std::to_string(round));
+    child holder({LEASEHOLD_CLI_PATH, "run", "--redis", redis.url(), "n", "--", "sh", "-c",
+                  "echo in; while [ ! -e " + go + " ]; do sleep 0.01; done; echo out"});
+    BOOST_TEST(holder.read_line().value_or("") == "in");
+    child waiting({LEASEHOLD_CLI_PATH, "run", "--redis", redis.url(), "n", "--", "echo", "in"});
+    wait_until("it waits", [&] { return in_line() == 1; });
+    redis.stop();
+    folder.write("go" + std::to_string(round), "");
+    BOOST_TEST(holder.read_line().value_or("") == "out");
+    std::this_thread::sleep_for(200ms);  // So that the release comes first, most often; in no order may the test fail.
+    newcomer.send({"EVAL", text, "4", "n", "leasehold:{0}:fence", line_key, entries_key, "acquire",
+                   "new." + std::to_string(round), "30000", "9007199254740991", ""});
+    std::this_thread::sleep_for(2s);
+    redis.go_on();
+    BOOST_TEST(newcomer.receive().text.starts_with("0 "));
+    BOOST_TEST(waiting.read_line().value_or("") == "in");
+    holder.wait();  // It may have given up waiting for the answer to its release.
+    BOOST_TEST(waiting.wait() == 0);
+    newcomer.command({"EVAL", text, "4", "n", "leasehold:{0}:fence", line_key, entries_key, "release",
+                      "new." + std::to_string(round)});
+  }
 }
 
 // Cancelled at any instant of a hand-off: no lock is lost, nobody stays in the line, and never are two inside.

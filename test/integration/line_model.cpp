@@ -156,7 +156,47 @@ std::string record_model::stored() const {
 
 void line_model::tick() {
   lock.tick();
-  if (!waiting.empty() && lock.ms() > line_expires) waiting.clear();
+  if (!waiting.empty() && lock.ms() > line_expires) forget_line();
+}
+
+void line_model::forget_line() {
+  waiting.clear();
+  ran = {};
+}
+
+std::string line_model::stored_runs() const {
+  const auto text = [](std::int64_t n) { return std::to_string(n); };
+  return text(ran.last) +
+         (ran.resumed > 0 ? " " + text(ran.before) + " " + text(ran.resumed) + " " + text(ran.back) : "");
+}
+
+// No script ran for longer than polls in front are apart, or the clock was stepped back.
+void line_model::begin_script() {
+  lock.take_out();
+  now_ = ran;
+  runs_are_old_ = false;
+  if (waiting.empty()) return;
+  const auto since = lock.now - ran.last;
+  if (lock.now > ran.resumed + 16000000) now_ = {ran.last};
+  if (since < 0) {
+    now_ = {ran.last, lock.now, lock.now, -since};
+  } else if (since > 900000) {
+    now_.before = ran.last;
+    now_.resumed = lock.now;
+  }
+  runs_are_old_ = since > 250000 || since < 0;
+}
+
+void line_model::note_run() {
+  ran = {lock.now, now_.before, now_.resumed, now_.back};
+  runs_are_old_ = false;
+}
+
+std::int64_t line_model::due_of(const entry& e) const {
+  const bool too_far = e.due > lock.now + 5100000;
+  const auto due = too_far ? std::min(e.due - now_.back, now_.resumed + 5000000) : e.due;
+  const bool was_living = due + 1000000 > now_.before;
+  return was_living ? std::max(due, now_.resumed) : due;
 }
 
 std::string line_model::clock() const {
@@ -171,6 +211,7 @@ bool line_model::leave_line(const std::string& token) {
   const auto e = find(token);
   if (e == waiting.end()) return false;
   waiting.erase(e);
+  if (waiting.empty()) ran = {};
   return true;
 }
 
@@ -185,6 +226,7 @@ std::string line_model::next_waiting(walk& w) {
       continue;
     }
     ++w.at;
+    forgiven += living(e) && lock.now > e.due + 1000000;
     if (!living(e)) {
       ++w.silent;
       ++passed_over;
@@ -201,7 +243,7 @@ void line_model::tell(const std::string& token, const std::string& text) {
 
 void line_model::watch(const std::string& token) {
   const auto e = find(token);
-  if (e == waiting.end() || e->due <= lock.now + 767000) return;
+  if (e == waiting.end() || due_of(*e) <= lock.now + 767000) return;
   e->due = lock.now + 667000;
   tell(e->token, "watch " + e->token);
 }
@@ -217,6 +259,7 @@ void line_model::require_order(const std::string& token) const {
 line_model::front line_model::advance(const std::string& asker, std::int64_t asked) {
   front f;
   f.first = next_waiting(f.w);
+  if (f.w.at > 0 && runs_are_old_) note_run();
   for (int i = 0; i < 32 && !f.first.empty(); ++i) {
     const auto e = find(f.first);
     if (!lock.admits(e->ask, true) && !lock.reenters(e->ask)) break;
@@ -229,7 +272,7 @@ line_model::front line_model::advance(const std::string& asker, std::int64_t ask
     } else {
       const auto lease = std::min<std::int64_t>(e->lease, 2000);
       const auto fence = lock.enter(e->token, e->ask, lease);
-      e->due = std::min(e->due, lock.now + 667000);
+      if (due_of(*e) > lock.now + 667000) e->due = lock.now + 667000;
       tell(e->token, "granted " + e->token + " " + std::to_string(fence) + " " + e->stamp + " " +
                          std::to_string(lease) + lock.depth());
       ++handed_off;
@@ -255,12 +298,20 @@ std::string line_model::lengthen(const std::string& token, std::int64_t lease, b
   return answer(1, fence, left);
 }
 
+// The limit of a semaphore: the record's while it is held, else that of the first living entry, or of the asker's own.
+std::string line_model::limit_for(const std::string& token, const std::string& ask) {
+  if (!lock.members.empty()) return lock.about;
+  walk w;
+  const auto first = next_waiting(w);
+  const auto e = find(first.empty() ? token : first);
+  return e == waiting.end() ? ask : e->ask;
+}
+
 std::string line_model::acquire(const std::string& token, std::int64_t lease, const std::string& stamp,
                                 const std::string& ask, bool late, bool repair) {
-  lock.take_out();
+  begin_script();
   if (lock.kind == lock_kind::counting_semaphore && !lock.is_in(token)) {
-    const auto e = find(token);
-    const std::string limit = e != waiting.end() ? e->ask : lock.members.empty() ? ask : lock.about;
+    const std::string limit = limit_for(token, ask);
     if (ask != limit) return answer(-2, 0, std::stoll(limit));
   }
   if (lock.is_in(token)) return lengthen(token, lease, true);
@@ -281,6 +332,7 @@ std::string line_model::acquire(const std::string& token, std::int64_t lease, co
       e = std::prev(waiting.end());
     }
     *e = {token, stamp, lease, lock.now + 667000, ask};
+    note_run();
   }
   front f = advance(token, lease);
   if (!f.asker_is_in && f.first.empty() && f.w.at < 256 && lock.admits(ask, waited_for)) {
@@ -296,20 +348,23 @@ std::string line_model::acquire(const std::string& token, std::int64_t lease, co
     left = lease;
   }
   if (stamp.empty()) return answer(0, 0, left);
-  // In front, or nobody alive is known to be.
-  if (f.second.empty() || f.first == token || f.second == token) return answer(2, 0, left);
+  // In front, or no living entry is known to be.
+  if (f.second.empty() || f.first == token || f.second == token || overdue(*find(f.first)) ||
+      overdue(*find(f.second))) {
+    return answer(2, 0, left);
+  }
   find(token)->due = lock.now + 5000000;
   return answer(3, 0, left);
 }
 
 std::string line_model::extend(const std::string& token, std::int64_t lease, bool confirm) {
-  lock.take_out();
+  begin_script();
   return lock.is_in(token) ? lengthen(token, lease, confirm) : answer(0, 0, 0);
 }
 
 std::string line_model::release(const std::string& token) {
   // Who leaves while nobody waits is not asked how late it is.
-  if (!waiting.empty() || !lock.is_in(token)) lock.take_out();
+  if (!waiting.empty() || !lock.is_in(token)) begin_script();
   const bool mine = lock.is_in(token);
   if (mine) lock.leave(token);
   const bool others = lock.occupied();
@@ -333,7 +388,7 @@ bool line_model::others_wait(const std::string& token, const std::string& ask) {
 }
 
 std::string line_model::keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh) {
-  lock.take_out();
+  begin_script();
   if (!lock.is_in(token)) return refresh ? answer(0, 0, 0) : release(token);
   if (others_wait(token, ask)) return refresh ? answer(2, 0, 0) : release(token);
   ++kept;
@@ -342,7 +397,7 @@ std::string line_model::keep(const std::string& token, std::int64_t lease, const
 }
 
 std::string line_model::downgrade(const std::string& token) {
-  lock.take_out();
+  begin_script();
   record_model::member* m = lock.find(token);
   if (m == nullptr) return answer(0, 0, 0);
   const bool was_writer = lock.about == "w";
@@ -355,7 +410,7 @@ std::string line_model::downgrade(const std::string& token) {
 }
 
 std::string line_model::resize(const std::string& limit, bool late) {
-  lock.take_out();
+  begin_script();
   if (late) return answer(-1, 0, 0);
   if (!lock.members.empty()) lock.about = limit;
   for (auto& e : waiting) e.ask = limit;
@@ -364,7 +419,7 @@ std::string line_model::resize(const std::string& limit, bool late) {
 }
 
 std::string line_model::inspect() {
-  lock.take_out();
+  begin_script();
   const std::string waiters = std::to_string(waiting.size());
   lock.finish();
   if (!lock.exists()) return "0,0,0," + waiters + ",";

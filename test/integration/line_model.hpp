@@ -89,10 +89,20 @@ class line_model {
     std::string ask;
   };
 
+  // When scripts have run on the line: the last time; the last time before the latest pause and the first time after it;
+  // by how much the clock was stepped back.
+  struct runs {
+    std::int64_t last = 0;
+    std::int64_t before = 0;
+    std::int64_t resumed = 0;
+    std::int64_t back = 0;
+  };
+
   explicit line_model(lock_kind k) : lock(k) {}
 
   record_model lock;
   std::deque<entry> waiting;
+  runs ran;  // As stored.
   std::int64_t line_expires = 0;
   std::vector<line_message> sent;
 
@@ -102,8 +112,11 @@ class line_model {
   std::size_t passed_over = 0;
   std::size_t taken_out = 0;
   std::size_t entered_again = 0;
+  std::size_t forgiven = 0;
 
   void tick();
+  void forget_line();
+  std::string stored_runs() const;
   std::deque<entry>::iterator find(const std::string& token);
   std::string clock() const;
 
@@ -129,8 +142,14 @@ class line_model {
     walk w;
   };
 
-  bool living(const entry& e) const { return lock.now <= e.due + 1000000; }
-  bool gone(const entry& e) const { return lock.now > e.due + 11000000; }
+  // What is called first when a script runs.
+  void begin_script();
+  void note_run();
+  std::int64_t due_of(const entry& e) const;
+  bool living(const entry& e) const { return lock.now <= due_of(e) + 1000000; }
+  bool overdue(const entry& e) const { return due_of(e) == now_.resumed || lock.now > due_of(e) + 100000; }
+  bool gone(const entry& e) const { return lock.now > due_of(e) + 11000000; }
+  std::string limit_for(const std::string& token, const std::string& ask);
   bool leave_line(const std::string& token);
   std::string next_waiting(walk&);
   void tell(const std::string& token, const std::string& text);
@@ -140,6 +159,9 @@ class line_model {
   bool others_wait(const std::string& token, const std::string& ask);
   std::string answer(int status, std::uint64_t fence, std::int64_t left);
   std::string lengthen(const std::string& token, std::int64_t lease, bool may_leave, bool let_in = false);
+
+  runs now_;  // As the script that runs takes them.
+  bool runs_are_old_ = false;
 };
 
 }  // namespace leasehold::test

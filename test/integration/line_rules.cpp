@@ -121,6 +121,15 @@ void line_rules::foreign(std::int64_t now, const std::string& ask, std::int64_t 
   foreign_ = program{ask, until};
 }
 
+bool line_rules::forget_ended(std::int64_t now) {
+  for (const auto& [token, h] : holds_) {
+    if (h.until <= now && h.at_most > now) return false;
+  }
+  std::erase_if(holds_, [&](const auto& h) { return h.second.until <= now; });
+  if (foreign_ && foreign_->until >= 0 && foreign_->until <= now) foreign_.reset();
+  return true;
+}
+
 void line_rules::all_is_lost() {
   holds_.clear();
   foreign_.reset();

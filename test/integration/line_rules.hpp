@@ -29,6 +29,8 @@ class line_rules {
   void foreign(std::int64_t now, const std::string& ask, std::int64_t until);
   void foreign_left() { foreign_.reset(); }
   void all_is_lost();
+  // The clock is about to be stepped back: what has ended stays so. False if that is not sure of some hold.
+  bool forget_ended(std::int64_t now);
 
  private:
   struct hold {

@@ -106,6 +106,16 @@ void line_schedule::pass(std::int64_t microseconds) {
   m.tick();
 }
 
+void line_schedule::step_back(std::int64_t microseconds) {
+  check();  // What has expired is gone, and stays so.
+  flush();
+  if (!rules_.forget_ended(m.lock.now)) return;
+  latest_ = std::max(latest_, m.lock.now);
+  pass(-microseconds);
+}
+
+void line_schedule::let_all_expire() { pass(std::max(latest_, m.lock.now) - m.lock.now + 601000000); }
+
 std::string line_schedule::acquire(const std::string& token, std::int64_t lease, bool joins, const std::string& ask,
                                    bool late, bool repair) {
   const std::string stamp = joins ? std::to_string(++stamps_) : "";
@@ -193,17 +203,19 @@ void line_schedule::foreign_delete() {
 void line_schedule::forget_everything() {
   command({"FLUSHALL"}, "OK", [](line_rules& r) { r.all_is_lost(); });
   m.lock.clear();
-  m.waiting.clear();
+  m.forget_line();
   m.lock.last_fence = 0;
-  pass(1000);  // The clock is the fences' floor, and it has moved on after a real one.
+  // The clock is the fences' floor, and it has moved on after a real one, also if it was stepped back before.
+  pass(std::max(latest_, m.lock.now) - m.lock.now + 1000);
 }
 
 void line_schedule::check() {
   std::string order;
   for (const auto& e : m.waiting) order += (order.empty() ? "" : ",") + e.token;
   command({"ZRANGE", line, "0", "-1"}, order);
-  command({"HLEN", entries}, std::to_string(m.waiting.empty() ? 0 : m.waiting.size() + 1));
+  command({"HLEN", entries}, std::to_string(m.waiting.empty() ? 0 : m.waiting.size() + 2));
   if (!m.waiting.empty()) {
+    command({"HGET", entries, "#ran"}, m.stored_runs());
     const auto& e = m.waiting[random(m.waiting.size())];
     command({"HGET", entries, e.token},
             e.stamp + " " + std::to_string(e.lease) + " " + std::to_string(e.due) + (e.ask.empty() ? "" : " " + e.ask));
@@ -357,6 +369,7 @@ void line_crowd::let_time_pass() {
     case 2: return s.pass(static_cast<std::int64_t>(s.random(13000000)));
     case 3:
       if (s.one_in(40)) s.pass(59990000 + static_cast<std::int64_t>(s.random(20000)));
+      if (s.one_in(40)) s.step_back(1 + static_cast<std::int64_t>(s.random(s.one_in(2) ? 8000000 : 3600000000)));
       return;
     default: return s.pass(static_cast<std::int64_t>(s.random(200000)));
   }

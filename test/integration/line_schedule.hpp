@@ -42,6 +42,8 @@ class line_schedule {
   std::string any_limit();
 
   void pass(std::int64_t microseconds);
+  void step_back(std::int64_t microseconds);
+  void let_all_expire();
 
   std::string acquire(const std::string& token, std::int64_t lease, bool joins, const std::string& ask,
                       bool late = false, bool repair = false);
@@ -92,6 +94,7 @@ class line_schedule {
   std::deque<call> sent_;
   std::deque<std::string> log_;
   std::uint64_t stamps_ = 0;
+  std::int64_t latest_ = 0;  // Before the clock was stepped back.
 };
 
 // Clients who do anything at any time.
