@@ -652,8 +652,8 @@ BOOST_AUTO_TEST_CASE(hundreds_who_may_be_in_together_all_get_in) {
   constexpr int many = 400;
   for (const answer& a : call_with_each(many, s, {"acquire", "", "30000", never, "1", "r"}))
     BOOST_REQUIRE(a.status >= 2);
-  BOOST_TEST(wait(s, "d.w", "w").status == 3);
-  BOOST_TEST(wait(s, "e.r", "r").status == 3);
+  BOOST_TEST(wait(s, "d.w", "w").status >= 2);
+  BOOST_TEST(wait(s, "e.r", "r").status >= 2);
   BOOST_TEST(release(s, "x") == 1);
   BOOST_TEST(holds(s) == 32);
   for (const answer& a : call_with_each(many, s, {"confirm", "", "30000"})) BOOST_REQUIRE(a.status == 1);
