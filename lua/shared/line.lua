@@ -41,7 +41,7 @@ local function read_ran(text)
   if since < 0 then
     before, resumed, back = now, now, -since
   elseif since > may_pause then
-    before, resumed = last, now
+    before, resumed = last > 0 and last or now, now
   end
   ran_is_old = since > 250000 or since < 0
 end
