@@ -107,7 +107,8 @@ void line_schedule::pass(std::int64_t microseconds) {
 }
 
 void line_schedule::step_back(std::int64_t microseconds) {
-  check();  // What has expired is gone, and stays so.
+  if (m.lock.last_fence == 0) return;  // All is lost, and only the clock keeps fences from going back.
+  check();                             // What has expired is gone, and stays so.
   flush();
   if (!rules_.forget_ended(m.lock.now)) return;
   latest_ = std::max(latest_, m.lock.now);
@@ -369,8 +370,7 @@ void line_crowd::let_time_pass() {
     case 2: return s.pass(static_cast<std::int64_t>(s.random(13000000)));
     case 3:
       if (s.one_in(40)) s.pass(59990000 + static_cast<std::int64_t>(s.random(20000)));
-      if (s.kind != lock_kind::recursive_mutex && s.one_in(40))
-        s.step_back(1 + static_cast<std::int64_t>(s.random(s.one_in(2) ? 8000000 : 3600000000)));
+      if (s.one_in(40)) s.step_back(1 + static_cast<std::int64_t>(s.random(s.one_in(2) ? 8000000 : 3600000000)));
       return;
     default: return s.pass(static_cast<std::int64_t>(s.random(200000)));
   }
