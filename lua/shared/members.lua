@@ -188,9 +188,9 @@ if not waited_for and what == 'release' and own and not ARGV[3] then
   return 1
 end
 
--- Members past their deadlines are taken out. A slot moves with times to live and not with instants, so on a node whose
--- clock is ahead the key ends later than its longest member: then all deadlines move by that much. (While another program
--- is in, the expiry is that program's.)
+-- Members past their deadlines are taken out. A slot moves with times to live and not with instants. So on a node whose
+-- clock is ahead, the key ends later than its longest member: then all deadlines move by that much. (While another
+-- program is in, the expiry is that program's.)
 if members > 0 and now >= soonest then
   local first
   local all, longest = {}, 0
