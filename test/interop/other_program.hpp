@@ -6,6 +6,7 @@
 #include "support/child.hpp"
 #include "support/with_redis.hpp"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,10 +33,13 @@ inline std::string redis_cli(const redis_server& redis, std::vector<std::string>
   return output_of(std::move(command));
 }
 
-// The fields and values of a hash, as Redis gives them.
+// The fields and values of a hash, sorted by the fields.
 inline std::vector<std::string> hash_of(redis_server& redis, const std::string& key) {
+  const reply r = redis.command("HGETALL", key);
+  std::map<std::string, std::string> fields;  // Valkey changes their order without a write.
+  for (std::size_t i = 0; i + 1 < r.items.size(); i += 2) fields[r.items[i].text] = r.items[i + 1].text;
   std::vector<std::string> all;
-  for (const reply& r : redis.command("HGETALL", key).items) all.push_back(r.text);
+  for (const auto& [field, value] : fields) all.insert(all.end(), {field, value});
   return all;
 }
 
