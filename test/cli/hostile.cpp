@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Any program that may write a key chooses what stands in it. The terminal of an operator obeys none of it, and JSON stays
-// JSON.
+// Any program that may write a key chooses what stands in it. The terminal of an operator obeys none of it, and JSON
+// stays JSON.
 #include "leasehold_command.hpp"
 #include "support/terminal.hpp"
 
@@ -11,8 +11,8 @@ namespace leasehold::test {
 
 namespace {
 
-// A title for the terminal, "clear the screen", the same by a control character of 8 bits, bytes that are not UTF-8, and
-// the characters that reverse what follows them.
+// A title for the terminal, "clear the screen", the same by a control character of 8 bits, bytes that are not UTF-8,
+// and the characters that reverse what follows them.
 const std::string evil =
     std::string("\x1b]0;owned\x07\x1b[2J") + "\xc2\x9b" + "2J\xff\xfe\r\x7f" + "\xe2\x80\xae" + "lasrever\xe2\x81\xa6";
 const std::string deadline = "9000000000000000";
