@@ -69,17 +69,17 @@ local function read_hash(key, only_ours)
   -- A hold ends with its key at the latest; TIME and PTTL may be a few milliseconds apart.
   local left = redis.call('PTTL', key)
   local longest = left < 0 and math.huge or left
-  local all, last, number, count = redis.call('HGETALL', key), 0, 0
+  local all, last, count = redis.call('HGETALL', key), 0
   for i = 1, #all, 2 do
     local deadline = string.match(all[i], field_form) and string.match(all[i + 1], member_form)
     if deadline then
-      last, number = math.max(last, tonumber(deadline)), number + 1
+      last = math.max(last, tonumber(deadline))
     elseif name == 'recursive_mutex' and all[i] == about then
       count = tonumber(all[i + 1])
     end
   end
   -- The record came from a node with another clock: members.lua moves the deadlines at the next call.
-  local ahead = (not count or count == number) and now + left * 1000 - last or 0
+  local ahead = count and 0 or now + left * 1000 - last
   local holds, gone, oldest = {}, 0
   for i = 1, #all, 2 do
     local t = string.match(all[i], field_form)

@@ -189,8 +189,8 @@ if not waited_for and what == 'release' and own and not ARGV[3] then
 end
 
 -- Members past their deadlines are taken out. A slot moves with times to live and not with instants. So on a node whose
--- clock is ahead, the key ends later than its longest member: then all deadlines move by that much. (While another
--- program is in, the expiry is that program's.)
+-- clock is ahead, the key ends later than its longest member: then all deadlines move by that much. (Not those of a
+-- recursive mutex: another program may have set the expiry.)
 if members > 0 and now >= soonest then
   local first
   local all, longest = {}, 0
@@ -198,7 +198,7 @@ if members > 0 and now >= soonest then
     all[t] = m
     longest = math.max(longest, m[1])
   end)
-  local ahead = only_members() and now + redis.call('PTTL', record) * 1000 - longest or 0
+  local ahead = count and 0 or now + redis.call('PTTL', record) * 1000 - longest
   begin_writing()
   for t, m in pairs(all) do
     if ahead > 10000 then

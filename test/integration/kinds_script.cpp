@@ -449,6 +449,7 @@ BOOST_AUTO_TEST_CASE(a_slot_that_moves_to_a_node_whose_clock_is_ahead_ends_no_ho
   redis_server target({}, clock.environment());
   redis_connection there(target.socket_path());
   for (kind_of_lock k : kinds()) {
+    if (k.text == &scripts::recursive_mutex) continue;  // Other programs set the expiry of these.
     if (k.together == 2) k.ask = "5";
     const script& s = *k.text;
     BOOST_TEST_CONTEXT(std::string(s.name)) {
