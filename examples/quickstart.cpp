@@ -33,7 +33,7 @@ int main(int argc, char** argv) try {
   asio::io_context context;
   leasehold::client redis(context, url ? url : "redis://127.0.0.1:6379");
   asio::co_spawn(context, write_report(std::move(redis)), asio::detached);
-  context.run();  // Until the last client, lock and hold is gone: hence the move above. (Or call close().)
+  context.run();  // Until the last lock is released.
 } catch (const std::exception& e) {
   std::cerr << e.what() << std::endl;  // "invalid url: ..."
   return 1;

@@ -108,18 +108,13 @@ client_core::client_core(asio::any_io_executor executor, std::vector<address> wh
       is_cluster_(where.front().kind == address::scheme::cluster),
       is_quorum_(where.size() > 1),
       base_(std::move(executor)),
+      where_(std::move(where)),
       engine_(seeded_engine()),
       phase_(static_cast<clock::rep>(engine_() >> 2)),
       client_id_(new_client_id(options_)) {
-  server_maker servers(base_, options_, client_id_);
-  strand_ = servers.strand();
-  if (is_quorum_) {
-    store_ = make_quorum(std::move(servers), std::move(where), *this);
-  } else if (is_cluster_) {
-    store_ = make_cluster(std::move(servers), std::move(where.front()), *this);
-  } else {
-    store_ = servers.make(std::move(where.front()), client_channel(only_tag, client_id_), *this);
-  }
+  servers_.emplace(base_, options_, client_id_);
+  strand_ = servers_->strand();
+  store_ = make_store();
   has_line_ = store_->has_line();
   takes_back_ = store_->takes_back();
   timer_.emplace(strand_);
@@ -131,10 +126,20 @@ client_core::~client_core() {
   if (alive_) service_of(base_).remove(*this);
 }
 
+std::shared_ptr<store> client_core::make_store() {
+  if (is_quorum_) return make_quorum(*servers_, where_, *this);
+  if (is_cluster_) return make_cluster(*servers_, where_.front(), *this);
+  return servers_->make(where_.front(), client_channel(only_tag, client_id_), *this);
+}
+
 void client_core::start() {
-  post([self = shared_from_this()] {
-    if (self->store_) self->store_->start(self);
-  });
+  post([self = shared_from_this()] { self->start_store(); });
+}
+
+void client_core::start_store() {
+  if (!store_) return;
+  store_->start(shared_from_this());
+  if (options_.idle_timeout != forever) set(idle_limit_, later(clock::now(), options_.idle_timeout));
 }
 
 asio::any_io_executor client_core::executor() const {
@@ -175,6 +180,49 @@ bool client_core::send_acknowledged(const script& s, std::string_view record, st
 void client_core::when_up(caller& who) {
   who.unlink();
   until_up_.push_back(who);
+  if (resting_) wake();
+}
+
+// --- Rest: a connection keeps io_context::run() from returning, so an idle client has none ---
+
+bool client_core::is_idle() const {
+  return open() && work_ == 0 && until_up_.empty() && store_->quiet() &&
+         std::none_of(members_.begin(), members_.end(), [](const member& m) { return m.needs_store(); });
+}
+
+void client_core::rest_if_idle() {
+  if (!open() || !store_ || resting_) return;
+  const auto commands = counters_.commands.load(std::memory_order_relaxed);
+  if (std::exchange(commands_before_, commands) != commands || !is_idle()) {
+    return set(idle_limit_, later(clock::now(), options_.idle_timeout));
+  }
+  resting_ = true;
+  wanted_ = false;
+  refused_ = false;
+  memory_ = store_->known();
+  earlier_epochs_ += store_->epoch() + 1;
+  store_->stop();
+}
+
+void client_core::on_rest() {
+  store_.reset();
+  if (wanted_) return wake();
+  // It may be armed for an alarm that was unset.
+  if (alarms_.next() != clock::time_point::max()) return;
+  timer_->cancel();
+  armed_for_ = clock::time_point::max();
+}
+
+// As a client that has just been made, which knows what the one before knew.
+void client_core::wake() {
+  wanted_ = true;
+  if (store_ || stopped()) return;  // It is still stopping: on_rest follows.
+  auto next = make_store();
+  next->assume(memory_);
+  store_ = std::move(next);
+  resting_ = false;
+  commands_before_ = 0;
+  start_store();
 }
 
 void client_core::set(alarm& a, clock::time_point due) {
@@ -414,12 +462,14 @@ void client_core::on_message(std::string_view message) {
 }
 
 void client_core::on_down(std::string_view why) {
+  if (resting_) return;
   excused_ = false;
   if (open()) note_failure(why);
   tell(event::kind::disconnected, {}, why);
 }
 
 void client_core::on_no_answer(std::string_view why) {
+  if (resting_) return;
   refused_ = false;
   excused_ = false;
   // There is an attempt every second: the same is told once.
@@ -427,6 +477,7 @@ void client_core::on_no_answer(std::string_view why) {
 }
 
 void client_core::on_refused(std::string_view words) {
+  if (resting_) return;
   excused_ = false;
   note_failure(words);
   note_refusal(words);
@@ -464,7 +515,7 @@ void client_core::stop_if_idle() {
 
 void client_core::stop() {
   state_ = state::stopped;
-  if (store_) store_->stop();
+  store_ ? store_->stop() : conclude();
 }
 
 // The limit bounds everything: what cannot be given back, and a store that takes its time to stop (the resolution of a
@@ -475,7 +526,7 @@ void client_core::close_limit::ring(clock::time_point) {
   core_.conclude();
 }
 
-void client_core::on_stopped() { conclude(); }
+void client_core::on_stopped() { resting_ && !stopped() ? on_rest() : conclude(); }
 
 void client_core::conclude() {
   if (std::exchange(closed_, true)) return;
@@ -515,6 +566,7 @@ void client_core::abandon() noexcept {
   until_up_.clear();
   timer_.reset();
   store_.reset();
+  servers_.reset();
   const std::lock_guard lock(mutex_);
   strand_ = {};
   base_ = {};

@@ -13,6 +13,7 @@
 #include "pauses.hpp"
 #include "pending.hpp"
 #include "secrets.hpp"
+#include "store/redis.hpp"
 #include "store/store.hpp"
 #include "url.hpp"
 
@@ -60,6 +61,8 @@ class member : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
   virtual void on_moved(const std::unordered_set<std::uint16_t>&) {}
   // A message says that an operator has broken the hold with this token.
   virtual void on_broken(std::string_view token) { (void)token; }
+  // Only without such members may the client disconnect because it is idle.
+  virtual bool needs_store() const { return true; }
   // The context ends: destroy the handler, hold no executor any more. Nothing may be sent or posted.
   virtual void abandon() = 0;
 
@@ -163,8 +166,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   // before.
   void when_up(caller&);
   std::vector<std::string> routes() const { return store_ ? store_->routes() : std::vector<std::string>(); }
-  std::uint64_t epoch() const { return store_ ? store_->epoch() : 0; }
-  bool up() const { return store_ && store_->up(); }
+  std::uint64_t epoch() const { return earlier_epochs_ + (store_ ? store_->epoch() : 0); }
+  bool up() const { return store_ && !resting_ && store_->up(); }
   bool too_few_answer() const { return store_ && store_->too_few_answer(); }
   clock::time_point after_jump(const std::string& token, clock::time_point deadline, clock::duration jump) const {
     return store_ ? store_->after_jump(token, deadline, jump) : deadline - jump;
@@ -260,6 +263,14 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void each_member(F f) {
     for (auto it = members_.begin(); it != members_.end();) f(*it++);
   }
+  std::shared_ptr<store> make_store();
+  void start_store();
+  // Disconnects if nothing was asked of the store for client_options::idle_timeout.
+  void rest_if_idle();
+  bool is_idle() const;
+  // The store has stopped because the client was idle.
+  void on_rest();
+  void wake();
   // Everybody who waits for the store, or for a message that may be lost.
   void ask_again();
   // What people may read of a server's words.
@@ -280,6 +291,15 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
     client_core& core_;
   };
 
+  class idle_limit final : public alarm {
+   public:
+    explicit idle_limit(client_core& core) : core_(core) {}
+
+   private:
+    void ring(clock::time_point) override { core_.rest_if_idle(); }
+    client_core& core_;
+  };
+
   const client_options options_;
   const drift_allowance drift_;
   const std::string server_;
@@ -297,6 +317,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   std::string last_refusal_;
   std::string last_failure_;
 
+  std::optional<server_maker> servers_;
+  const std::vector<address> where_;
   std::shared_ptr<store> store_;
   std::optional<timer> timer_;
   clock::time_point armed_for_ = clock::time_point::max();
@@ -324,6 +346,14 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   bool closed_ = false;      // The store has stopped.
   bool unfinished_ = false;  // Work was left when closing hit its limit.
   close_limit close_limit_{*this};
+
+  // The client is idle: the store is stopping, or gone,
+  bool resting_ = false;
+  bool wanted_ = false;  // and something was asked of it meanwhile.
+  store::memory memory_;
+  std::uint64_t earlier_epochs_ = 0;   // Of the stores before.
+  std::uint64_t commands_before_ = 0;  // When idleness was last looked for.
+  idle_limit idle_limit_{*this};
   std::vector<std::shared_ptr<pending<void(error_code)>>> closers_;
 };
 

@@ -128,6 +128,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   void on_other_server() override;
   void on_moved(const std::unordered_set<std::uint16_t>&) override;
   void on_broken(std::string_view token) override;
+  // What Redis has said to be gone is released without asking it.
+  bool needs_store() const override { return !gone_.load(std::memory_order_relaxed) || grant_.unanswered.exists; }
   void abandon() override;
   void ring(clock::time_point now) override;
 

@@ -68,6 +68,7 @@ void check(const client_options& o) {
   require(o.drift_floor >= milliseconds(0) && o.drift_floor <= std::chrono::minutes(1), "client_options::drift_floor");
   require(o.cohort >= std::chrono::microseconds(0) && o.cohort <= std::chrono::seconds(1), "client_options::cohort");
   require(o.restart_delay >= milliseconds(0) && o.restart_delay <= longest_lease, "client_options::restart_delay");
+  require(o.idle_timeout == forever || is_lease(o.idle_timeout), "client_options::idle_timeout");
   require(is_backoff(o.reconnect), "client_options::reconnect");
 }
 

@@ -84,6 +84,11 @@ struct client_options {
   /// any client asks for. 0 (counts at once) to 30 days.
   std::chrono::milliseconds restart_delay{30000};
 
+  /// A client without a hold, an operation or a release under way disconnects after this long (twice as long at most) and so
+  /// lets `io_context::run()` return; the next operation connects again. 1 ms to 30 days, or `forever`: it stays connected, and
+  /// run() does not return before close() or the end of the last handle.
+  std::chrono::milliseconds idle_timeout{1000};
+
   /// Pauses between attempts to connect.
   backoff reconnect{std::chrono::milliseconds(20), std::chrono::milliseconds(1000), 2.0, 0.5};
 
@@ -122,7 +127,7 @@ struct statistics {
   std::uint64_t given_back = 0;      ///< Attempts withdrawn: late or unknown grants that were released again.
   std::uint64_t refused = 0;         ///< Times the server said no.
   std::uint64_t commands = 0;        ///< Scripts sent; on a quorum one for all servers counts once.
-  std::uint64_t connects = 0;        ///< Connections that came up.
+  std::uint64_t connects = 0;        ///< Connections that came up, also after client_options::idle_timeout.
   std::uint64_t reconnects = 0;      ///< Those that came up after another was lost.
   std::uint64_t clock_jumps = 0;     ///< Forward steps of the server's clock noticed.
 
@@ -154,9 +159,9 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 /// and a minority may be down (docs/guarantees.md). Each is one of the above, a cluster excepted (error::not_supported);
 /// the same one twice is error::invalid_url. Nobody stands in line there, and there are no semaphores.
 ///
-/// `io_context::run()` can return after `close()`, or when the last client, lock, hold and operation is gone; their
-/// releases go out first. So a client that is a variable of main keeps it from returning, unless it is closed. All of them
-/// may outlive the execution context and then do nothing.
+/// `io_context::run()` can return after `close()`, when the last client, lock, hold and operation is gone (their releases go
+/// out first), and when nothing was asked of the client for client_options::idle_timeout and it holds nothing: it disconnects
+/// then, and connects again for the next operation. All of them may outlive the execution context and then do nothing.
 ///
 /// After `io_context::stop()`, or when the context is destroyed, nothing is sent any more: locks that are held stay until
 /// their leases have ended. Wait for `close()` before that.

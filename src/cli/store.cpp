@@ -30,6 +30,7 @@ client connect(boost::asio::io_context& context, const store_options& where) {
   client_options settings;
   settings.prefix = where.prefix;
   settings.label = own_label();
+  settings.idle_timeout = forever;  // watch would connect anew each time.
   try {
     return client(context, where.urls, settings);
   } catch (const exception& e) {

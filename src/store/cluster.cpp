@@ -63,6 +63,13 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     asio::post(servers_.strand(), [self = shared_from_this()] { self->conclude(); });
   }
 
+  memory known() const override {
+    memory m;
+    m.hosts = others_;
+    return m;
+  }
+  void assume(const memory& m) override { others_ = m.hosts; }
+
   bool up() const override {
     return known_ && std::any_of(nodes_.begin(), nodes_.end(),
                                  [](const auto& n) { return n.second->wanted && n.second->serves(); });

@@ -60,6 +60,18 @@ void quorum_store::stop() {
   arm();
 }
 
+store::memory quorum_store::known() const {
+  memory m;
+  for (const auto& v : voters_) m.servers.push_back(v->known());
+  m.longest_lease = longest_lease_;
+  return m;
+}
+
+void quorum_store::assume(const memory& m) {
+  for (std::size_t i = 0; i < m.servers.size() && i < voters_.size(); ++i) voters_[i]->assume(m.servers[i]);
+  longest_lease_ = m.longest_lease;
+}
+
 bool quorum_store::up() const {
   const auto up = std::count_if(voters_.begin(), voters_.end(), [](const auto& v) { return v->up(); });
   return static_cast<std::size_t>(up) >= majority_;

@@ -54,6 +54,10 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
 
   void start(std::shared_ptr<void> keep_alive) override;
   void stop() override;
+  memory known() const override;
+  void assume(const memory&) override;
+  // Claims may still have something to take back from servers that are away.
+  bool quiet() const override { return claims_.empty() && open_.empty() && waiting_.empty(); }
   bool up() const override;
   // Asked by who got no answer in time: if anybody answers at all, it is too few.
   bool too_few_answer() const override;

@@ -135,6 +135,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
           std::make_shared<sentinels>(strand_, where_, connect_timeout_, backoff_, [weak = this->weak_from_this()] {
             if (const auto self = weak.lock()) self->follow_master();
           });
+      sentinels_->add(more_sentinels_);
     }
     asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), asio::detached);
     asio::co_spawn(strand_, keep_receiving(this->shared_from_this()), asio::detached);
@@ -149,6 +150,19 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     unwatch();
     if (witness_) witness_->stop();
     if (sentinels_) sentinels_->stop();
+  }
+
+  store::memory known() const override {
+    store::memory m;
+    m.servers = {{run_id_, was_up_before_, {}, false}};
+    if (sentinels_) m.hosts = sentinels_->known();
+    return m;
+  }
+  void assume(const store::memory& m) override {
+    if (m.servers.empty()) return;
+    run_id_ = m.servers.front().run_id;
+    was_up_before_ = m.servers.front().was_up;
+    more_sentinels_ = m.hosts;
   }
 
   bool up() const override { return up_; }
@@ -431,8 +445,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     }
     set_no_delay(connection_);
     store::server found = o.server;
-    found.again = std::exchange(was_up_before_, true);
-    found.another = found.again && (o.run_id.empty() || o.run_id != run_id_);
+    found.again = std::exchange(was_up_, true);
+    found.another = std::exchange(was_up_before_, true) && (o.run_id.empty() || o.run_id != run_id_);
     run_id_ = o.run_id;
     if (found.another) clock_.reset();
     const auto jump = clock_.observe(o.time, sent, clock::now());
@@ -711,7 +725,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   redis_server::router* const router_;    // Null: there is one server.
   server_clock clock_;
   std::string run_id_;
-  bool was_up_before_ = false;
+  bool was_up_ = false;
+  bool was_up_before_ = false;                 // Or another store of this server was, before this one.
+  std::vector<host_and_port> more_sentinels_;  // Beside those of the URL.
 
   const std::shared_ptr<std::string> why_no_certificate_ = std::make_shared<std::string>();  // Written by tls.cpp.
   redis::basic_connection<Strand> connection_;

@@ -138,6 +138,13 @@ sentinels::~sentinels() {
   for (const auto& l : links_) l->forget();
 }
 
+void sentinels::add(const std::vector<host_and_port>& more) {
+  for (const auto& m : more) {
+    if (std::none_of(known_.begin(), known_.end(), [&m](const host_and_port& h) { return same(h, m); }))
+      known_.push_back(m);
+  }
+}
+
 void sentinels::ask(asio::any_completion_handler<void()> handler) {
   awaited_ = true;
   concluded_.expires_at(clock::time_point::max());

@@ -35,6 +35,10 @@ class sentinels final : public std::enable_shared_from_this<sentinels> {
   void ask(boost::asio::any_completion_handler<void()>);
   void stop();
 
+  const std::vector<host_and_port>& known() const { return known_; }
+  // More Sentinels of the group, to be asked behind those that are known.
+  void add(const std::vector<host_and_port>&);
+
   struct result {
     host_and_port master;  // No host: not found.
     std::string why;       // It was not found.

@@ -7,6 +7,7 @@
 #include "../clock.hpp"
 #include "../scripts.hpp"
 #include "../server_clock.hpp"
+#include "../url.hpp"
 
 #include <leasehold/error.hpp>
 
@@ -20,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -205,6 +207,19 @@ class store {
     bool another = false;  // It may not know what the one before has granted: another process, or another server.
   };
 
+  // What a store knows of its servers that the next store of the same client must not forget.
+  struct memory {
+    struct server {
+      std::string run_id;
+      bool was_up = false;
+      std::optional<clock::time_point> started;  // Of a quorum's, as are these:
+      bool replaced = false;
+    };
+    std::vector<server> servers;                 // One, or those of a quorum.
+    std::vector<host_and_port> hosts;            // Cluster nodes or Sentinels, beside those of the URL.
+    std::chrono::milliseconds longest_lease{0};  // Of a quorum.
+  };
+
   // Implemented by the client.
   class events {
    public:
@@ -244,6 +259,11 @@ class store {
   virtual void start(std::shared_ptr<void> keep_alive) = 0;
   // Ends every connection; on_stopped follows, and nothing after it.
   virtual void stop() = 0;
+  virtual memory known() const = 0;
+  // To be called before start.
+  virtual void assume(const memory&) = 0;
+  // Nothing is under way that none of its callers waits for.
+  virtual bool quiet() const { return true; }
   virtual bool up() const = 0;
   // Servers answer, but fewer than a call needs.
   virtual bool too_few_answer() const { return false; }

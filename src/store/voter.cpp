@@ -30,6 +30,22 @@ void voter::on_answer(clock::time_point now) {
   waiting_since_ = now;
 }
 
+store::memory::server voter::known() const {
+  const auto own = server->known();
+  store::memory::server known = own.servers.front();
+  known.started = started_;
+  known.replaced = replaced_;
+  return known;
+}
+
+void voter::assume(const store::memory::server& known) {
+  store::memory own;
+  own.servers = {known};
+  server->assume(own);
+  started_ = known.started;
+  replaced_ = known.replaced;
+}
+
 void voter::on_up(const store::server& s) {
   // Another one may be the replica that has taken over: what it knows may be as young as that.
   const auto at = s.another ? clock::now() : clock::now() - s.uptime;

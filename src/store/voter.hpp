@@ -48,6 +48,9 @@ class voter final : public store::events, public redis_server::router {
   bool replaced() const { return replaced_; }
   bool refuses() const { return refuses_; }
 
+  store::memory::server known() const;
+  void assume(const store::memory::server&);
+
   const std::size_t number;  // Among the voters.
   const std::string name;
   const std::shared_ptr<redis_server> server;
