@@ -5,6 +5,7 @@
 
 #include "store.hpp"
 
+#include <boost/redis/adapter/any_adapter.hpp>
 #include <boost/redis/config.hpp>
 #include <boost/redis/logger.hpp>
 #include <boost/redis/request.hpp>
@@ -14,6 +15,8 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace leasehold::detail {
 
@@ -43,5 +46,16 @@ bool is_error(const boost::redis::resp3::node_view&);
 
 // One reply, node by node. Sets an error for a reply that is too long: Boost.Redis ends the connection then.
 void add_node(reply&, const boost::redis::resp3::node_view&, error_code&);
+
+// The same for the replies to one request. Boost.Redis announces a reply again with each piece of its first line that
+// arrives, so one begins with its first node.
+inline void add_to_last(std::vector<reply>& replies, bool& begins, boost::redis::any_adapter::parse_event e,
+                        const boost::redis::resp3::node_view& node, error_code& ec) {
+  using event = boost::redis::any_adapter::parse_event;
+  if (e == event::init) begins = true;
+  if (e != event::node) return;
+  if (std::exchange(begins, false)) replies.emplace_back();
+  add_node(replies.back(), node, ec);
+}
 
 }  // namespace leasehold::detail

@@ -207,12 +207,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const auto request = std::make_shared<redis::request>(make_request());
     for (const auto& words : all) request->push_range(words.front(), std::next(words.begin()), words.end());
     const auto replies = std::make_shared<std::vector<reply>>();
-    redis::any_adapter adapter(
-        [this, replies](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code& ec) {
-          if (out_of_step_) return;
-          if (e == redis::any_adapter::parse_event::init) replies->emplace_back();
-          if (e == redis::any_adapter::parse_event::node) add_node(replies->back(), node, ec);
-        });
+    redis::any_adapter adapter([this, replies, begins = false](redis::any_adapter::parse_event e,
+                                                               const redis::resp3::node_view& node,
+                                                               error_code& ec) mutable {
+      if (!out_of_step_) add_to_last(*replies, begins, e, node, ec);
+    });
     const auto limit = std::make_shared<timer>(strand_);
     limit_silence(limit, clock::now(), command_timeout_ + longer);
     connection_.async_exec(
@@ -425,10 +424,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const auto e = std::make_shared<exchange>(
         exchange{handshake(where_, channel_, /*must_be_master=*/sentinels_ != nullptr), {}, clock::now()});
     redis::any_adapter adapter(
-        [e](redis::any_adapter::parse_event what, const redis::resp3::node_view& node, error_code& ec) {
-          if (what == redis::any_adapter::parse_event::init) e->replies.emplace_back();
-          if (what == redis::any_adapter::parse_event::node) add_node(e->replies.back(), node, ec);
-        });
+        [e, begins = false](redis::any_adapter::parse_event what, const redis::resp3::node_view& node,
+                            error_code& ec) mutable { add_to_last(e->replies, begins, what, node, ec); });
     connection_.async_exec(e->script.request(), std::move(adapter),
                            [self = this->shared_from_this(), e, epoch = epoch_](error_code ec, std::size_t) {
                              if (ec || epoch != self->epoch_ || self->stopping_) return;

@@ -59,10 +59,8 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
     request_.push("SENTINEL", "GET-MASTER-ADDR-BY-NAME", group.master);
     request_.push("SENTINEL", "SENTINELS", group.master);
     redis::any_adapter adapter(
-        [this](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code& ec) {
-          if (e == redis::any_adapter::parse_event::init) replies_.emplace_back();
-          if (e == redis::any_adapter::parse_event::node) add_node(replies_.back(), node, ec);
-        });
+        [this, begins = false](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
+                               error_code& ec) mutable { add_to_last(replies_, begins, e, node, ec); });
     connection_.async_exec(request_, std::move(adapter), [self = shared_from_this()](error_code ec, std::size_t) {
       if (ec || self->owner_ == nullptr) return;  // The end of the connection says the rest.
       self->owner_->on_answer(*self, self->replies_);
