@@ -79,7 +79,7 @@ local function read_hash(key, only_ours)
     end
   end
   -- The record came from a node with another clock: members.lua moves the deadlines at the next call.
-  local ahead = count and 0 or now + left * 1000 - last
+  local ahead = (count or left <= 1) and 0 or now + left * 1000 - last
   local holds, gone, oldest = {}, 0
   for i = 1, #all, 2 do
     local t = string.match(all[i], field_form)

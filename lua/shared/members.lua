@@ -198,7 +198,9 @@ if members > 0 and now >= soonest then
     all[t] = m
     longest = math.max(longest, m[1])
   end)
-  local ahead = count and 0 or now + redis.call('PTTL', record) * 1000 - longest
+  local left = redis.call('PTTL', record)
+  -- (A millisecond is left where only members past their deadlines have stayed: see shorten.)
+  local ahead = (count or left <= 1) and 0 or now + left * 1000 - longest
   begin_writing()
   for t, m in pairs(all) do
     if ahead > 10000 then

@@ -133,8 +133,11 @@ class reply {
     const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), n);
     return ec == std::errc() && end == s.data() + s.size();
   }
-  // What is left of a lease, in milliseconds; negative: it has no end.
-  std::chrono::milliseconds left(std::size_t i) const { return bounded_left(number(i)); }
+  // What is left of a lease, in milliseconds, to be shown; negative: it has no end. A double still has room for it.
+  std::chrono::milliseconds left(std::size_t i) const {
+    constexpr std::int64_t longest = std::int64_t{1} << 53;
+    return std::chrono::milliseconds(std::clamp<std::int64_t>(number(i), -1, longest));
+  }
 
  private:
   boost::container::small_vector<char, 80> bytes_;

@@ -469,7 +469,7 @@ BOOST_AUTO_TEST_CASE(mistyped_options_are_named) {
       {{"--lease", "0s"}, "--lease"},
       {{"--work", "long"}, "\"long\" is no duration"},
       {{"--table", "/nowhere/at/all"}, "/nowhere/at/all"},
-      {{"--redis", "nonsense"}, "nonsense"},
+      {{"--redis", "nonsense"}, "invalid url"},
   };
   for (const auto& [options, named] : cases) {
     words command = {"booking", "--table", folder / "seats.db"};

@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_named) {
       {{{"--at", "24:00:00"}}, "\"24:00:00\" is no time of day"},
       {{{"--tickets", "9"}}, "--winners: 1 to 9"},
       {{{"--table", ""}}, "--table is needed"},
-      {{{"--redis", "http://x"}}, "http://x"},
+      {{{"--redis", "http://x"}}, "invalid url"},
       {{{"--table", folder.path()}}, folder.path()},
   };
   for (const auto& [mistaken, text] : mistakes) {

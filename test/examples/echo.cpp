@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(the_quickstart_writes_its_report) {
 BOOST_AUTO_TEST_CASE(bad_arguments_are_refused_by_name) {
   const ended url = run({"quickstart", "--help"});
   BOOST_TEST(url.status == 1);
-  BOOST_TEST(contains(url.errors, "--help"), url.errors);
+  BOOST_TEST(contains(url.errors, "invalid url"), url.errors);
   const ended lease = run({"echo_server", "--lease", "0s"});
   BOOST_TEST(lease.status == 64);
   BOOST_TEST(contains(lease.errors, "--lease"), lease.errors);

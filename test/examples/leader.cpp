@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_named) {
       {{"--log", folder.path()}, folder.path()},
       {{"--log", log, "--lease", "0s"}, "--lease: "},
       {{"--log", log, "--every", "0s"}, "--every: "},
-      {{"--log", log, "--redis", "http://x"}, "http://x"},
+      {{"--log", log, "--redis", "http://x"}, "invalid url"},
   };
   for (const auto& [options, text] : mistakes) {
     words command{"leader"};

@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_bad_option_is_named) {
       {{"market", "--watch", "tv"}, "--watch: apart or joined, not \"tv\""},
       {{"market", "--wait", "abed"}, "--wait: asleep or awake, not \"abed\""},
       {{"market", "--check"}, "--check and --keep need --redis"},
-      {{"market", "--redis", "redis://somebody:secret@127.0.0.1:70000"}, "--redis wants redis://"},
+      {{"market", "--redis", "redis://somebody:secret@127.0.0.1:70000"}, "not a number from 1 to 65535"},
       {{"market", "--price", "5"}, "unknown option \"--price\""},
   };
   for (const auto& [command, problem] : all) {

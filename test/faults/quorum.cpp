@@ -600,6 +600,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_has_forgotten_does_not_count) {
     run([&]() -> awaitable<void> {
       const auto executor = co_await asio::this_coro::executor;
       client_options o = forgiving();
+      o.idle_timeout = forever;
       client a(executor, all.urls(), o);
       if (!counts) o.restart_delay = 30s;
       client knows(executor, all.urls(), o);

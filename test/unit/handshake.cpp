@@ -136,15 +136,6 @@ BOOST_AUTO_TEST_CASE(an_uptime_that_cannot_be_counts_as_none) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(words_are_kept_short) {
-  auto all = replies();
-  all[2] = of({"redis_version:" + std::string(1000, 'x') + "\r\n"});
-  all[3] = error_of(std::string(1000, 'x'));
-  const auto o = handshake(server, "channel", false).read(all);
-  BOOST_TEST(o->server.version.size() == 500U);
-  BOOST_TEST(o->server.mute.size() == 500U);
-}
-
 BOOST_AUTO_TEST_CASE(a_replica_is_no_master_by_role_or_by_info) {
   const handshake h(server, "channel", true);
   BOOST_TEST(h.read(replies(true))->problem == "");

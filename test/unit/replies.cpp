@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_whole_scalars) {
   for (const std::size_t bad : {2U, 3U, 4U, 6U}) BOOST_TEST(!r.read(bad, n));
   BOOST_TEST(r.left(0) == 1ms);
   BOOST_TEST(r.left(1) == -1ms);
-  BOOST_TEST(r.left(5) == longest_left);
+  BOOST_TEST(r.left(5).count() == std::int64_t{1} << 53);
 }
 
 BOOST_AUTO_TEST_CASE(a_lease_is_read) {
