@@ -135,7 +135,7 @@ awaitable<void> downgrade(shared_mutex lock, shared_mutex other, report& r) {
 awaitable<void> follow(client a, client b, report& r) {
   shared_mutex lock(a, "w");
   shared_mutex others(b, "w");
-  auto [one, writer] = co_await others.acquire(quick, as_tuple);
+  auto [one, writer] = co_await lock.acquire(quick, as_tuple);  // (A client passes its hold on to its own writers.)
   r.note("writer in front", one);
   if (one) co_return;
   struct outcome {
