@@ -546,8 +546,11 @@ BOOST_AUTO_TEST_CASE(a_hold_is_not_written_over_another) {
     hold h = co_await mutex(one, "n").acquire({.lease = 1min, .renew = renewal::none});
     co_await eventually("every server has it", [&] { return all.with("n") == 3; });
     all[1].command("SET", "n", "another's");
+    const auto calls = all[1].calls("evalsha");
     co_await h.extend(2min);
     co_await h.extend(3min);
+    // Each time the renewal, and then what would write the hold there.
+    co_await eventually("the server has answered all", [&] { return all[1].calls("evalsha") >= calls + 4; });
     BOOST_TEST(all[1].get("n").value() == "another's");
     all[1].command("DEL", "n");
     // A majority forgets before the hold is asked for: another client is let in, and the hold is lost for good.

@@ -378,10 +378,13 @@ BOOST_AUTO_TEST_CASE(two_thousand_waiters_of_one_client_are_served_in_order) {
 BOOST_AUTO_TEST_CASE(a_thousand_contended_names_need_one_connection_and_one_channel_of_each_client) {
   run([&]() -> awaitable<void> {
     constexpr std::size_t names = 1000;
+    const auto executor = co_await asio::this_coro::executor;
+    client_options connected;
+    connected.idle_timeout = forever;
     std::deque<client> clients;
     std::array<std::vector<hold>, 3> got;
     for (std::size_t i = 0; i < got.size(); ++i) {
-      client& c = clients.emplace_back(co_await asio::this_coro::executor, redis.url());
+      client& c = clients.emplace_back(executor, redis.url(), connected);
       for (std::size_t n = 0; n < names; ++n) {
         mutex(c, "name:" + std::to_string(n)).acquire([&got, i](error_code ec, hold h) {
           BOOST_TEST(!ec);
