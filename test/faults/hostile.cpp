@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(numbers_out_of_range_do_no_harm) {
       client c(co_await asio::this_coro::executor, server.url(), quick());
       const auto [ec, info] = co_await mutex(c, "n").inspect(as_tuple);
       BOOST_TEST(!ec);
-      if (info.ttl) BOOST_TEST((*info.ttl <= std::chrono::hours(24 * 365 * 100)));
+      if (info.ttl) BOOST_TEST(info.ttl->count() <= std::int64_t{1} << 53);
       co_await c.close();
     });
   }

@@ -650,7 +650,7 @@ BOOST_AUTO_TEST_CASE(an_entry_again_past_those_who_wait_does_not_keep_the_line) 
 BOOST_AUTO_TEST_CASE(hundreds_who_may_be_in_together_all_get_in) {
   const script& s = scripts::shared_mutex;
   acquire(s, "x", "w");
-  constexpr int many = 400;
+  constexpr int many = 250;
   for (const answer& a : call_with_each(many, s, {"acquire", "", "30000", never, "1", "r"}))
     BOOST_REQUIRE(a.status >= 2);
   BOOST_TEST(wait(s, "d.w", "w").status >= 2);
