@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(latest_never_falls_short_of_a_simulated_server) {
     constexpr double drift = 0.01;
     server_clock c(drift);
     clock::time_point now = t0;
-    clock::duration offset = seconds(random(-1e6, 1e6));
+    clock::duration offset = seconds(1.7e9 + random(-1e6, 1e6));  // No server shows a time before 1970.
     const auto pass = [&](double s) {
       now += seconds(s);
       offset += seconds(s * random(-drift * 0.99, drift * 0.99));
