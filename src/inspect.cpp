@@ -43,7 +43,7 @@ void resize_op::write(std::uint32_t, arguments& a) {
   lock_->write_keys(a);
   a.arg("resize");
   a.arg(std::int64_t{limit_});
-  // A sending that is still on its way cannot undo another client's resize later than this operation would have given up.
+  // What is still on its way can undo another client's resize until this operation would have given up, and not later.
   const auto now = clock::now();
   a.not_after(now, std::chrono::ceil<std::chrono::milliseconds>(std::max(gives_up_at() - now, clock::duration(0))));
 }
