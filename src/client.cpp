@@ -1,10 +1,10 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include <leasehold/client.hpp>
 
-#include "client_core.hpp"
-#include "options.hpp"
-#include "store/tls.hpp"
-#include "url.hpp"
+#include "client/client_core.hpp"
+#include "client/options.hpp"
+#include "store/redis/tls.hpp"
+#include "store/url.hpp"
 
 #include <boost/asio/error.hpp>
 

@@ -3,9 +3,9 @@
 #include <leasehold/hold.hpp>
 #include <leasehold/with_lock.hpp>
 
-#include "extend.hpp"
-#include "hold_state.hpp"
-#include "lost.hpp"
+#include "lock/extend.hpp"
+#include "lock/hold_state.hpp"
+#include "lock/lost.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/system_executor.hpp>

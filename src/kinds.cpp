@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // What the kinds of locks differ in, as far as it is not in their scripts.
-#include "lock_state.hpp"
+#include "lock/lock_state.hpp"
 
 #include <leasehold/counting_semaphore.hpp>
 #include <leasehold/mutex.hpp>

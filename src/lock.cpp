@@ -1,15 +1,15 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "lock_state.hpp"
+#include "lock/lock_state.hpp"
 
 #include <leasehold/lock.hpp>
 #include <leasehold/with_lock.hpp>
 
-#include "acquire.hpp"
-#include "client_core.hpp"
-#include "inspect.hpp"
-#include "options.hpp"
-#include "slots.hpp"
-#include "store/quorum.hpp"
+#include "client/client_core.hpp"
+#include "client/options.hpp"
+#include "lock/acquire.hpp"
+#include "lock/inspect.hpp"
+#include "protocol/slots.hpp"
+#include "store/quorum/quorum.hpp"
 
 #include <fmt/format.h>
 

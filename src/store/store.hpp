@@ -1,13 +1,13 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What runs the scripts. Implementations: redis.hpp (one server), cluster.hpp, quorum.hpp. Everything here happens on the
-// client's strand.
+// What runs the scripts. Implementations: redis/redis.hpp (one server), cluster/cluster.hpp, quorum/quorum.hpp. Everything
+// here happens on the client's strand.
 #pragma once
 
-#include "../clock.hpp"
-#include "../scripts.hpp"
-#include "../server_clock.hpp"
-#include "../url.hpp"
+#include "protocol/scripts.hpp"
+#include "store/url.hpp"
+#include "time/clock.hpp"
+#include "time/server_clock.hpp"
 
 #include <leasehold/error.hpp>
 

@@ -3,8 +3,8 @@
 // The mutex's script on a connection without a client: what leasehold asks of Redis, and nothing else.
 #pragma once
 
-#include "scripts.hpp"
-#include "slots.hpp"
+#include "protocol/scripts.hpp"
+#include "protocol/slots.hpp"
 
 #include <boost/redis/request.hpp>
 

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Networks between clients and the nodes of a cluster: connections that break one by one, fall silent and deliver late.
-#include "slots.hpp"
+#include "protocol/slots.hpp"
 #include "support/cluster_servers.hpp"
 #include "support/kinds.hpp"
 #include "support/proxy.hpp"

@@ -1,10 +1,10 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Servers, and other users of a server, that mean harm: what they say is checked, bounded and told.
-#include "clock.hpp"
 #include "support/child.hpp"
 #include "support/hostile_server.hpp"
 #include "support/with_redis.hpp"
+#include "time/clock.hpp"
 
 #include <leasehold/admin.hpp>
 

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // What may happen to those who wait in line, and to who has just been granted.
-#include "scripts.hpp"
+#include "protocol/scripts.hpp"
 #include "support/child.hpp"
 #include "support/proxy.hpp"
 #include "support/temporary_folder.hpp"

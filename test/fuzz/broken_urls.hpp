@@ -4,8 +4,8 @@
 // makes by test/fuzz/run.
 #pragma once
 
-#include "secrets.hpp"
-#include "url.hpp"
+#include "store/secrets.hpp"
+#include "store/url.hpp"
 
 #include <leasehold/error.hpp>
 

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Locks in a Redis Cluster, through the public interface.
-#include "slots.hpp"
+#include "protocol/slots.hpp"
 #include "support/cluster_servers.hpp"
 #include "support/kinds.hpp"
 

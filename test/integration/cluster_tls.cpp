@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // A cluster with TLS: what its locks do, and whose certificates are verified.
-#include "slots.hpp"
+#include "protocol/slots.hpp"
 #include "support/certificates.hpp"
 #include "support/cluster_servers.hpp"
 #include "support/kinds.hpp"

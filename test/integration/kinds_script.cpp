@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // The scripts of the kinds with several holds in one record, on a real server, without the library around them.
-#include "scripts.hpp"
+#include "protocol/scripts.hpp"
 #include "support/limit.hpp"
 #include "support/redis_server.hpp"
 #include "support/stepped_clock.hpp"

@@ -1,9 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Waiting in line, through the public interface.
-#include "clock.hpp"
 #include "support/proxy.hpp"
 #include "support/with_redis.hpp"
+#include "time/clock.hpp"
 
 #include <array>
 #include <deque>

@@ -6,7 +6,7 @@
 
 #include "integration/line_model.hpp"
 #include "integration/line_rules.hpp"
-#include "scripts.hpp"
+#include "protocol/scripts.hpp"
 #include "support/redis_server.hpp"
 #include "support/stepped_clock.hpp"
 

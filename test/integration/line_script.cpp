@@ -3,7 +3,7 @@
 // The line in Lua and the kinds of locks, on a real server whose clock the test moves, driven by random schedules of five
 // clients against a model. LEASEHOLD_SEED repeats a run.
 #include "integration/line_schedule.hpp"
-#include "scripts.hpp"
+#include "protocol/scripts.hpp"
 #include "support/redis_server.hpp"
 #include "support/stepped_clock.hpp"
 #include "support/unit_test.hpp"

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // lua/mutex.lua on a real server, without the library around it.
-#include "scripts.hpp"
+#include "protocol/scripts.hpp"
 #include "support/redis_server.hpp"
 #include "support/unit_test.hpp"
 

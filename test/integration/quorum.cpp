@@ -3,7 +3,7 @@
 // A quorum that works: what its locks do as those of one server do, and what they cannot.
 #include "support/quorum_servers.hpp"
 
-#include "scripts.hpp"
+#include "protocol/scripts.hpp"
 
 #include <deque>
 #include <string>

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Grants that replicas have to acknowledge.
-#include "scripts.hpp"
+#include "protocol/scripts.hpp"
 #include "support/cluster_servers.hpp"
 #include "support/kinds.hpp"
 #include "support/on_valkey.hpp"

@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "scripts.hpp"
+#include "protocol/scripts.hpp"
 #include "support/child.hpp"
 #include "support/kinds.hpp"
 #include "support/proxy.hpp"

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "lease.hpp"
+#include "time/lease.hpp"
 
-#include "options.hpp"
+#include "client/options.hpp"
 #include "support/unit_test.hpp"
 
 #include <chrono>

@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "secrets.hpp"
+#include "store/secrets.hpp"
 
 #include "fuzz/broken_urls.hpp"
-#include "store/connections.hpp"
+#include "store/redis/connections.hpp"
 #include "support/unit_test.hpp"
 
 #include <cstddef>

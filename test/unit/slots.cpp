@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "slots.hpp"
+#include "protocol/slots.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,0 +1,575 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "client/client_core.hpp"
+
+#include "client/options.hpp"
+#include "lock/line_entry.hpp"
+#include "protocol/slots.hpp"
+#include "store/cluster/cluster.hpp"
+#include "store/quorum/quorum.hpp"
+#include "store/redis/redis.hpp"
+#include "store/words.hpp"
+
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/query.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <unordered_set>
+
+namespace leasehold::detail {
+
+// Ends the cores of an execution context when the context ends: a core may be kept alive by a client, lock or hold that
+// outlives the context, and its timer, strand and sockets must not.
+class context_service final : public asio::execution_context::service {
+ public:
+  using key_type = context_service;
+  static inline asio::execution_context::id id;
+
+  explicit context_service(asio::execution_context& context) : asio::execution_context::service(context) {}
+
+  void add(client_core& core) {
+    const std::lock_guard lock(mutex_);
+    cores_.insert(&core);
+  }
+  void remove(client_core& core) {
+    const std::lock_guard lock(mutex_);
+    cores_.erase(&core);
+  }
+
+ private:
+  void shutdown() override {
+    std::vector<std::shared_ptr<client_core>> cores;
+    {
+      const std::lock_guard lock(mutex_);
+      for (client_core* core : cores_) {
+        // One that is being destroyed at this moment has nothing left to end.
+        if (auto strong = core->weak_from_this().lock()) cores.push_back(std::move(strong));
+      }
+      cores_.clear();
+    }
+    for (auto& core : cores) core->abandon();
+  }
+
+  std::mutex mutex_;
+  std::unordered_set<client_core*> cores_;
+};
+
+namespace {
+
+context_service& service_of(const asio::any_io_executor& executor) {
+  return asio::use_service<context_service>(asio::query(executor, asio::execution::context));
+}
+
+std::string label_of(const client_options& options) {
+  if (!options.label.empty()) return options.label;
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  return default_label(host.data(), ::getpid());
+}
+
+// "<label>-<128 random bits>"
+std::string new_client_id(const client_options& options) {
+  std::random_device device;
+  std::string id = label_of(options) + "-";
+  for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", static_cast<std::uint32_t>(device()));
+  return id;
+}
+
+std::string shown(const std::vector<address>& where) {
+  std::string all;
+  for (const address& a : where) all += (all.empty() ? "" : ", ") + a.shown;
+  return all;
+}
+
+secrets secrets_of(const std::vector<address>& where) {
+  std::vector<std::string> all;
+  for (const address& a : where) all.insert(all.end(), a.secrets.begin(), a.secrets.end());
+  return secrets(std::move(all));
+}
+
+std::mt19937_64 seeded_engine() {
+  std::random_device device;
+  std::seed_seq seed{device(), device(), device(), device()};
+  return std::mt19937_64(seed);
+}
+
+}  // namespace
+
+client_core::client_core(asio::any_io_executor executor, std::vector<address> where, client_options options)
+    : options_(std::move(options)),
+      drift_{options_.drift, options_.drift_floor},
+      server_(shown(where)),
+      secrets_(secrets_of(where)),
+      is_cluster_(where.front().kind == address::scheme::cluster),
+      is_quorum_(where.size() > 1),
+      base_(std::move(executor)),
+      where_(std::move(where)),
+      engine_(seeded_engine()),
+      phase_(static_cast<clock::rep>(engine_() >> 2)),
+      client_id_(new_client_id(options_)) {
+  servers_.emplace(base_, options_, client_id_);
+  strand_ = servers_->strand();
+  store_ = make_store();
+  has_line_ = store_->has_line();
+  takes_back_ = store_->takes_back();
+  timer_.emplace(strand_);
+  // Registered last: services are shut down in the reverse order of their creation, and the core needs the others then.
+  service_of(base_).add(*this);
+}
+
+client_core::~client_core() {
+  if (alive_) service_of(base_).remove(*this);
+}
+
+std::shared_ptr<store> client_core::make_store() {
+  if (is_quorum_) return make_quorum(*servers_, where_, *this);
+  if (is_cluster_) return make_cluster(*servers_, where_.front(), *this);
+  return servers_->make(where_.front(), client_channel(only_tag, client_id_), *this);
+}
+
+void client_core::start() {
+  post([self = shared_from_this()] { self->start_store(); });
+}
+
+void client_core::start_store() {
+  if (!store_) return;
+  store_->start(shared_from_this());
+  if (options_.idle_timeout != forever) set(idle_limit_, later(clock::now(), options_.idle_timeout));
+}
+
+asio::any_io_executor client_core::executor() const {
+  const std::lock_guard lock(mutex_);
+  return base_;
+}
+
+std::string client_core::last_refusal() const {
+  const std::lock_guard lock(mutex_);
+  return last_refusal_;
+}
+
+std::string client_core::last_failure() const {
+  const std::lock_guard lock(mutex_);
+  return last_failure_;
+}
+
+exception::context client_core::about(const error_code& ec) const {
+  exception::context c{.server = server_};
+  if (ec == error::refused) c.detail = last_refusal();
+  if (ec == error::unreachable || ec == error::no_quorum) c.detail = last_failure();
+  return c;
+}
+
+bool client_core::send(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what) {
+  if (!store_ || !store_->run(s, record, std::move(who), what)) return false;
+  counters_.commands.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+bool client_core::send_acknowledged(const script& s, std::string_view record, std::shared_ptr<caller> who,
+                                    std::uint32_t what, std::uint32_t replicas, std::chrono::milliseconds limit) {
+  if (!store_ || !store_->run_acknowledged(s, record, std::move(who), what, replicas, limit)) return false;
+  counters_.commands.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+void client_core::when_up(caller& who) {
+  who.unlink();
+  until_up_.push_back(who);
+  if (resting_) wake();
+}
+
+// --- Rest: a connection keeps io_context::run() from returning, so an idle client has none ---
+
+bool client_core::is_idle() const {
+  return open() && work_ == 0 && until_up_.empty() && store_->quiet() &&
+         std::none_of(members_.begin(), members_.end(), [](const member& m) { return m.needs_store(); });
+}
+
+void client_core::rest_if_idle() {
+  if (!open() || !store_ || resting_) return;
+  const auto commands = counters_.commands.load(std::memory_order_relaxed);
+  if (std::exchange(commands_before_, commands) != commands || !is_idle()) {
+    return set(idle_limit_, later(clock::now(), options_.idle_timeout));
+  }
+  resting_ = true;
+  wanted_ = false;
+  refused_ = false;
+  memory_ = store_->known();
+  earlier_epochs_ += store_->epoch() + 1;
+  store_->stop();
+}
+
+void client_core::on_rest() {
+  store_.reset();
+  if (wanted_) return wake();
+  // It may be armed for an alarm that was unset.
+  if (alarms_.next() != clock::time_point::max()) return;
+  timer_->cancel();
+  armed_for_ = clock::time_point::max();
+}
+
+// As a client that has just been made, which knows what the one before knew.
+void client_core::wake() {
+  wanted_ = true;
+  if (store_ || stopped()) return;  // It is still stopping: on_rest follows.
+  auto next = make_store();
+  next->assume(memory_);
+  store_ = std::move(next);
+  resting_ = false;
+  commands_before_ = 0;
+  start_store();
+}
+
+void client_core::set(alarm& a, clock::time_point due) {
+  if (due == clock::time_point::max()) {
+    a.unset();
+    return;
+  }
+  alarms_.set(a, due);
+  if (due < armed_for_) arm();
+}
+
+// An alarm that was unset leaves the timer as it is: it fires once for nothing, which is cheaper than to set it anew
+// for each hold that comes and goes.
+void client_core::arm() {
+  const auto next = alarms_.next();
+  armed_for_ = clock::time_point::max();  // If the timer cannot be armed, the next alarm that is set tries again.
+  if (next == clock::time_point::max() || !timer_) return;
+  timer_->expires_at(next);
+  timer_->async_wait([self = shared_from_this()](error_code ec) {
+    if (!ec) self->on_timer();
+  });
+  armed_for_ = next;
+}
+
+// An exception leaves the timer armed: the program may catch it around run(), and call that again.
+void client_core::on_timer() {
+  armed_for_ = clock::time_point::min();  // While alarms ring, set does not arm.
+  try {
+    alarms_.ring(clock::now());
+  } catch (...) {
+    arm();
+    throw;
+  }
+  arm();
+}
+
+std::string client_core::next_token() { return fmt::format("{}.{}", client_id_, ++tokens_); }
+
+void client_core::observe_time(std::int64_t microseconds, const answer& a) {
+  if (std::exchange(excused_, false)) note_failure({});
+  if (microseconds <= 0 || a.server == nullptr) return;
+  const auto jump = a.server->observe(microseconds, a.sent, a.received);
+  if (jump != clock::duration(0)) on_clock_jump(jump);
+}
+
+void client_core::on_clock_jump(clock::duration jump) {
+  stepped_ += std::min(jump, clock::duration::max() - stepped_);
+  counters_.clock_jumps.fetch_add(1, std::memory_order_relaxed);
+  tell(event::kind::clock_jump, {},
+       fmt::format("{} ms", std::chrono::duration_cast<std::chrono::milliseconds>(jump).count()));
+  each_member([jump](member& m) { m.on_clock_jump(jump); });
+}
+
+// A credential that the limit would cut must not be shown in part, so hiding comes first.
+std::string client_core::presentable(std::string_view words) const {
+  return std::string(shortened(secrets_.hide(words)));
+}
+
+void client_core::note_refusal(std::string_view words) {
+  counters_.refused.fetch_add(1, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    last_refusal_ = presentable(words);
+  }
+  tell(event::kind::refused, {}, words);
+}
+
+bool client_core::note_failure(std::string_view why) {
+  std::string words = presentable(why);
+  const std::lock_guard lock(mutex_);
+  if (last_failure_ == words) return false;
+  last_failure_ = std::move(words);
+  return true;
+}
+
+void client_core::note_excuse(std::string_view why) {
+  // A quorum's own word, which no server has said: error::no_quorum tells it.
+  if (why.starts_with("NOQUORUM ")) return;
+  excused_ = true;
+  if (open() && note_failure(why)) tell(event::kind::unreachable, {}, why);
+}
+
+// It is called in the middle of things: what it throws leaves io_context::run() in a turn of its own.
+void client_core::tell(event::kind what, std::string_view name, std::string_view text) {
+  if (!options_.observer) return;
+  try {
+    options_.observer(event{what, name, presentable(text)});
+  } catch (...) {
+    post([thrown = std::current_exception()] { std::rethrow_exception(thrown); });
+  }
+}
+
+void client_core::on_up(const store::server& server) {
+  counters_.connects.fetch_add(1, std::memory_order_relaxed);
+  if (server.again) counters_.reconnects.fetch_add(1, std::memory_order_relaxed);
+  refused_ = false;
+  excused_ = false;
+  note_failure({});
+  tell(event::kind::connected, {}, server.version);
+  if (!server.maxmemory_policy.empty() && server.maxmemory_policy != "noeviction") {
+    tell(event::kind::evicting, {}, server.maxmemory_policy);
+  }
+  // Everybody who is waited for finds out by himself, only later.
+  if (!server.mute.empty()) note_refusal(server.mute);
+  // A server that is not the one that granted the holds may not know them.
+  if (server.another) {
+    other_server_since_ = clock::now();
+    each_member([](member& m) { m.on_other_server(); });
+  }
+  // Of a quorum a majority must be up.
+  if (up()) ask_again();
+}
+
+// A hold may now be where nobody knows of it.
+void client_core::on_rerouted() {
+  other_server_since_ = clock::now();
+  each_member([](member& m) { m.on_other_server(); });
+  ask_again();
+}
+
+void client_core::on_moved(std::uint16_t slot) {
+  other_server_since_ = clock::now();
+  moved_.insert(slot);
+  // A node that has lost many slots says so of one after the other.
+  if (moved_.size() != 1) return;
+  post([self = shared_from_this()] {
+    const auto slots = std::exchange(self->moved_, {});
+    self->each_member([&slots](member& m) { m.on_moved(slots); });
+  });
+}
+
+void client_core::ask_again() {
+  std::vector<std::shared_ptr<line_entry>> in_line;
+  for (const auto& [token, entry] : entries_in_line_) in_line.push_back(entry->shared_from_this());
+  for (const auto& entry : in_line) entry->look_now();
+  if (!up()) return;  // Another way to servers none of which has answered yet.
+  decltype(until_up_) waiting;
+  waiting.swap(until_up_);
+  while (!waiting.empty()) {
+    caller& who = waiting.front();
+    waiting.pop_front();
+    who.store_is_up();
+  }
+}
+
+std::shared_ptr<line_entry> client_core::entry_of(const std::shared_ptr<const lock_identity>& lock) {
+  const auto limit = lock->limit.load(std::memory_order_relaxed);
+  auto& entry = limit == 0 ? entries_[lock->local_line] : entries_[lock->local_line_with(limit)];
+  if (!entry) entry = make_recycled<line_entry>(shared_from_this(), lock, line_entry::role::local_line);
+  return entry;
+}
+
+std::shared_ptr<line_entry> client_core::find_entry(const lock_identity& lock) const {
+  const auto found = entries_.find(lock.local_line);
+  return found == entries_.end() ? nullptr : found->second;
+}
+
+void client_core::forget_entry(line_entry& entry) {
+  forget_token(entry);
+  const auto limit = entry.first_limit();
+  const auto found =
+      limit == 0 ? entries_.find(entry.lock().local_line) : entries_.find(entry.lock().local_line_with(limit));
+  if (found != entries_.end() && found->second.get() == &entry) entries_.erase(found);
+}
+
+void client_core::remember_token(line_entry& entry) {
+  const bool is_new = entries_in_line_.insert_or_assign(entry.token(), &entry).second;
+  if (is_cluster_ && is_new && attended_[entry.lock().slot]++ == 0 && store_) store_->attend(entry.lock().slot);
+}
+
+void client_core::forget_token(line_entry& entry) {
+  if (!entries_in_line_.empty() && entries_in_line_.erase(entry.token()) != 0 && is_cluster_) {
+    const auto attended = attended_.find(entry.lock().slot);
+    if (--attended->second == 0) {
+      attended_.erase(attended);
+      if (store_) store_->leave(entry.lock().slot);
+    }
+  }
+  if (listeners_.empty()) return;
+  const auto& channel = entry.lock().unlock_channel;
+  const auto [first, last] = listeners_.equal_range(channel);
+  const auto found = std::find_if(first, last, [&entry](const auto& l) { return l.second == &entry; });
+  if (found == last) return;
+  listeners_.erase(found);
+  if (store_ && !listeners_.contains(channel)) store_->ignore(channel);
+}
+
+void client_core::listen(line_entry& entry) {
+  const auto& channel = entry.lock().unlock_channel;
+  const auto [first, last] = listeners_.equal_range(channel);
+  if (std::any_of(first, last, [&entry](const auto& l) { return l.second == &entry; })) return;
+  listeners_.emplace(channel, &entry);
+  if (store_) store_->listen(channel);
+}
+
+void client_core::on_channel(std::string_view channel) {
+  std::vector<std::shared_ptr<line_entry>> woken;
+  const auto [first, last] = listeners_.equal_range(std::string(channel));
+  for (auto l = first; l != last; ++l) woken.push_back(l->second->shared_from_this());
+  for (const auto& entry : woken) entry->look_now();
+}
+
+void client_core::on_told(std::uint16_t slot) {
+  told_.insert(slot);
+  // After a reconnect they come one after the other.
+  if (told_.size() != 1) return;
+  post([self = shared_from_this()] {
+    const auto slots = std::exchange(self->told_, {});
+    std::vector<std::shared_ptr<line_entry>> in_line;
+    for (const auto& [token, entry] : self->entries_in_line_) {
+      if (slots.contains(entry->lock().slot)) in_line.push_back(entry->shared_from_this());
+    }
+    for (const auto& entry : in_line) entry->look_now();
+  });
+}
+
+// "granted <token> <fence> <stamp> <lease>[ <depth>]" or "watch <token>" (lua/shared/line.lua), or "broken <token>"
+// (lua/admin.lua). Any other message, or one for a token that no longer waits, is dropped: the next poll finds out.
+void client_core::on_message(std::string_view message) {
+  const auto word = [&message] {
+    const auto end = std::min(message.find(' '), message.size());
+    const auto w = message.substr(0, end);
+    message.remove_prefix(std::min(end + 1, message.size()));
+    return w;
+  };
+  const auto what = word();
+  if (what == "broken") return each_member([token = word()](member& m) { m.on_broken(token); });
+  const auto found = entries_in_line_.find(std::string(word()));
+  if (found == entries_in_line_.end()) return;
+  const auto entry = found->second->shared_from_this();
+  if (what == "watch") {
+    entry->on_watch();
+  } else if (what == "granted") {
+    // What is not understood is not believed.
+    entry->on_granted(read_pushed_grant(message).value_or(pushed_grant()));
+  }
+}
+
+void client_core::on_down(std::string_view why) {
+  if (resting_) return;
+  excused_ = false;
+  if (open()) note_failure(why);
+  tell(event::kind::disconnected, {}, why);
+}
+
+void client_core::on_no_answer(std::string_view why) {
+  if (resting_) return;
+  refused_ = false;
+  excused_ = false;
+  // There is an attempt every second: the same is told once.
+  if (open() && note_failure(why)) tell(event::kind::unreachable, {}, why);
+}
+
+void client_core::on_refused(std::string_view words) {
+  if (resting_) return;
+  excused_ = false;
+  note_failure(words);
+  note_refusal(words);
+  refused_ = true;
+  decltype(until_up_) waiting;
+  waiting.swap(until_up_);
+  while (!waiting.empty()) {
+    caller& who = waiting.front();
+    waiting.pop_front();
+    who.store_refuses(error::refused);
+  }
+}
+
+void client_core::close(std::shared_ptr<pending<void(error_code)>> waiting) {
+  if (waiting) {
+    if (closed_) return complete(*waiting, outcome_of_close());
+    closers_.push_back(std::move(waiting));
+  }
+  if (!open()) return;
+  state_ = state::closing;
+  set(close_limit_, later(clock::now(), options_.connect_timeout));
+  begin_work();  // Until every member has begun to give back what it has.
+  each_member([](member& m) { m.on_close(); });
+  end_work();
+}
+
+void client_core::end_work() {
+  --work_;
+  stop_if_idle();
+}
+
+void client_core::stop_if_idle() {
+  if (state_ == state::closing && work_ == 0) stop();
+}
+
+void client_core::stop() {
+  state_ = state::stopped;
+  store_ ? store_->stop() : conclude();
+}
+
+// The limit bounds everything: what cannot be given back, and a store that takes its time to stop (the resolution of a
+// host's name cannot be cancelled).
+void client_core::close_limit::ring(clock::time_point) {
+  core_.unfinished_ = core_.work_ != 0;
+  core_.stop();
+  core_.conclude();
+}
+
+void client_core::on_stopped() { resting_ && !stopped() ? on_rest() : conclude(); }
+
+void client_core::conclude() {
+  if (std::exchange(closed_, true)) return;
+  each_member([](member& m) { m.on_stopped(); });
+  until_up_.clear();
+  alarms_.clear();
+  if (timer_) timer_->cancel();
+  auto closers = std::move(closers_);
+  closers_.clear();
+  for (auto& waiting : closers) complete(*waiting, outcome_of_close());
+  // Boost.Redis keeps its socket open until it connects again or is destroyed, and handles may live on for long.
+  store_.reset();
+}
+
+void client_core::abandon() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    alive_ = false;
+  }
+  state_ = state::stopped;
+  alarms_.clear();
+  auto closers = std::move(closers_);
+  closers_.clear();
+  // Destroying a handler may destroy holds, locks and other members.
+  while (!members_.empty()) {
+    member& m = members_.front();
+    members_.pop_front();
+    m.abandon();
+  }
+  for (auto& waiting : closers) waiting->drop();
+  entries_in_line_.clear();
+  listeners_.clear();
+  attended_.clear();
+  auto entries = std::move(entries_);
+  entries_.clear();
+  entries.clear();
+  until_up_.clear();
+  timer_.reset();
+  store_.reset();
+  servers_.reset();
+  const std::lock_guard lock(mutex_);
+  strand_ = {};
+  base_ = {};
+}
+
+}  // namespace leasehold::detail

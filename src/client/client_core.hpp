@@ -1,0 +1,379 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The engine of a client: one strand on which everything happens, one timer for everything that is due, one store.
+//
+// Ownership. Users hold client_handles (through clients, locks, holds and operations under way); when the last one goes,
+// the core shuts itself down. The core is kept alive by its own unfinished work. An execution context that ends first
+// takes the core's timer, strand and connection with it (see context_service in client_core.cpp); what users still hold
+// then does nothing.
+#pragma once
+
+#include "client/pending.hpp"
+#include "store/redis/redis.hpp"
+#include "store/secrets.hpp"
+#include "store/store.hpp"
+#include "store/url.hpp"
+#include "time/alarms.hpp"
+#include "time/lease.hpp"
+#include "time/pauses.hpp"
+
+#include <leasehold/client.hpp>
+#include <leasehold/hold.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/recycling_allocator.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/intrusive/list.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace leasehold::detail {
+
+// Something that the core must be able to find when it closes or when its context ends.
+class member : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+ public:
+  // The client closes: end with error::closed, or give back.
+  virtual void on_close() = 0;
+  // The store has stopped for good; what could not be given back stays.
+  virtual void on_stopped() {}
+  // The server's clock was stepped forward.
+  virtual void on_clock_jump(clock::duration) {}
+  // Another server answers than the one before.
+  virtual void on_other_server() {}
+  // The same of some slots.
+  virtual void on_moved(const std::unordered_set<std::uint16_t>&) {}
+  // A message says that an operator has broken the hold with this token.
+  virtual void on_broken(std::string_view token) { (void)token; }
+  // Only without such members may the client disconnect because it is idle.
+  virtual bool needs_store() const { return true; }
+  // The context ends: destroy the handler, hold no executor any more. Nothing may be sent or posted.
+  virtual void abandon() = 0;
+
+ protected:
+  ~member() = default;
+};
+
+class line_entry;
+struct lock_identity;
+
+class client_core final : public std::enable_shared_from_this<client_core>, private store::events {
+ public:
+  // Written on the strand, read by any thread.
+  class durations {
+   public:
+    void record(clock::duration d) {
+      const auto us = std::chrono::duration_cast<histogram::duration>(d);
+      counts_[histogram::bucket_of(us)].fetch_add(1, std::memory_order_relaxed);
+      sum_.fetch_add(std::max<histogram::duration::rep>(us.count(), 0), std::memory_order_relaxed);
+    }
+    histogram snapshot() const {
+      histogram h;
+      for (std::size_t i = 0; i < histogram::buckets; ++i) {
+        h.set_count_in(i, counts_[i].load(std::memory_order_relaxed));
+      }
+      h.set_sum(histogram::duration(sum_.load(std::memory_order_relaxed)));
+      return h;
+    }
+
+   private:
+    std::array<std::atomic<std::uint64_t>, histogram::buckets> counts_{};
+    std::atomic<histogram::duration::rep> sum_{0};
+  };
+
+  struct counters {
+    durations waiting_time, hold_time, round_trip;
+    std::atomic<std::uint64_t> held{0}, waiting{0}, acquired{0}, contended{0}, timed_out{0}, cancelled{0}, lost{0},
+        released{0}, renewed{0}, renewal_failed{0}, given_back{0}, refused{0}, commands{0}, connects{0}, reconnects{0},
+        handed_off{0}, passed{0}, clock_jumps{0};
+  };
+
+  // Several addresses: a quorum.
+  client_core(asio::any_io_executor, std::vector<address>, client_options);
+  ~client_core();
+
+  // --- From any thread ---
+
+  // To be called once, right after construction.
+  void start();
+  // Runs f on the strand, never inside this call; drops it when the context has gone.
+  template <class F>
+  void post(F&& f) {
+    const std::lock_guard lock(mutex_);
+    if (alive_) asio::post(strand_, std::forward<F>(f));
+  }
+  // The same for the beginning of an operation, which never completes inside: f may run inside this call, if that is on one
+  // of the context's threads. That saves a way through the context's queue.
+  template <class F>
+  void enter(F&& f) {
+    using direct = asio::strand<asio::io_context::executor_type>;
+    std::unique_lock lock(mutex_);
+    if (!alive_) return;
+    const auto* known = strand_.target<direct>();
+    // Inside the strand somebody (an observer) may be called in the middle of something.
+    if (known == nullptr || !known->get_inner_executor().running_in_this_thread() || known->running_in_this_thread()) {
+      return asio::post(strand_, std::forward<F>(f));
+    }
+    const direct strand = *known;
+    lock.unlock();
+    asio::dispatch(strand, std::forward<F>(f));
+  }
+  asio::any_io_executor executor() const;
+  const client_options& options() const { return options_; }
+  const drift_allowance& drift() const { return drift_; }
+  std::string last_refusal() const;
+  std::string last_failure() const;
+  // The URLs as they may be shown.
+  const std::string& server() const { return server_; }
+  // What an exception with this code can say of the store.
+  exception::context about(const error_code&) const;
+  counters& count() { return counters_; }
+  bool is_cluster() const { return is_cluster_; }
+  bool is_quorum() const { return is_quorum_; }
+  // What the store says of itself.
+  bool has_line() const { return has_line_; }
+  bool takes_back() const { return takes_back_; }
+
+  // --- On the strand ---
+
+  // For handlers of our own: signals that stop operations belong to it.
+  asio::any_io_executor strand() const { return strand_; }
+  bool open() const { return state_ == state::open; }
+  bool stopped() const { return state_ == state::stopped; }
+
+  // store::run; counts. False: not up, see when_up.
+  bool send(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what);
+  // store::run_acknowledged; counts.
+  bool send_acknowledged(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what,
+                         std::uint32_t replicas, std::chrono::milliseconds limit);
+  // Calls caller::store_is_up once the store is up again, or store_refuses; unless the caller is unlinked or destroyed
+  // before.
+  void when_up(caller&);
+  std::vector<std::string> routes() const { return store_ ? store_->routes() : std::vector<std::string>(); }
+  std::uint64_t epoch() const { return earlier_epochs_ + (store_ ? store_->epoch() : 0); }
+  bool up() const { return store_ && !resting_ && store_->up(); }
+  bool too_few_answer() const { return store_ && store_->too_few_answer(); }
+  clock::time_point after_jump(const std::string& token, clock::time_point deadline, clock::duration jump) const {
+    return store_ ? store_->after_jump(token, deadline, jump) : deadline - jump;
+  }
+  // When the record may be there at the latest if a request sent now lengthens it to `lease`, whatever comes of its answer.
+  clock::time_point may_last(std::chrono::milliseconds lease) const {
+    return later(later(later(clock::now(), options_.command_timeout), lease), drift_.of(lease));
+  }
+  // When locks were last found to be at a server that may not know of them.
+  clock::time_point other_server_since() const { return other_server_since_; }
+  // The deadline that an answer brings to the holder of this token, if no server's clock was stepped since it was made: on
+  // a quorum the first of its votes may be older than the last.
+  clock::time_point still_sure(const std::string& token, clock::time_point deadline) const {
+    return after_jump(token, deadline, clock::duration(0));
+  }
+  // The sum of all steps of servers' clocks that were seen.
+  clock::duration stepped() const { return stepped_; }
+  // What the server said when it last refused a connection, while it still does.
+  bool refused() const { return refused_; }
+
+  void set(alarm&, clock::time_point due);
+  template <class... Args>
+  void complete(pending<void(Args...)>& handler, std::type_identity_t<Args>... args) {
+    if (handler) handler.complete(base_, std::move(args)...);
+  }
+
+  std::string next_token();
+  double random() { return std::uniform_real_distribution<double>(0.0, 1.0)(engine_); }
+  // Of its renewals (renewal_due).
+  clock::duration phase() const { return phase_; }
+
+  // For the histogram.
+  void note_round_trip(const answer& a) {
+    if (a.from_store != nullptr) counters_.round_trip.record(a.received - a.sent);
+  }
+  // A reply carried the server's clock.
+  void observe_time(std::int64_t microseconds, const answer&);
+
+  // The server said no: keeps its words.
+  void note_refusal(std::string_view words);
+  // Why there is no connection; "" : there is one. Says whether that is news.
+  bool note_failure(std::string_view why);
+  // The server answers, and not what was asked for: it is busy, or its reply makes no sense. Until a reply is understood
+  // this is why an operation ends with error::unreachable.
+  void note_excuse(std::string_view why);
+  // Somebody has waited in vain for a connection, and nothing else was heard of it.
+  void note_silence() {
+    if (last_failure().empty()) note_excuse("no answer");
+  }
+  void tell(event::kind, std::string_view name, std::string_view text);
+
+  // The client's entry in the line of this name for all who ask the same.
+  std::shared_ptr<line_entry> entry_of(const std::shared_ptr<const lock_identity>&);
+  // That entry if there is one, else null. Not for semaphores.
+  std::shared_ptr<line_entry> find_entry(const lock_identity&) const;
+  void forget_entry(line_entry&);
+  // Messages to this token go to the entry.
+  void remember_token(line_entry&);
+  void forget_token(line_entry&);
+  // Until forget_token whatever happens on its lock's unlock channel makes it look.
+  void listen(line_entry&);
+
+  void add(member& m) { members_.push_back(m); }
+  // Something that must reach the store before the client may disconnect.
+  void begin_work() { ++work_; }
+  void end_work();
+
+  // client::close; null: the last handle has gone.
+  void close(std::shared_ptr<pending<void(error_code)>> waiting);
+
+  // The context ends. Called on the thread that destroys it.
+  void abandon() noexcept;
+
+ private:
+  friend class context_service;
+  using timer = asio::basic_waitable_timer<clock, wait_traits, asio::any_io_executor>;
+  enum class state { open, closing, stopped };
+
+  void on_up(const store::server&) override;
+  void on_down(std::string_view why) override;
+  void on_no_answer(std::string_view why) override;
+  void on_message(std::string_view) override;
+  void on_channel(std::string_view) override;
+  void on_told(std::uint16_t slot) override;
+  void on_rerouted() override;
+  void on_moved(std::uint16_t slot) override;
+  void on_clock_jump(clock::duration) override;
+  void on_refused(std::string_view words) override;
+  void on_stopped() override;
+
+  // f may remove its member and add others.
+  template <class F>
+  void each_member(F f) {
+    for (auto it = members_.begin(); it != members_.end();) f(*it++);
+  }
+  std::shared_ptr<store> make_store();
+  void start_store();
+  // Disconnects if nothing was asked of the store for client_options::idle_timeout.
+  void rest_if_idle();
+  bool is_idle() const;
+  // The store has stopped because the client was idle.
+  void on_rest();
+  void wake();
+  // Everybody who waits for the store, or for a message that may be lost.
+  void ask_again();
+  // What people may read of a server's words.
+  std::string presentable(std::string_view words) const;
+  void arm();
+  void on_timer();
+  void stop_if_idle();
+  void stop();
+  void conclude();
+  error_code outcome_of_close() const { return unfinished_ ? make_error_code(error::unreachable) : error_code(); }
+
+  class close_limit final : public alarm {
+   public:
+    explicit close_limit(client_core& core) : core_(core) {}
+
+   private:
+    void ring(clock::time_point) override;
+    client_core& core_;
+  };
+
+  class idle_limit final : public alarm {
+   public:
+    explicit idle_limit(client_core& core) : core_(core) {}
+
+   private:
+    void ring(clock::time_point) override { core_.rest_if_idle(); }
+    client_core& core_;
+  };
+
+  const client_options options_;
+  const drift_allowance drift_;
+  const std::string server_;
+  const secrets secrets_;
+  const bool is_cluster_;
+  const bool is_quorum_;
+  bool has_line_ = true;  // Of the store, which is gone before those who may ask; fixed from the constructor on.
+  bool takes_back_ = false;
+  counters counters_;
+
+  mutable std::mutex mutex_;  // For what other threads may ask for: alive_, the executors, the words.
+  bool alive_ = true;
+  asio::any_io_executor base_;
+  asio::any_io_executor strand_;
+  std::string last_refusal_;
+  std::string last_failure_;
+
+  std::optional<server_maker> servers_;
+  const std::vector<address> where_;
+  std::shared_ptr<store> store_;
+  std::optional<timer> timer_;
+  clock::time_point armed_for_ = clock::time_point::max();
+  alarms alarms_;
+  boost::intrusive::list<member, boost::intrusive::constant_time_size<false>> members_;
+  std::unordered_map<std::string, std::shared_ptr<line_entry>> entries_;  // By lock_identity::local_line.
+  std::unordered_map<std::string, line_entry*> entries_in_line_;          // By token.
+  std::unordered_multimap<std::string, line_entry*> listeners_;           // By lock_identity::unlock_channel.
+  boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
+  std::unordered_map<std::uint16_t, std::size_t> attended_;  // How many are in line in a slot of a cluster.
+  bool refused_ = false;
+  bool excused_ = false;                     // last_failure_ was set by note_excuse.
+  std::unordered_set<std::uint16_t> moved_;  // Slots whose members are about to be told that they have moved,
+  std::unordered_set<std::uint16_t> told_;   // and those whose entries in line are about to look.
+  clock::time_point other_server_since_ = clock::time_point::min();
+  clock::duration stepped_{0};
+
+  std::mt19937_64 engine_;
+  const clock::duration phase_;
+  std::string client_id_;
+  std::uint64_t tokens_ = 0;
+
+  state state_ = state::open;
+  std::size_t work_ = 0;
+  bool closed_ = false;      // The store has stopped.
+  bool unfinished_ = false;  // Work was left when closing hit its limit.
+  close_limit close_limit_{*this};
+
+  // The client is idle: the store is stopping, or gone,
+  bool resting_ = false;
+  bool wanted_ = false;  // and something was asked of it meanwhile.
+  store::memory memory_;
+  std::uint64_t earlier_epochs_ = 0;   // Of the stores before.
+  std::uint64_t commands_before_ = 0;  // When idleness was last looked for.
+  idle_limit idle_limit_{*this};
+  std::vector<std::shared_ptr<pending<void(error_code)>>> closers_;
+};
+
+// What users' objects share; the last one shuts the core down.
+class client_handle {
+ public:
+  explicit client_handle(std::shared_ptr<client_core> c) : core(std::move(c)) {}
+  client_handle(const client_handle&) = delete;
+  client_handle& operator=(const client_handle&) = delete;
+  ~client_handle() {
+    core->post([core = core] { core->close(nullptr); });
+  }
+
+  const std::shared_ptr<client_core> core;
+};
+
+// make_shared from Asio's per-thread cache of small blocks.
+template <class T, class... Args>
+std::shared_ptr<T> make_recycled(Args&&... args) {
+  return std::allocate_shared<T>(asio::recycling_allocator<T>(), std::forward<Args>(args)...);
+}
+
+}  // namespace leasehold::detail

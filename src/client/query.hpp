@@ -1,0 +1,150 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What is asked of the store and belongs to no hold: scripts, one after the other, each of which is sent until it is
+// answered, for client_options::command_timeout at most.
+#pragma once
+
+#include "client/client_core.hpp"
+#include "client/pending.hpp"
+#include "protocol/scripts.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace leasehold::detail {
+
+// Result: what comes with the error_code; void: nothing.
+template <class Result>
+class query : public caller, public member, public alarm, public std::enable_shared_from_this<query<Result>> {
+ public:
+  using result = std::conditional_t<std::is_void_v<Result>, std::monostate, Result>;
+  using handler = pending<std::conditional_t<std::is_void_v<Result>, void(error_code), void(error_code, result)>>;
+
+  // To be called once. `bad` is the outcome if it is an error: nothing is asked then.
+  void start(error_code bad = {}) {
+    const auto self = this->shared_from_this();
+    handler_.connect_cancellation(self, any_type, [](const std::shared_ptr<query>& q) {
+      q->core_->post([q] { q->end(asio::error::operation_aborted); });
+    });
+    core_->post([self, bad] { self->begin(bad); });
+  }
+
+ protected:
+  // record: that the script is about, or by which it reaches its server (store::routes).
+  query(std::shared_ptr<client_handle> handle, const script& s, std::string record, typename handler::handler_type h)
+      : handle_(std::move(handle)),
+        core_(handle_->core),
+        script_(s),
+        record_(std::move(record)),
+        handler_(std::move(h), core_->executor()) {}
+  ~query() = default;
+
+  // A reply that is no error has arrived: ask again, or end.
+  virtual void take(const reply&, const answer&) = 0;
+  // The script may have run or not; it is sent again.
+  virtual void unanswered() {}
+  // The outcome when the time is over.
+  virtual error_code too_late() const { return error::unreachable; }
+
+  const client_options& options() const { return core_->options(); }
+  clock::time_point gives_up_at() const { return give_up_at_; }
+  client_core& core() const { return *core_; }
+
+  // Sends the script, with new arguments.
+  void ask(std::string record) {
+    record_ = std::move(record);
+    ask();
+  }
+  void ask() {
+    give_up_at_ = later(clock::now(), options().command_timeout);
+    core_->set(*this, give_up_at_);
+    send();
+  }
+  // Sends it in the time that is left.
+  void ask_again() { send(); }
+
+  void end(error_code ec, result r = {}) {
+    const auto self = std::move(self_);
+    unset();
+    caller::unlink();
+    member::unlink();
+    if constexpr (std::is_void_v<Result>) {
+      core_->complete(handler_, ec);
+    } else {
+      core_->complete(handler_, ec, std::move(r));
+    }
+  }
+
+ private:
+  void begin(error_code bad) {
+    if (!handler_) return;
+    self_ = this->shared_from_this();
+    if (bad) return end(bad);
+    if (!core_->open()) return end(error::closed);
+    core_->add(*this);
+    ask();
+  }
+
+  void send() {
+    if (!self_ || core_->send(script_, record_, self_, 0)) return;
+    if (core_->refused()) return end(error::refused);
+    core_->when_up(*this);
+  }
+
+  // Whoever was told that it has ended is not to see it happen afterwards.
+  bool wants(std::uint32_t) const override { return self_ != nullptr; }
+
+  void answered(std::uint32_t, const answer& a) override {
+    core_->note_round_trip(a);
+    if (!self_) return;
+    if (a.from_store == nullptr) {
+      unanswered();
+      return send();
+    }
+    const reply& r = *a.from_store;
+    if (!r.is_error()) return take(r, a);
+    switch (classify(r.text(0))) {
+      case refusal::try_again:
+        core_->note_excuse(r.text(0));
+        return core_->set(*this, std::min(later(a.received, std::chrono::milliseconds(50)), give_up_at_));
+      case refusal::wrong_type: return end(error::wrong_type);
+      case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
+    }
+  }
+
+  void store_is_up() override { send(); }
+  void store_refuses(error_code ec) override { end(ec); }
+  void on_close() override { end(error::closed); }
+
+  void ring(clock::time_point now) override {
+    if (now >= give_up_at_) {
+      const error_code ec = core_->too_few_answer() ? make_error_code(error::no_quorum) : too_late();
+      if (ec == error::unreachable) core_->note_silence();
+      return end(ec);
+    }
+    core_->set(*this, give_up_at_);
+    send();
+  }
+
+  void abandon() override {
+    const auto self = std::move(self_);
+    handler_.drop();
+  }
+
+  const std::shared_ptr<client_handle> handle_;
+  const std::shared_ptr<client_core> core_;
+  const script& script_;
+  std::string record_;
+  handler handler_;
+  clock::time_point give_up_at_{};
+  std::shared_ptr<query> self_;  // Until it is over.
+};
+
+}  // namespace leasehold::detail

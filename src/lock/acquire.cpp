@@ -1,0 +1,132 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/acquire.hpp"
+
+#include "client/options.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How long an operation that was cancelled or has run into its deadline waits for the store to confirm that nothing is
+// left of it. Short enough to be no delay, long enough for any store that works.
+constexpr milliseconds leaving_limit{100};
+
+}  // namespace
+
+acquire_op::acquire_op(const std::shared_ptr<lock_state>& lock, const acquire_options& options, bool once,
+                       std::variant<wait_handler, try_handler> handler)
+    : lock_(lock), core_(lock->handle->core), options_(options), once_(once), handler_(std::move(handler)) {}
+
+void acquire_op::start(std::shared_ptr<acquire_op> op) {
+  std::visit(
+      [&op](auto& handler) {
+        handler.connect_cancellation(
+            op, any_type, [](const std::shared_ptr<acquire_op>& o) { o->core_->post([o] { o->cancel(); }); });
+      },
+      op->handler_);
+  auto& core = *op->core_;
+  core.enter([op = std::move(op)] { op->begin(); });
+}
+
+void acquire_op::begin() {
+  if (over_) return;  // Cancelled before it began.
+  self_ = shared_from_this();
+  core_->count().waiting.fetch_add(1, std::memory_order_relaxed);
+  core_->add(*this);
+  if (lock_->bad) return complete(lock_->bad);
+  if (const error_code ec = check(options_)) return complete(ec);
+  if (options_.replicas != 0 && core_->is_quorum()) return complete(error::not_supported);
+  if (!core_->open()) return complete(error::closed);
+  began_ = clock::now();
+  const bool single = once_ || options_.wait == milliseconds(0);
+  const milliseconds limit = core_->options().command_timeout;
+  const milliseconds wait = !single                            ? options_.wait
+                            : options_.wait == milliseconds(0) ? limit
+                                                               : std::min(options_.wait, limit);
+  if (wait != forever) {
+    deadline_ = later(began_, wait);
+    core_->set(*this, deadline_);
+  }
+  const auto entry = single ? make_recycled<line_entry>(core_, lock_->identity, line_entry::role::once)
+                            : core_->entry_of(lock_->identity);
+  entry->add(*this);
+}
+
+void acquire_op::note_contention() {
+  if (!std::exchange(contended_, true)) core_->count().contended.fetch_add(1, std::memory_order_relaxed);
+}
+
+void acquire_op::complete_busy() { once_ ? complete(error_code()) : complete(error::timed_out); }
+
+void acquire_op::ring(clock::time_point now) {
+  if (leaving_) return complete(outcome_);
+  if (entry_->lacks_replicas()) return leave(error::no_quorum);
+  // try_acquire was not answered in time; a waiter was, or was not, told that the lock is busy.
+  leave(!once_ && entry_->known_busy(now) ? make_error_code(error::timed_out) : entry_->no_answer());
+}
+
+void acquire_op::cancel() {
+  if (over_ || leaving_) return;
+  core_->count().cancelled.fetch_add(1, std::memory_order_relaxed);
+  core_->tell(event::kind::cancelled, lock_->identity->name, {});
+  leave(asio::error::operation_aborted);
+}
+
+void acquire_op::leave(error_code why) {
+  if (over_ || leaving_) return;
+  const auto self = shared_from_this();
+  const auto entry = entry_;
+  entry ? entry->leave(self, why) : complete(why);
+}
+
+void acquire_op::wait_for_leave(error_code outcome) {
+  leaving_ = true;
+  outcome_ = outcome;
+  core_->set(*this, later(clock::now(), leaving_limit));
+}
+
+void acquire_op::left() {
+  if (leaving_) complete(outcome_);
+}
+
+void acquire_op::note_busy() {
+  if (leaving_ && !once_ && outcome_ == error::unreachable) outcome_ = error::timed_out;
+}
+
+void acquire_op::complete(error_code ec, hold h) {
+  if (std::exchange(over_, true)) return;
+  const auto self = std::move(self_);
+  leaving_ = false;
+  entry_.reset();
+  unset();
+  member::unlink();
+  // `self` is empty if it was cancelled before it began.
+  if (self) core_->count().waiting.fetch_sub(1, std::memory_order_relaxed);
+  if (ec == error::timed_out) {
+    core_->count().timed_out.fetch_add(1, std::memory_order_relaxed);
+    core_->tell(event::kind::timed_out, lock_->identity->name, {});
+  }
+  if (access::state(h)) core_->count().waiting_time.record(clock::now() - began_);
+  if (auto* waiting = std::get_if<wait_handler>(&handler_)) {
+    core_->complete(*waiting, ec, std::move(h));
+  } else {
+    std::optional<hold> result;
+    if (access::state(h)) result.emplace(std::move(h));
+    core_->complete(std::get<try_handler>(handler_), ec, std::move(result));
+  }
+}
+
+void acquire_op::abandon() {
+  const auto self = std::move(self_);
+  over_ = true;
+  local_waiter::unlink();
+  entry_.reset();
+  std::visit([](auto& handler) { handler.drop(); }, handler_);
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,81 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// acquire and try_acquire: one operation of a user, from the initiation to the completion. What it asks of the store goes
+// through its entry in the line (line_entry.hpp).
+#pragma once
+
+#include "client/client_core.hpp"
+#include "client/pending.hpp"
+#include "lock/line_entry.hpp"
+#include "lock/lock_state.hpp"
+
+#include <leasehold/acquire_options.hpp>
+#include <leasehold/hold.hpp>
+
+#include <memory>
+#include <optional>
+#include <variant>
+
+namespace leasehold::detail {
+
+class acquire_op final : public local_waiter,
+                         public member,
+                         public alarm,
+                         public std::enable_shared_from_this<acquire_op> {
+ public:
+  using wait_handler = pending<void(error_code, hold)>;
+  using try_handler = pending<void(error_code, std::optional<hold>)>;
+
+  acquire_op(const std::shared_ptr<lock_state>& lock, const acquire_options& options, wait_handler handler)
+      : acquire_op(lock, options, /*once=*/false, std::move(handler)) {}
+  acquire_op(const std::shared_ptr<lock_state>& lock, const acquire_options& options, try_handler handler)
+      : acquire_op(lock, options, /*once=*/true, std::move(handler)) {}
+  static void start(std::shared_ptr<acquire_op> op);
+
+  // For the entry.
+  const acquire_options& options() const { return options_; }
+  const std::shared_ptr<client_handle>& handle() const { return lock_->handle; }
+  clock::time_point deadline() const { return deadline_; }
+  void belong_to(std::shared_ptr<line_entry> entry) { entry_ = std::move(entry); }
+  void note_contention();
+  void complete(hold h) { complete(error_code(), std::move(h)); }
+  void complete(error_code ec) { complete(ec, hold()); }
+  // The one attempt was answered: the lock is busy.
+  void complete_busy();
+  // The end is decided; what may be left of it is being given back. left() ends it, or a limit of 100 ms.
+  void wait_for_leave(error_code outcome);
+  void left();
+  // The store has answered the attempt after all: the lock was busy.
+  void note_busy();
+
+ private:
+  acquire_op(const std::shared_ptr<lock_state>& lock, const acquire_options& options, bool once,
+             std::variant<wait_handler, try_handler> handler);
+
+  void on_close() override { leave(error::closed); }
+  void on_stopped() override { complete(error::closed); }
+  void abandon() override;
+  void ring(clock::time_point now) override;
+
+  void begin();
+  void cancel();
+  void leave(error_code why);
+  void complete(error_code, hold);
+
+  const std::shared_ptr<lock_state> lock_;
+  const std::shared_ptr<client_core> core_;
+  const acquire_options options_;
+  const bool once_;  // try_acquire
+  std::variant<wait_handler, try_handler> handler_;
+
+  clock::time_point began_{};
+  clock::time_point deadline_ = clock::time_point::max();
+  std::shared_ptr<line_entry> entry_;
+  error_code outcome_;
+  bool leaving_ = false;
+  bool over_ = false;
+  bool contended_ = false;
+  std::shared_ptr<acquire_op> self_;  // Until it is over.
+};
+
+}  // namespace leasehold::detail

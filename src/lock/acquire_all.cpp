@@ -1,0 +1,395 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/acquire_all.hpp"
+
+#include "client/options.hpp"
+#include "lock/hold_state.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/error.hpp>
+
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/query.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// As for a single acquire (acquire.cpp).
+constexpr milliseconds leaving_limit{100};
+
+// What one of them starts in another must not outlive its own context.
+bool share_a_context(const client_core& a, const client_core& b) {
+  const auto one = a.executor(), other = b.executor();
+  return &a == &b ||
+         (one && other && &asio::query(one, asio::execution::context) == &asio::query(other, asio::execution::context));
+}
+
+// Counts the ends of several operations, on the strand of one client, and completes one handler then.
+class group_op final : public std::enable_shared_from_this<group_op> {
+ public:
+  group_op(std::shared_ptr<client_core> core, hold_handler handler, std::size_t number)
+      : core_(std::move(core)), handler_(std::move(handler), core_->executor()), stops_(number), left_(number) {}
+
+  const std::shared_ptr<client_core>& core() const { return core_; }
+  pending<void(error_code)>& handler() { return handler_; }
+  // The handler of operation i, to be started on the strand: there it runs, and there it can be stopped.
+  template <class F>
+  auto on_strand(std::size_t i, F f) {
+    return asio::bind_executor(core_->strand(), asio::bind_cancellation_slot(stops_[i].slot(), std::move(f)));
+  }
+
+  void stop_all() {
+    for (auto& s : stops_) s.emit(asio::cancellation_type::terminal);
+  }
+  void complete(error_code ec) { core_->complete(handler_, ec); }
+  // True for the last one.
+  bool one_has_ended(error_code ec) {
+    if (ec && (!outcome_ || ec == error::lost || outcome_ == error::not_held)) outcome_ = ec;
+    if (!ec) ++successes_;
+    return --left_ == 0;
+  }
+  // What has been released already does not matter beside what has not.
+  error_code outcome() const { return outcome_ == error::not_held && successes_ != 0 ? error_code() : outcome_; }
+
+ private:
+  const std::shared_ptr<client_core> core_;
+  pending<void(error_code)> handler_;
+  std::vector<asio::cancellation_signal> stops_;
+  std::size_t left_;
+  std::size_t successes_ = 0;
+  error_code outcome_;
+};
+
+std::vector<std::shared_ptr<hold_state>> not_empty(const hold_group& group) {
+  std::vector<std::shared_ptr<hold_state>> found;
+  for (const auto& m : group.members) {
+    if (m) found.push_back(m);
+  }
+  return found;
+}
+
+}  // namespace
+
+bool is_empty(const std::shared_ptr<hold_group>& group) noexcept {
+  return std::all_of(group->members.begin(), group->members.end(), [](const auto& m) { return !m; });
+}
+
+asio::any_io_executor executor_of(const std::shared_ptr<hold_group>& group) noexcept {
+  const auto member = std::find_if(group->members.begin(), group->members.end(), [](const auto& m) { return m; });
+  return executor_of(member == group->members.end() ? std::shared_ptr<hold_state>() : *member);
+}
+
+asio::any_io_executor executor_of(const std::shared_ptr<lock_group>& group) noexcept {
+  return group->members.empty() ? asio::any_io_executor(asio::system_executor()) : executor_of(group->members.front());
+}
+
+void start_release_all(const std::shared_ptr<hold_group>& group, hold_handler handler) {
+  const auto members = not_empty(*group);
+  const auto core = members.front()->core();
+  auto op = std::make_shared<group_op>(core, std::move(handler), members.size());
+  op->handler().connect_cancellation(op, stops_waiting, [](const std::shared_ptr<group_op>& o) {
+    o->core()->post([o] { o->complete(asio::error::operation_aborted); });
+  });
+  for (const auto& m : members) {
+    start_release(m, [op](error_code ec) {
+      op->core()->post([op, ec] {
+        if (op->one_has_ended(ec)) op->complete(op->outcome());
+      });
+    });
+  }
+}
+
+void start_lost_any(const std::shared_ptr<hold_group>& group, hold_handler handler) {
+  const auto members = not_empty(*group);
+  const auto core = members.front()->core();
+  auto op = std::make_shared<group_op>(core, std::move(handler), members.size());
+  op->handler().connect_cancellation(op, any_type, [](const std::shared_ptr<group_op>& o) {
+    o->core()->post([o] {
+      o->complete(asio::error::operation_aborted);
+      o->stop_all();
+    });
+  });
+  core->post([op, members] {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      start_lost(members[i], op->on_strand(i, [op](error_code ec) {
+        const bool last = op->one_has_ended(ec);
+        if (!ec) {
+          op->complete(error_code());
+          op->stop_all();
+        } else if (last) {
+          op->complete(ec);
+        }
+      }));
+    }
+  });
+}
+
+// --- acquire_all ---
+
+acquire_all_op::acquire_all_op(std::shared_ptr<lock_group> locks, const acquire_options& options,
+                               handler::handler_type h)
+    : locks_(std::move(locks)),
+      core_(locks_->members.front()->handle->core),
+      options_(options),
+      handler_(std::move(h), core_->executor()) {}
+
+void acquire_all_op::start(const std::shared_ptr<lock_group>& locks, const acquire_options& options,
+                           handler::handler_type h) {
+  auto op = make_recycled<acquire_all_op>(locks, options, std::move(h));
+  op->handler_.connect_cancellation(op, any_type, [](const std::shared_ptr<acquire_all_op>& o) {
+    o->core_->post([o] { o->leave(asio::error::operation_aborted); });
+  });
+  op->core_->post([op] { op->begin(); });
+}
+
+error_code acquire_all_op::check() const {
+  for (const auto& l : locks_->members) {
+    if (!share_a_context(*core_, *l->handle->core)) return error::invalid_option;
+  }
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    const auto& lock = *locks_->members[order_[i]];
+    if (lock.bad) return lock.bad;
+    if (i != 0 && locks_->members[order_[i - 1]]->identity->record == lock.identity->record) {
+      return error::invalid_option;
+    }
+  }
+  return detail::check(options_);
+}
+
+void acquire_all_op::begin() {
+  if (over_) return;  // Cancelled before it began.
+  self_ = shared_from_this();
+  core_->add(*this);
+  const auto& locks = locks_->members;
+  order_.resize(locks.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::sort(order_.begin(), order_.end(),
+            [&](std::size_t a, std::size_t b) { return locks[a]->identity->record < locks[b]->identity->record; });
+  if (const error_code ec = check()) return complete(ec);
+  if (!core_->open()) return complete(error::closed);
+  one_server_ = !core_->is_quorum();
+  for (const auto& l : locks) {
+    one_server_ = one_server_ && l->handle->core == core_ && l->identity->slot == locks.front()->identity->slot;
+  }
+  if (options_.wait != forever) {
+    deadline_ =
+        later(clock::now(), options_.wait == milliseconds(0) ? core_->options().command_timeout : options_.wait);
+  }
+  begin_again();
+}
+
+std::vector<std::string> acquire_all_op::asks() const {
+  std::vector<std::string> all;
+  for (const auto& l : locks_->members) all.push_back(l->identity->ask_text());
+  return all;
+}
+
+void acquire_all_op::begin_again() {
+  // What is left of another attempt is released by its destructors.
+  holds_.clear();
+  holds_.resize(order_.size());
+  next_ = 0;
+  if (!one_server_ || options_.replicas != 0 || !core_->up()) return acquire_next();
+  tokens_.clear();
+  for (std::size_t i = 0; i < order_.size(); ++i) tokens_.push_back(core_->next_token());
+  asks_ = asks();
+  sent_ = false;
+  may_run_until_ = clock::now();
+  epoch_ = core_->epoch();
+  asking_ = core_->send(scripts::all, locks_->members.front()->identity->record, self_, 0);
+  if (!asking_) return acquire_next();
+  core_->begin_work();
+  core_->set(*this, deadline_);
+}
+
+bool acquire_all_op::wants(std::uint32_t) const { return !leaving_ && !over_; }
+
+void acquire_all_op::write(std::uint32_t, arguments& a) {
+  sent_ = true;
+  for (const auto& l : locks_->members) l->identity->write_keys(a);
+  a.arg(options_.lease.count());
+  may_run_until_ = std::max(may_run_until_, a.not_after(clock::now(), core_->options().command_timeout));
+  a.arg(core_->options().repair_missing_expiry ? "1" : "");
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    a.arg(locks_->members[i]->identity->kind->name);
+    a.arg(tokens_[i]);
+    a.arg(asks_[i]);
+  }
+}
+
+void acquire_all_op::answered(std::uint32_t, const answer& a) {
+  core_->note_round_trip(a);
+  take(a);
+  // Behind the releases of what it has brought, which take their turn on the strand.
+  core_->post([core = core_] { core->end_work(); });
+}
+
+void acquire_all_op::take(const answer& a) {
+  asking_ = false;
+  if (!self_ && !over_) return;
+  unset();
+  unanswered_attempt unanswered;
+  if (a.from_store == nullptr && sent_) unanswered.merge(epoch_, may_run_until_, options_.lease);
+  const bool granted = a.from_store != nullptr && !a.from_store->is_error() && a.from_store->size() == tokens_.size() &&
+                       a.from_store->text(0).starts_with("1 ");
+  if (granted) {
+    take_all(*a.from_store, a);
+  } else if (unanswered.exists) {
+    // Unknown: whatever it has done is undone.
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      make_recycled<release_op>(core_, locks_->members[i]->identity, tokens_[i], unanswered.gone_by, unanswered)
+          ->start(nullptr);
+    }
+  }
+  if (over_) {
+    holds_.clear();
+    return;
+  }
+  if (leaving_) return give_back(outcome_);
+  if (granted) {
+    next_ = order_.size();
+    return acquire_next();
+  }
+  if (a.from_store != nullptr && a.from_store->is_error()) {
+    switch (classify(a.from_store->text(0))) {
+      case refusal::wrong_type: return give_back(error::wrong_type);
+      case refusal::no: core_->note_refusal(a.from_store->text(0)); return give_back(error::refused);
+      case refusal::try_again: break;
+    }
+  } else if (a.from_store != nullptr) {
+    const lease_reply why(a.from_store->text(0));
+    if (why.understood) core_->observe_time(why.server_time, a);
+    // Unless one of them was resized meanwhile.
+    if (why.status == -2 && asks_ == asks()) return give_back(error::wrong_limit);
+    if (options_.wait == milliseconds(0) && why.status == 0) return give_back(error::timed_out);
+  }
+  acquire_next();
+}
+
+void acquire_all_op::take_all(const reply& r, const answer& a) {
+  holds_.resize(tokens_.size());
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    const auto& lock = locks_->members[i];
+    const lease_reply lease(r.text(i));
+    core_->observe_time(lease.server_time, a);
+    hold_state::grant g{};
+    g.token = tokens_[i];
+    g.fence = lease.fence;
+    g.depth = lease.depth;
+    g.lease = options_.lease;
+    g.renew = options_.renew;
+    g.margin = options_.margin;
+    g.confirmed_at = a.sent;
+    g.deadline = local_deadline(a.sent, options_.lease, lease.left, core_->drift());
+    auto state = make_recycled<hold_state>(lock->handle, lock->identity, std::move(g));
+    state->start(/*confirmed=*/true);
+    holds_[i] = access::make_hold(std::move(state));
+  }
+}
+
+milliseconds acquire_all_op::left(clock::time_point now) const {
+  if (deadline_ == clock::time_point::max()) return forever;
+  return std::max(milliseconds(1), std::chrono::ceil<milliseconds>(deadline_ - now));
+}
+
+void acquire_all_op::acquire_next() {
+  const auto now = clock::now();
+  if (next_ == order_.size()) {
+    // A loss that was told early, by the margin, is none yet: with a long margin it would never end.
+    const bool all_there =
+        std::all_of(holds_.begin(), holds_.end(), [](const hold& h) { return !access::state(h)->gone(); });
+    // A lease that the drift eats up is never valid, and no reason to try for ever.
+    if (all_there || core_->drift().of(options_.lease) >= options_.lease) return complete(error_code());
+    if (now >= deadline_) return give_back(error::timed_out);
+    return begin_again();
+  }
+  if (next_ != 0 && now >= deadline_) return give_back(error::timed_out);
+  acquire_options options = options_;
+  if (options_.wait != milliseconds(0)) options.wait = left(now);
+  acquiring_ = true;
+  const auto self = shared_from_this();
+  start_acquire(locks_->members[order_[next_]],
+                asio::bind_executor(core_->strand(), asio::bind_cancellation_slot(stop_next_.slot(),
+                                                                                  [self](error_code ec, hold h) {
+                                                                                    self->acquired(ec, std::move(h));
+                                                                                  })),
+                options);
+}
+
+void acquire_all_op::acquired(error_code ec, hold h) {
+  acquiring_ = false;
+  if (over_) return;
+  if (!ec) holds_[order_[next_++]] = std::move(h);
+  if (leaving_) return give_back(outcome_);
+  if (ec) return give_back(ec);
+  acquire_next();
+}
+
+void acquire_all_op::ring(clock::time_point) {
+  if (leaving_) return complete(outcome_);
+  // The one script was not answered in time.
+  leave(error::unreachable);
+}
+
+void acquire_all_op::leave(error_code why) {
+  if (over_ || leaving_) return;
+  if (!self_) return complete(why);
+  leaving_ = true;
+  outcome_ = why;
+  core_->set(*this, later(clock::now(), leaving_limit));
+  if (acquiring_) return stop_next_.emit(asio::cancellation_type::terminal);
+  if (!asking_) give_back(why);
+}
+
+// Completes when the store has answered the releases, or at the limit.
+void acquire_all_op::give_back(error_code outcome) {
+  if (std::exchange(giving_back_, true)) return;
+  if (!std::exchange(leaving_, true)) core_->set(*this, later(clock::now(), leaving_limit));
+  outcome_ = outcome;
+  const auto self = shared_from_this();
+  given_back_by_ = 1;
+  for (hold& h : holds_) {
+    const auto state = access::state(h);
+    if (!state) continue;
+    ++given_back_by_;
+    start_release(state, [self](error_code) { self->core_->post([self] { self->one_given_back(); }); });
+  }
+  one_given_back();
+}
+
+void acquire_all_op::one_given_back() {
+  if (--given_back_by_ == 0) complete(outcome_);
+}
+
+void acquire_all_op::complete(error_code ec) {
+  if (std::exchange(over_, true)) return;
+  const auto self = std::move(self_);
+  unset();
+  member::unlink();
+  std::vector<hold> result;
+  if (ec) {
+    holds_.clear();
+  } else {
+    result = std::move(holds_);
+  }
+  core_->complete(handler_, ec, std::move(result));
+}
+
+void acquire_all_op::abandon() {
+  const auto self = std::move(self_);
+  over_ = true;
+  holds_.clear();
+  handler_.drop();
+}
+
+void start_acquire_all(const std::shared_ptr<lock_group>& locks,
+                       asio::any_completion_handler<void(error_code, std::vector<hold>)> h, acquire_options options) {
+  acquire_all_op::start(locks, options, std::move(h));
+}
+
+}  // namespace leasehold::detail

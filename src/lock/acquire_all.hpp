@@ -1,0 +1,88 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// acquire_all: one script if everything is free, else one lock after the other.
+#pragma once
+
+#include "client/client_core.hpp"
+#include "client/pending.hpp"
+#include "lock/acquire.hpp"
+#include "lock/lock_state.hpp"
+#include "lock/release.hpp"
+
+#include <leasehold/acquire_all.hpp>
+
+#include <boost/asio/cancellation_signal.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace leasehold::detail {
+
+class acquire_all_op final : public caller,
+                             public member,
+                             public alarm,
+                             public std::enable_shared_from_this<acquire_all_op> {
+ public:
+  using handler = pending<void(error_code, std::vector<hold>)>;
+
+  acquire_all_op(std::shared_ptr<lock_group> locks, const acquire_options& options, handler::handler_type h);
+  static void start(const std::shared_ptr<lock_group>& locks, const acquire_options& options, handler::handler_type h);
+
+ private:
+  // On the strand of the first lock's client, like everything here.
+  void begin();
+  void begin_again();
+  std::vector<std::string> asks() const;
+  error_code check() const;
+  void write(std::uint32_t, arguments&) override;
+  bool wants(std::uint32_t) const override;
+  void answered(std::uint32_t, const answer&) override;
+  void take(const answer&);
+  void take_all(const reply&, const answer&);
+  void on_close() override { leave(error::closed); }
+  void on_stopped() override { complete(error::closed); }
+  void abandon() override;
+  void ring(clock::time_point now) override;
+
+  void acquire_next();
+  void acquired(error_code, hold);
+  void leave(error_code why);
+  void give_back(error_code outcome);
+  void one_given_back();
+  void complete(error_code);
+
+  std::chrono::milliseconds left(clock::time_point now) const;
+
+  const std::shared_ptr<lock_group> locks_;
+  const std::shared_ptr<client_core> core_;
+  const acquire_options options_;
+  handler handler_;
+
+  std::vector<std::size_t> order_;  // In which the locks are acquired one by one: that of their records' bytes.
+  bool one_server_ = true;          // And one slot of it.
+  clock::time_point deadline_ = clock::time_point::max();
+
+  // The one script.
+  std::vector<std::string> tokens_, asks_;  // As they were sent.
+  clock::time_point may_run_until_{};
+  std::uint64_t epoch_ = 0;
+  bool asking_ = false;
+  bool sent_ = false;
+
+  // One by one.
+  std::size_t next_ = 0;  // In order_.
+  asio::cancellation_signal stop_next_;
+  bool acquiring_ = false;
+
+  std::vector<hold> holds_;
+  std::size_t given_back_by_ = 0;  // How many answers to releases are still to come.
+  bool leaving_ = false;
+  bool over_ = false;
+  bool giving_back_ = false;
+  error_code outcome_;
+  std::shared_ptr<acquire_all_op> self_;  // Until it is over.
+};
+
+}  // namespace leasehold::detail

@@ -1,0 +1,271 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/admin.hpp"
+
+#include "client/options.hpp"
+#include "protocol/slots.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The states in the replies to show and break.
+enum state : std::int64_t { nobodys = 0, ours = 1, foreign = 2, broken = 3 };
+
+// What an ask says (lua/shared/call.lua) of a reader, a writer, an owner.
+template <class Asker>
+void read_ask(std::string_view kind, std::string_view ask, Asker& asker) {
+  if (kind == scripts::shared_mutex.name && !ask.empty()) {
+    asker.role = ask.front() == 'w' ? "writer" : "reader";
+    asker.owner = ask.substr(1);
+  } else if (kind == scripts::recursive_mutex.name) {
+    asker.owner = ask;
+  }
+}
+
+// What a list may read in all, lest a server keep it going for ever: some million pages.
+constexpr std::size_t most_bytes = std::size_t{256} * 1024 * 1024;
+
+// Where a lock's first hold begins behind the lock itself, and how many scalars each hold has.
+constexpr std::size_t first_hold = 7, size_of_hold = 4;
+
+// "What it is" (lua/admin.lua) from the reply's scalar `i` on; returns where that ends.
+std::size_t read_lock(const reply& r, std::size_t i, lock_details& lock) {
+  lock.kind = r.text(i);
+  lock.fence = r.number<std::uint64_t>(i + 1);
+  lock.waiters = r.number<std::size_t>(i + 3);
+  lock.holders = r.number<std::size_t>(i + 4);
+  const std::string_view about = r.text(i + 5);
+  const std::size_t rest = r.size() - std::min(i + first_hold, r.size());
+  const std::size_t holds = std::min(r.number<std::size_t>(i + 6), rest / size_of_hold);
+  const std::size_t end = std::min(i + first_hold + holds * size_of_hold, r.size());
+  for (std::size_t h = i + first_hold; h < end; h += size_of_hold) {
+    listed_hold hold;
+    hold.token = r.text(h);
+    if (r.left(h + 1).count() >= 0) hold.ttl = r.left(h + 1);
+    hold.fence = r.number<std::uint64_t>(h + 2);
+    read_ask(lock.kind, r.text(h + 3), hold);
+    lock.holds.push_back(std::move(hold));
+  }
+  if (lock.holds.empty()) return end;
+  lock.held = true;
+  lock.token = lock.holds.front().token;
+  if (r.left(i + 2).count() >= 0) lock.ttl = r.left(i + 2);
+  if (lock.kind == scripts::shared_mutex.name) {
+    lock.mode = about == "w" ? "writer" : "readers";
+    if (about == "w") lock.owner = lock.holds.front().owner;
+  } else if (lock.kind == scripts::counting_semaphore.name) {
+    lock.limit = r.number<std::uint32_t>(i + 5);
+  } else {
+    lock.owner = about;
+    if (lock.kind.empty()) lock.holds.front().owner = about;
+  }
+  std::stable_sort(lock.holds.begin(), lock.holds.end(),
+                   [](const listed_hold& a, const listed_hold& b) { return a.fence < b.fence; });
+  return end;
+}
+
+bool have_a_hold_in_common(const lock_details& a, const lock_details& b) {
+  return std::any_of(a.holds.begin(), a.holds.end(), [&](const listed_hold& x) {
+    return std::any_of(b.holds.begin(), b.holds.end(),
+                       [&](const listed_hold& y) { return x.token == y.token && x.fence == y.fence; });
+  });
+}
+
+std::shared_ptr<const lock_identity> identity_of(const std::shared_ptr<client_handle>& handle, std::string name) {
+  return std::make_shared<const lock_identity>(*handle->core, std::move(name), scripts::admin);
+}
+
+}  // namespace
+
+std::string pattern_of(std::string_view prefix) {
+  constexpr std::string_view special = "*?[]\\";
+  std::string pattern;
+  for (const char c : prefix) {
+    if (special.find(c) != special.npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern + '*';
+}
+
+// --- list ---
+
+list_op::list_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h)
+    : query(handle, scripts::admin, {}, std::move(h)),
+      pattern_(pattern_of(options().prefix)),
+      line_of_nobody_(handle->core->is_cluster() ? "" : fmt::format("leasehold:{{{}}}:line:", only_tag)) {}
+
+void list_op::write(std::uint32_t, arguments& a) {
+  if (counting_) {
+    counting_->write_keys(a);
+    a.arg("show");
+    return;
+  }
+  a.arg("list");
+  a.arg(pattern_);
+  a.arg(cursor_);
+  a.arg(line_of_nobody_);
+}
+
+void list_op::take(const reply& r, const answer&) {
+  if (counting_) {
+    lock_details shown;
+    read_lock(r, 1, shown);
+    found_[counted_++].waiters = shown.waiters;
+    return count_next();
+  }
+  // That there are several servers is known from now on; which of them has answered is not.
+  if (!std::exchange(routed_, true)) {
+    routes_ = core().routes();
+    if (routes_.size() > 1) return scan_next();
+    routes_.clear();
+  }
+  if (const auto* const problem = take_cursor(r)) {
+    core().note_refusal(problem);
+    return end(error::refused);
+  }
+  const std::string& prefix = options().prefix;
+  for (std::size_t i = 1; i < r.size();) {
+    const std::string_view record = r.text(i);
+    listed_lock lock;
+    i = read_lock(r, i + 1, lock);
+    if (!record.starts_with(prefix)) continue;
+    lock.name = record.substr(prefix.size());
+    // A key of a form that no lock can have.
+    if (check_name(lock.name, record)) continue;
+    // The script takes any digits for a fence, also 0 and more than 64 bits.
+    if (lock.fence != 0) found_.push_back(std::move(lock));
+  }
+  if (cursor_ != "0") return ask();
+  if (!routes_.empty()) return scan_next();
+  // SCAN may come across a key twice.
+  const auto by_name = [](const listed_lock& a, const listed_lock& b) { return a.name < b.name; };
+  const auto same_name = [](const listed_lock& a, const listed_lock& b) { return a.name == b.name; };
+  std::stable_sort(found_.begin(), found_.end(), by_name);
+  found_.erase(std::unique(found_.begin(), found_.end(), same_name), found_.end());
+  line_of_nobody_.empty() ? count_next() : end(error_code(), std::move(found_));
+}
+
+// Null, or why the scan would not come to an end.
+const char* list_op::take_cursor(const reply& r) {
+  std::uint64_t cursor = 0;
+  if (!r.read(0, cursor)) return "the server's answer to SCAN is none";
+  if (!cursors_.insert(cursor).second) return "the server's SCAN goes in a circle";
+  // An empty page counts, too.
+  bytes_ += std::max<std::size_t>(r.bytes(), 256);
+  if (bytes_ > most_bytes) return "the list is longer than 256 MiB";
+  cursor_ = r.text(0);
+  return nullptr;
+}
+
+void list_op::scan_next() {
+  cursor_ = "0";
+  cursors_.clear();
+  std::string next = std::move(routes_.back());
+  routes_.pop_back();
+  ask(std::move(next));
+}
+
+void list_op::count_next() {
+  if (counted_ == found_.size()) return end(error_code(), std::move(found_));
+  counting_ = std::make_shared<const lock_identity>(core(), found_[counted_].name, scripts::admin);
+  ask(counting_->record);
+}
+
+// --- show ---
+
+show_op::show_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h,
+                 std::shared_ptr<const lock_identity> lock)
+    : query(handle, scripts::admin, lock->record, std::move(h)), lock_(std::move(lock)) {}
+
+error_code show_op::bad_name() const { return check_name(lock_->name, lock_->record); }
+
+void show_op::write(std::uint32_t, arguments& a) {
+  lock_->write_keys(a);
+  a.arg("show");
+}
+
+void show_op::take(const reply& r, const answer&) {
+  lock_status status;
+  std::size_t i = read_lock(r, 1, status);
+  const std::string_view kind = r.text(i++);
+  for (; i + 3 < r.size(); i += 4) {
+    waiter w;
+    w.token = r.text(i);
+    w.lease = std::max(r.left(i + 1), milliseconds(0));
+    w.silent = r.number(i + 2) == 1;
+    read_ask(kind, r.text(i + 3), w);
+    status.line.push_back(std::move(w));
+  }
+  end(error_code(), std::move(status));
+}
+
+// --- break_lock ---
+
+break_op::break_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h,
+                   std::shared_ptr<const lock_identity> lock, bool force)
+    : query(handle, scripts::admin, lock->record, std::move(h)), lock_(std::move(lock)), force_(force) {}
+
+error_code break_op::bad_name() const { return check_name(lock_->name, lock_->record); }
+
+void break_op::write(std::uint32_t, arguments& a) {
+  lock_->write_keys(a);
+  a.arg("break");
+  a.arg(seen_.token);
+  a.arg(fence_);
+  if (force_) a.arg("force");
+}
+
+void break_op::take(const reply& r, const answer&) {
+  const auto found = r.number(0);
+  broken_lock lock;
+  const std::size_t end_of_lock = read_lock(r, 1, lock);
+  lock.name = lock_->name;
+  if (found == broken) {
+    lock.next = r.text(end_of_lock);
+    return end(error_code(), std::move(lock));
+  }
+  if (unknown_ && !have_a_hold_in_common(lock, seen_)) {
+    // The request that was not answered has done it, or the holders were quicker. Who has it now is the next one.
+    seen_.next = lock.token;
+    return end(error_code(), std::move(seen_));
+  }
+  if (found == nobodys) return end(error::not_held);
+  if (found == foreign && !force_) return end(error::wrong_type);
+  const bool looked = fence_.empty();
+  fence_ = r.text(1 + first_hold + 2);
+  seen_ = std::move(lock);
+  if (looked) return ask();
+  changed_hands_ = true;
+  ask_again();
+}
+
+// Each server of a quorum has its own view, and a break there would have to win a majority like any other change.
+static error_code one_store(const std::shared_ptr<client_handle>& handle, error_code bad = {}) {
+  return !bad && handle->core->is_quorum() ? make_error_code(error::not_supported) : bad;
+}
+
+void start_list(const std::shared_ptr<client_handle>& handle,
+                asio::any_completion_handler<void(error_code, std::vector<listed_lock>)> h) {
+  make_recycled<list_op>(handle, std::move(h))->start(one_store(handle));
+}
+
+void start_show(const std::shared_ptr<client_handle>& handle,
+                asio::any_completion_handler<void(error_code, lock_status)> h, std::string name) {
+  auto op = make_recycled<show_op>(handle, std::move(h), identity_of(handle, std::move(name)));
+  op->start(one_store(handle, op->bad_name()));
+}
+
+void start_break(const std::shared_ptr<client_handle>& handle,
+                 asio::any_completion_handler<void(error_code, broken_lock)> h, std::string name, bool force) {
+  auto op = make_recycled<break_op>(handle, std::move(h), identity_of(handle, std::move(name)), force);
+  op->start(one_store(handle, op->bad_name()));
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,218 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/cohort.hpp"
+
+#include "lock/acquire.hpp"
+#include "lock/line_entry.hpp"
+
+#include <algorithm>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A fence is G * 2048 + i, and i counts the passes.
+constexpr std::uint32_t most_passes = 2047;
+
+// What is left of the lease must be worth something to the next holder.
+constexpr milliseconds least_left{1};
+
+// What is left of the lease is no more than the next holder has asked for: he may die, or have set a limit to his renewals.
+bool is_brief_enough(const hold_state::grant& g, const acquire_options& next, clock::time_point now) {
+  return g.deadline <= later(now, next.lease);
+}
+
+// The release of a hold that goes on within the client if nobody else waits: one round trip, which brings a new fence. If
+// it is not answered, or refused, it becomes an ordinary release.
+class keep_op final : public caller, public member, public std::enable_shared_from_this<keep_op> {
+ public:
+  keep_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, hold_state::grant g,
+          milliseconds lease, release_op::listener l)
+      : core_(std::move(core)), lock_(std::move(lock)), grant_(std::move(g)), lease_(lease), listener_(std::move(l)) {}
+
+  bool start() {
+    if (!core_->send(*lock_->kind, lock_->record, shared_from_this(), 0)) return false;
+    self_ = shared_from_this();
+    core_->add(*this);
+    core_->begin_work();
+    return true;
+  }
+
+ private:
+  void write(std::uint32_t, arguments& a) override {
+    grant_.may_last_until = std::max(grant_.may_last_until, core_->may_last(lease_));
+    lock_->write_keys(a);
+    a.arg("release");
+    a.arg(grant_.token);
+    a.arg(lease_.count());
+    lock_->write_ask(a);
+    if (grant_.contended) a.tells_first();  // If somebody else waits he is told.
+  }
+
+  turn turn_of(std::uint32_t) const override { return turn::gives_back; }
+
+  void answered(std::uint32_t, const answer& a) override {
+    core_->note_round_trip(a);
+    if (!self_) return;
+    const auto self = std::move(self_);
+    member::unlink();
+    if (a.from_store == nullptr) {
+      to_release()->start_again(std::move(listener_));
+    } else if (a.from_store->is_error()) {
+      to_release()->start(std::move(listener_));
+    } else if (const lease_reply kept(a.from_store->text(0)); kept.understood) {
+      core_->observe_time(kept.server_time, a);
+      if (listener_) listener_(error_code());
+      grant_.fence = kept.fence;
+      grant_.passes = 0;
+      grant_.contended = false;
+      if (grant_.tenure) {
+        grant_.tenure->recorded_fence = kept.fence;
+        grant_.tenure->asked = false;
+        grant_.tenure->next_fence = 0;
+      }
+      grant_.confirmed_at = a.sent;
+      // The lease is as long as Redis says: it was not shortened, and its clock may have been stepped since.
+      grant_.deadline = local_deadline(a.sent, kept.left, kept.left, core_->drift());
+      const auto entry = core_->find_entry(*lock_);
+      const auto now = clock::now();
+      const acquire_op* next = entry ? entry->first(now) : nullptr;
+      // Whoever waited may have gone meanwhile, and somebody with other wishes may have come.
+      if (next != nullptr && next->options().replicas == 0 && next->options().lease <= lease_ &&
+          is_brief_enough(grant_, next->options(), now) && grant_.deadline - next->options().margin > now) {
+        entry->grant_locally(std::move(grant_));
+      } else {
+        to_release()->start(nullptr);
+      }
+    } else {
+      const bool released = a.from_store->number(0) == 1;
+      auto& n = released ? core_->count().released : core_->count().lost;
+      n.fetch_add(1, std::memory_order_relaxed);
+      if (listener_) listener_(released ? error_code() : make_error_code(error::lost));
+      if (grant_.unanswered.may_still_run(*core_)) to_release()->start(nullptr);
+    }
+    core_->end_work();
+  }
+
+  std::shared_ptr<release_op> to_release() const {
+    auto op = make_recycled<release_op>(core_, lock_, grant_.token, grant_.deadline, grant_.unanswered);
+    op->may_last(grant_.may_last_until);
+    return op;
+  }
+
+  void on_close() override {}
+  void on_stopped() override {
+    const auto self = std::move(self_);
+    member::unlink();
+    if (auto l = std::exchange(listener_, nullptr)) l(error::unreachable);
+  }
+  void abandon() override {
+    const auto self = std::move(self_);
+    listener_ = nullptr;
+  }
+
+  const std::shared_ptr<client_core> core_;
+  const std::shared_ptr<const lock_identity> lock_;
+  hold_state::grant grant_;
+  const milliseconds lease_;
+  release_op::listener listener_;
+  std::shared_ptr<keep_op> self_;  // Until it is answered.
+};
+
+// Asks for the next fence while the passing goes on, so that it need not stop for it.
+class prefetch_op final : public caller {
+ public:
+  prefetch_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, const hold_state::grant& g)
+      : core_(std::move(core)), lock_(std::move(lock)), token_(g.token), lease_(g.lease), tenure_(g.tenure) {}
+
+ private:
+  void write(std::uint32_t, arguments& a) override {
+    lock_->write_keys(a);
+    a.arg("refresh");
+    a.arg(token_);
+    a.arg(lease_.count());
+    lock_->write_ask(a);
+  }
+
+  turn turn_of(std::uint32_t) const override { return turn::keeps; }
+
+  void answered(std::uint32_t, const answer& a) override {
+    core_->note_round_trip(a);
+    if (a.from_store == nullptr) {
+      tenure_->uncertain = true;
+      return;
+    }
+    if (a.from_store->is_error()) return;
+    const lease_reply fresh(a.from_store->text(0));
+    if (!fresh.understood) return;
+    core_->observe_time(fresh.server_time, a);
+    if (fresh.status != 1) return;  // Others wait, or the hold is gone: nothing more is to be had.
+    tenure_->recorded_fence = fresh.fence;
+    tenure_->next_fence = fresh.fence;
+    tenure_->confirmed_at = a.sent;
+    tenure_->deadline = local_deadline(a.sent, lease_, fresh.left, core_->drift());
+  }
+
+  const std::shared_ptr<client_core> core_;
+  const std::shared_ptr<const lock_identity> lock_;
+  const std::string token_;
+  const milliseconds lease_;
+  const std::shared_ptr<cohort_tenure> tenure_;
+};
+
+// The fence that came ahead of time, if it did.
+void take_next_fence(hold_state::grant& g) {
+  if (!g.tenure || g.tenure->next_fence == 0) return;
+  cohort_tenure& t = *g.tenure;
+  g.fence = std::exchange(t.next_fence, 0);
+  g.passes = 0;
+  g.confirmed_at = t.confirmed_at;
+  g.deadline = std::max(g.deadline, t.deadline);
+  t.asked = false;
+}
+
+// Half-way through the passes or the time that one fence allows.
+void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<const lock_identity>& lock,
+              hold_state::grant& g, clock::time_point now) {
+  if (!g.tenure) {
+    g.tenure = make_recycled<cohort_tenure>();
+    g.tenure->recorded_fence = g.fence;
+  }
+  if (g.tenure->asked) return;
+  if (g.passes < most_passes / 2 && now - g.confirmed_at < core->options().cohort / 2) return;
+  g.tenure->asked = core->send(*lock->kind, lock->record, make_recycled<prefetch_op>(core, lock, g), 0);
+  if (g.tenure->asked) g.may_last_until = std::max(g.may_last_until, core->may_last(g.lease));
+}
+
+}  // namespace
+
+bool pass_on(hold_state& h, release_op::listener& listener) {
+  const auto& core = h.core();
+  const auto cohort = core->options().cohort;
+  // Without a line nobody knows whether others wait.
+  if (!core->has_line()) return false;
+  if (!core->open() || h.lock().with != company::exclusive) return false;
+  const auto entry = core->find_entry(h.lock());
+  if (!entry) return false;
+  const auto now = clock::now();
+  const acquire_op* next = entry->first(now);
+  if (next == nullptr || next->options().replicas != 0) return false;
+  auto g = h.as_granted();
+  take_next_fence(g);
+  if (!is_brief_enough(g, next->options(), now)) return false;
+  const bool fits = next->options().lease <= g.lease && g.deadline - next->options().margin > now + least_left;
+  const bool known = now - g.confirmed_at <= cohort && g.confirmed_at > core->other_server_since();
+  if (cohort != cohort.zero() && fits && g.passes < most_passes && known) {
+    ++g.passes;
+    core->count().passed.fetch_add(1, std::memory_order_relaxed);
+    prefetch(core, h.shared_lock(), g, now);
+    entry->grant_locally(std::move(g));
+    if (listener) listener(error_code());
+    return true;
+  }
+  const auto lease = next->options().lease;
+  auto op = make_recycled<keep_op>(core, h.shared_lock(), std::move(g), lease, listener);
+  return op->start();
+}
+
+}  // namespace leasehold::detail

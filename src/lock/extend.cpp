@@ -1,0 +1,130 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/extend.hpp"
+
+#include "client/options.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <algorithm>
+
+namespace leasehold::detail {
+
+using std::chrono::milliseconds;
+
+extend_op::extend_op(std::shared_ptr<hold_state> hold, hold_handler handler, std::optional<milliseconds> lease)
+    : core_(hold->core()), hold_(std::move(hold)), handler_(std::move(handler), core_->executor()), lease_(lease) {}
+
+void extend_op::start(const std::shared_ptr<hold_state>& hold, hold_handler handler,
+                      std::optional<milliseconds> lease) {
+  auto op = make_recycled<extend_op>(hold, std::move(handler), lease);
+  op->handler_.connect_cancellation(op, stops_waiting, [](const std::shared_ptr<extend_op>& o) {
+    o->core_->post([o] { o->end(asio::error::operation_aborted); });
+  });
+  op->core_->post([op] { op->begin(); });
+}
+
+error_code extend_op::bad() const {
+  if (lease_) return check_lease(*lease_);
+  return hold_->released() || hold_->is_writer() ? error_code() : make_error_code(error::not_supported);
+}
+
+void extend_op::begin() {
+  if (!handler_) return;
+  self_ = shared_from_this();
+  if (const error_code ec = bad()) return end(ec);
+  if (hold_->released()) return end(error::not_held);
+  if (hold_->told() || hold_->gone()) return end(error::lost);
+  if (!core_->open()) return end(error::closed);
+  core_->add(*this);
+  give_up_at_ = later(clock::now(), core_->options().command_timeout);
+  core_->set(*this, std::min(give_up_at_, hold_->deadline()));
+  if (!lease_) hold_->expect_reader();
+  send();
+}
+
+void extend_op::send() {
+  if (!self_) return;
+  if (hold_->released()) return end(error::not_held);
+  if (hold_->told()) return end(error::lost);
+  asking_ = core_->send(*hold_->lock().kind, hold_->lock().record, self_, 0);
+  if (asking_) return;
+  if (core_->refused()) return end(error::refused);
+  core_->when_up(*this);
+}
+
+void extend_op::write(std::uint32_t, arguments& a) {
+  if (lease_) {
+    a.key(hold_->lock().record);
+    a.arg("renew");
+  } else {
+    hold_->lock().write_keys(a);
+    a.arg("downgrade");
+  }
+  if (lease_) hold_->lengthens(*lease_);
+  a.arg(hold_->token());
+  a.arg(lease_.value_or(milliseconds(0)).count());
+}
+
+// The release that is under way knows nothing of a longer lease, and what is lost stays lost.
+bool extend_op::wants(std::uint32_t) const { return !hold_->told() && !hold_->released(); }
+
+void extend_op::answered(std::uint32_t, const answer& a) {
+  core_->note_round_trip(a);
+  asking_ = false;
+  const auto hold = hold_;
+  if (a.from_store == nullptr) return send();
+  const reply& r = *a.from_store;
+  if (r.is_error()) {
+    switch (classify(r.text(0))) {
+      case refusal::try_again:
+        if (self_) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
+        return;
+      case refusal::wrong_type: hold->lose(); return end(error::lost);
+      case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
+    }
+  }
+  const lease_reply lease(r.text(0));
+  if (!lease.understood) {
+    if (self_) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
+    return;
+  }
+  core_->observe_time(lease.server_time, a);
+  if (hold->released()) return end(error::not_held);
+  if (lease.status != 1 || (lease_ && !hold->is_recorded(lease.fence))) {
+    hold->lose(/*left_in_store=*/lease.status == 1);
+  }
+  if (hold->told()) return end(error::lost);
+  if (!lease_) {
+    // Even if nobody waits any more.
+    hold->become_reader(lease.fence);
+    return end(error_code());
+  }
+  // Taken in even if nobody waits any more: the lease is that long now.
+  hold->raise(a, *lease_, lease.left);
+  end(error_code());
+}
+
+void extend_op::ring(clock::time_point now) {
+  if (hold_->released()) return end(error::not_held);
+  if (hold_->told() || hold_->gone()) return end(error::lost);
+  if (now >= give_up_at_) return end(error::unreachable);
+  // A renewal may have moved the deadline meanwhile.
+  core_->set(*this, std::min(give_up_at_, hold_->deadline()));
+  if (!asking_) send();
+}
+
+void extend_op::end(error_code ec) {
+  if (!self_ && !handler_) return;
+  const auto self = std::move(self_);
+  unset();
+  caller::unlink();
+  member::unlink();
+  core_->complete(handler_, ec);
+}
+
+void extend_op::abandon() {
+  const auto self = std::move(self_);
+  handler_.drop();
+}
+
+}  // namespace leasehold::detail

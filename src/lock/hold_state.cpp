@@ -1,0 +1,324 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/hold_state.hpp"
+
+#include "lock/cohort.hpp"
+#include "lock/lost.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace leasehold::detail {
+
+using std::chrono::milliseconds;
+
+hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant g)
+    : core_(handle->core),
+      lock_(std::move(lock)),
+      grant_(std::move(g)),
+      fence_(grant_.fence + grant_.passes),
+      deadline_(grant_.deadline),
+      handle_(std::move(handle)),
+      renewals_left_(grant_.renew.limit()),
+      may_last_until_(grant_.may_last_until) {}
+
+hold_state::~hold_state() = default;
+
+void hold_state::start(bool confirmed) {
+  core_->add(*this);
+  core_->count().held.fetch_add(1, std::memory_order_relaxed);
+  core_->count().acquired.fetch_add(1, std::memory_order_relaxed);
+  core_->tell(event::kind::acquired, lock_->name, {});
+  counted_ = true;
+  began_ = clock::now();
+  confirmed_ = confirmed;
+  confirmed_at_ = grant_.confirmed_at;
+  raised_at_ = grant_.confirmed_at;
+  if (!confirmed_) {
+    // The new holder's first turn comes before the confirmation; if it releases at once there is nothing to confirm.
+    core_->post([self = shared_from_this()] {
+      self->core_->post([self] {
+        if (self->told_ || self->released()) return;
+        self->ask();
+        self->schedule();
+      });
+    });
+  } else if (renewals_left_ != 0) {
+    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin, core_->phase());
+  }
+  schedule();
+}
+
+// Until the local deadline there is hope.
+void hold_state::try_again(clock::time_point now) {
+  renew_at_ = later(now, std::clamp(grant_.lease / 10, milliseconds(1), milliseconds(500)));
+  schedule();
+}
+
+void hold_state::schedule() { core_->set(*this, std::min(renew_at_, deadline() - grant_.margin)); }
+
+void hold_state::ring(clock::time_point now) {
+  if (now >= deadline() - grant_.margin) return tell_lost();
+  if (now >= renew_at_) {
+    // Whatever becomes of the renewal, the loss will be told.
+    core_->set(*this, deadline() - grant_.margin);
+    ask();
+  }
+  schedule();
+}
+
+// Confirms a pushed grant, or renews; where no renewal is left (or wanted), asks whether the hold is still there without
+// lengthening it.
+void hold_state::ask() {
+  renew_at_ = clock::time_point::max();  // Until the answer.
+  if (asking_) return;
+  const std::uint32_t what = !confirmed_ ? confirming : renewals_left_ != 0 ? renewing : checking;
+  asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), what);
+  if (!asking_) core_->when_up(*this);
+}
+
+void hold_state::store_is_up() {
+  if (told_ || released()) return;
+  ask();
+  schedule();
+}
+
+void hold_state::store_refuses(error_code) { core_->when_up(*this); }
+
+void hold_state::on_other_server() { store_is_up(); }
+
+void hold_state::on_moved(const std::unordered_set<std::uint16_t>& slots) {
+  if (slots.contains(lock_->slot)) store_is_up();
+}
+
+// The message may be forged. So it costs one question at a time, which lengthens nothing and uses up no renewal.
+void hold_state::on_broken(std::string_view token) {
+  if (token != grant_.token || told_ || released() || asking_ || !confirmed_) return;
+  asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), checking);
+}
+
+void hold_state::write(std::uint32_t what, arguments& a) {
+  if (what == confirming) {
+    lock_->write_keys(a);
+  } else {
+    a.key(lock_->record);
+  }
+  if (what != checking) lengthens(grant_.lease);
+  a.arg(what == confirming ? "confirm" : "renew");
+  a.arg(grant_.token);
+  a.arg(what == checking ? std::int64_t{0} : grant_.lease.count());
+}
+
+void hold_state::answered(std::uint32_t what, const answer& a) {
+  core_->note_round_trip(a);
+  asking_ = false;
+  if (told_ || released()) return;
+  auto& failed = core_->count().renewal_failed;
+  if (a.from_store == nullptr) {
+    failed.fetch_add(1, std::memory_order_relaxed);
+    ask();
+    return schedule();
+  }
+  const reply& r = *a.from_store;
+  if (r.is_error()) {
+    const refusal why = classify(r.text(0));
+    if (why == refusal::wrong_type) return lose();  // Somebody has overwritten the record.
+    if (why == refusal::no) core_->note_refusal(r.text(0));
+    // A slot that is being moved: the record may be reached, and the line, which goes first, not.
+    if (what == confirming && r.text(0).starts_with("TRYAGAIN")) {
+      asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), lengthening);
+      if (asking_) return schedule();
+    }
+    failed.fetch_add(1, std::memory_order_relaxed);
+    return try_again(a.received);
+  }
+  const lease_reply lease(r.text(0));
+  if (!lease.understood) return try_again(a.received);
+  core_->observe_time(lease.server_time, a);
+  if (told_) return;  // A jump of the server's clock has ended it.
+  // Another fence: this tenure had ended, and the entry was granted once more.
+  if (lease.status != 1 || !is_recorded(lease.fence)) return lose(/*left_in_store=*/lease.status == 1 || !confirmed_);
+  if (what == checking) {
+    believe(a, lease.left);
+    // A renewal may have become due meanwhile.
+    if (renewals_left_ != 0 && renew_at_ == clock::time_point::max()) ask();
+    return schedule();
+  }
+  if (what == lengthening) {
+    raise(a, grant_.lease, lease.left);
+    return try_again(a.received);
+  }
+  if (what == confirming) {
+    confirmed_ = true;
+    confirmed_at_ = a.sent;
+  } else {
+    core_->count().renewed.fetch_add(1, std::memory_order_relaxed);
+    if (renewals_left_ != std::numeric_limits<std::uint32_t>::max()) --renewals_left_;
+  }
+  raise(a, grant_.lease, lease.left);
+}
+
+// A server that was not the one to lengthen the lease, the master after a fail-over or one that has read an older file,
+// may know of less than was confirmed. (A reply that was overtaken says nothing; on a quorum another majority may have
+// spoken.)
+void hold_state::believe(const answer& a, milliseconds left) {
+  if (core_->is_quorum() || left < milliseconds(0) || a.sent <= raised_at_) return;
+  // What the same server has confirmed before still stands; of what another one says the sending counts.
+  if (deadline() <= later(core_->other_server_since() > raised_at_ ? a.sent : a.received, left)) return;
+  deadline_.store(local_deadline(a.sent, left, left, core_->drift()), std::memory_order_release);
+}
+
+void hold_state::raise(const answer& a, milliseconds lease, milliseconds left) {
+  believe(a, left);
+  const auto confirmed = core_->still_sure(grant_.token, local_deadline(a.sent, lease, left, core_->drift()));
+  if (confirmed > deadline()) {
+    deadline_.store(confirmed, std::memory_order_release);
+    raised_at_ = std::max(raised_at_, a.sent);
+  }
+  renew_at_ = renewals_left_ == 0 ? clock::time_point::max()
+                                  : renewal_due(clock::now(), deadline() - grant_.margin, core_->phase());
+  schedule();
+}
+
+void hold_state::on_clock_jump(clock::duration jump) {
+  if (told_) return;
+  // Also if it is just being released: the next in the cohort takes this over.
+  deadline_.store(core_->after_jump(grant_.token, deadline(), jump), std::memory_order_release);
+  if (grant_.tenure && grant_.tenure->next_fence != 0) {
+    grant_.tenure->deadline = core_->after_jump(grant_.token, grant_.tenure->deadline, jump);
+  }
+  if (released()) return;
+  if (renew_at_ != clock::time_point::max())
+    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin, core_->phase());
+  if (clock::now() >= deadline() - grant_.margin) return tell_lost();
+  core_->is_quorum() ? store_is_up() : schedule();
+}
+
+void hold_state::lose(bool left_in_store) {
+  if (gone_.exchange(true, std::memory_order_acq_rel)) return;
+  // On a quorum a minority may have it.
+  if (left_in_store || core_->is_quorum()) {
+    const auto gone_by = later(clock::now(), grant_.lease);
+    const auto op = make_recycled<release_op>(core_, lock_, grant_.token, gone_by, grant_.unanswered);
+    op->may_last(may_last_until_);
+    op->start(nullptr);
+  }
+  if (!told_ && !released()) tell_lost();
+}
+
+void hold_state::tell_lost() {
+  core_->count().lost.fetch_add(1, std::memory_order_relaxed);
+  core_->tell(event::kind::lost, lock_->name, {});
+  stop_holding();
+}
+
+// It has had its time: no renewals any more, and whoever watches is told.
+void hold_state::stop_holding() {
+  told_ = true;
+  leave();
+  tell_waiters(error_code());
+}
+
+void hold_state::leave() {
+  unset();
+  caller::unlink();
+  renew_at_ = clock::time_point::max();
+  if (!std::exchange(counted_, false)) return;
+  core_->count().held.fetch_sub(1, std::memory_order_relaxed);
+  core_->count().hold_time.record(clock::now() - began_);
+}
+
+void hold_state::tell_waiters(error_code ec) {
+  auto waiters = std::move(waiters_);
+  waiters_.clear();
+  for (auto& w : waiters) w->complete(ec);
+}
+
+void hold_state::wait_for_loss(std::shared_ptr<lost_op> op) {
+  if (told_) return op->complete(error_code());
+  if (released()) return op->complete(error::not_held);
+  if (core_->stopped()) return op->complete(error_code());
+  waiters_.push_back(std::move(op));
+}
+
+void hold_state::forget(lost_op& op) {
+  std::erase_if(waiters_, [&op](const auto& w) { return w.get() == &op; });
+}
+
+void hold_state::release(release_op::listener l) {
+  member::unlink();
+  leave();
+  tell_waiters(error::not_held);
+  core_->tell(event::kind::released, lock_->name, {});
+  if (gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists) {
+    // Redis has said so already.
+    if (l) l(error::lost);
+  } else if (told_ || !confirmed_ || may_be_reader_ || downgraded_ || !pass_on(*this, l)) {
+    auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
+    if (!told_) op->of_a_hold();
+    if (grant_.contended) op->hand_on();
+    op->may_last(may_last_until_);
+    op->start(std::move(l));
+  }
+  handle_.reset();
+  if (std::exchange(close_waits_, false)) core_->end_work();
+}
+
+hold_state::grant hold_state::as_granted() const {
+  grant g = grant_;
+  g.deadline = deadline();
+  g.confirmed_at = confirmed_at_;
+  g.may_last_until = may_last_until_;
+  return g;
+}
+
+bool hold_state::is_recorded(std::uint64_t fence) {
+  if (core_->takes_back()) return true;  // No token is granted twice.
+  if (downgraded_) return fence == this->fence();
+  cohort_tenure* const t = grant_.tenure.get();
+  const auto recorded = t != nullptr ? t->recorded_fence : grant_.fence;
+  if (fence <= recorded) return fence == recorded;
+  if (t != nullptr && t->uncertain) {
+    t->recorded_fence = fence;
+    t->uncertain = false;
+    return true;
+  }
+  if (may_be_reader_) become_reader(fence);
+  return downgraded_;
+}
+
+void hold_state::become_reader(std::uint64_t fence) {
+  may_be_reader_ = false;
+  downgraded_ = true;
+  fence_.store(fence, std::memory_order_release);
+}
+
+void hold_state::drop(std::shared_ptr<hold_state> state) {
+  if (!state->begin_release()) return;
+  auto core = state->core_;
+  core->post([state = std::move(state)] { state->release(nullptr); });
+}
+
+void hold_state::on_close() {
+  const auto self = shared_from_this();  // From begin_release on, the user's thread may drop the last other reference.
+  if (!told_ && !released()) stop_holding();
+  auto flags = flags_.load(std::memory_order_acquire);
+  while ((flags & (is_guarded | is_released)) == 0) {
+    const auto closed = static_cast<std::uint8_t>(flags | is_released | by_close);
+    if (flags_.compare_exchange_weak(flags, closed, std::memory_order_acq_rel)) return release(nullptr);
+  }
+  if ((flags & is_guarded) == 0) return;
+  // with_lock gives it back when its body has ended.
+  close_waits_ = true;
+  core_->begin_work();
+}
+
+void hold_state::abandon() {
+  const auto self = shared_from_this();  // The handlers may own the hold.
+  auto waiters = std::move(waiters_);
+  waiters_.clear();
+  for (auto& w : waiters) w->abandon();
+  unset();
+  handle_.reset();
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,170 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A hold, as the client keeps it: its deadline, its renewals, who waits for its loss.
+#pragma once
+
+#include "client/client_core.hpp"
+#include "lock/lock_state.hpp"
+#include "lock/release.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::detail {
+
+class lost_op;
+
+// What a cohort knows of the record that its holds pass on (cohort.hpp): Redis may have given the token a further fence
+// ahead of time, for the next in the cohort, while the hold before is still at work.
+struct cohort_tenure {
+  std::uint64_t recorded_fence = 0;  // The one in the record,
+  bool uncertain = false;            // unless the answer that would have brought a larger one was lost.
+  bool asked = false;                // Redis was asked for the next fence, or has said that others wait.
+  std::uint64_t next_fence = 0;      // 0: not known yet.
+  clock::time_point confirmed_at{};  // Of the next fence: when the request was sent,
+  clock::time_point deadline{};      // and how long its lease lasts.
+};
+
+// Public members are for any thread; what is marked so belongs to the strand.
+class hold_state final : public caller, public member, public alarm, public std::enable_shared_from_this<hold_state> {
+ public:
+  struct grant {
+    std::string token;
+    std::uint64_t fence = 0;  // As Redis has given it.
+    clock::time_point deadline{};
+    std::chrono::milliseconds lease{0};
+    renewal renew = renewal::automatic;
+    std::chrono::milliseconds margin{0};
+    unanswered_attempt unanswered;
+    // Requests to lengthen the lease, answered or not: the record can be there so long.
+    clock::time_point may_last_until{};
+    clock::time_point confirmed_at{};       // When the request was sent by which Redis has confirmed this grant.
+    std::uint32_t passes = 0;               // How often it was passed on since, without asking Redis (cohort.hpp).
+    std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass.
+    std::uint32_t depth = 1;
+    bool contended = false;  // It was waited for, and not kept since because no other client waited.
+  };
+
+  hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant g);
+  ~hold_state();
+
+  const std::shared_ptr<client_core>& core() const { return core_; }
+  const lock_identity& lock() const { return *lock_; }
+  const std::shared_ptr<const lock_identity>& shared_lock() const { return lock_; }
+  const std::string& token() const { return grant_.token; }
+  std::uint64_t fence() const { return fence_.load(std::memory_order_acquire); }
+  std::uint32_t depth() const { return grant_.depth; }
+  clock::time_point deadline() const { return deadline_.load(std::memory_order_acquire); }
+
+  bool released() const { return (flags_.load(std::memory_order_acquire) & is_released) != 0; }
+  // Redis no longer has it, or the deadline has passed.
+  bool gone() const { return gone_.load(std::memory_order_acquire) || clock::now() >= deadline(); }
+  bool valid() const { return !released() && !told() && !gone(); }
+  // The work under it was not covered up to now: it is gone, or client::close has given it back.
+  bool outlived() const {
+    const auto flags = flags_.load(std::memory_order_acquire);
+    return (flags & is_released) != 0 ? (flags & by_close) != 0 : gone();
+  }
+
+  // True for the first who asks: from then on the hold is being released.
+  bool begin_release() { return (flags_.fetch_or(is_released, std::memory_order_acq_rel) & is_released) == 0; }
+  // The hold's owner has destroyed it without releasing it.
+  static void drop(std::shared_ptr<hold_state>);
+  // Whoever has guarded it and finds it not outlived then has it to himself: client::close leaves it to him.
+  void guard() { flags_.fetch_or(is_guarded, std::memory_order_acq_rel); }
+  void unguard() { flags_.fetch_and(static_cast<std::uint8_t>(~is_guarded), std::memory_order_acq_rel); }
+
+  // --- On the strand ---
+
+  // The grant has arrived: starts the renewals, after the confirmation of a grant that was pushed.
+  void start(bool confirmed);
+  // After begin_release.
+  void release(release_op::listener);
+  void wait_for_loss(std::shared_ptr<lost_op>);
+  void forget(lost_op&);
+  // What the next holder in a cohort takes over.
+  grant as_granted() const;
+  // Whether a record with this fence is that of this tenure.
+  bool is_recorded(std::uint64_t fence);
+  // A writer that may become a reader.
+  bool is_writer() const { return lock_->is_writer() && !downgraded_; }
+  // A request to become a reader is on its way. (If its answer is lost, a later one tells by its fence.)
+  void expect_reader() { may_be_reader_ = true; }
+  // It has become a reader, in a phase with this fence.
+  void become_reader(std::uint64_t fence);
+  // A request is being sent that lengthens the lease to this.
+  void lengthens(std::chrono::milliseconds lease) {
+    may_last_until_ = std::max(may_last_until_, core_->may_last(lease));
+  }
+  // lost() has been told; the hold stays lost.
+  bool told() const { return told_.load(std::memory_order_acquire); }
+  // A request has lengthened the lease to `lease`, and the server says that so much is left.
+  void raise(const answer&, std::chrono::milliseconds lease, std::chrono::milliseconds left);
+  // Redis does not have it any more. left_in_store: but the token may wait in line, or have been granted once more.
+  void lose(bool left_in_store = false);
+
+ private:
+  // lengthening: renews what is still to be confirmed.
+  enum : std::uint32_t { confirming, renewing, checking, lengthening };
+  // by_close: released by client::close.
+  enum : std::uint8_t { is_released = 1, is_guarded = 2, by_close = 4 };
+
+  void write(std::uint32_t what, arguments&) override;
+  bool wants(std::uint32_t) const override { return !told_ && !released(); }
+  turn turn_of(std::uint32_t) const override { return turn::keeps; }
+  std::chrono::milliseconds patience_of(std::uint32_t) const override {
+    return renewal_patience(grant_.lease - grant_.margin);
+  }
+  void answered(std::uint32_t what, const answer&) override;
+  void store_is_up() override;
+  void store_refuses(error_code) override;
+  void on_close() override;
+  void on_clock_jump(clock::duration) override;
+  void on_other_server() override;
+  void on_moved(const std::unordered_set<std::uint16_t>&) override;
+  void on_broken(std::string_view token) override;
+  // What Redis has said to be gone is released without asking it.
+  bool needs_store() const override { return !gone_.load(std::memory_order_relaxed) || grant_.unanswered.exists; }
+  void abandon() override;
+  void ring(clock::time_point now) override;
+
+  void schedule();
+  void believe(const answer&, std::chrono::milliseconds left);
+  void ask();
+  void try_again(clock::time_point now);
+  void tell_lost();
+  void stop_holding();
+  void tell_waiters(error_code);
+  void leave();
+
+  const std::shared_ptr<client_core> core_;
+  const std::shared_ptr<const lock_identity> lock_;
+  const grant grant_;
+  std::atomic<std::uint64_t> fence_;
+  std::atomic<clock::time_point> deadline_;
+  std::atomic<std::uint8_t> flags_{0};
+  std::atomic<bool> gone_{false};
+  std::atomic<bool> told_{false};
+
+  std::shared_ptr<client_handle> handle_;  // Until the release is under way.
+  std::uint32_t renewals_left_;
+  clock::time_point renew_at_ = clock::time_point::max();
+  bool confirmed_ = true;
+  clock::time_point confirmed_at_{};
+  clock::time_point may_last_until_{};
+  clock::time_point raised_at_{};  // When the request was sent by which the deadline was last raised.
+  bool asking_ = false;
+  bool close_waits_ = false;
+  bool may_be_reader_ = false;
+  bool downgraded_ = false;
+  clock::time_point began_{};
+  bool counted_ = false;  // In the gauge of holds.
+  std::vector<std::shared_ptr<lost_op>> waiters_;
+};
+
+}  // namespace leasehold::detail

@@ -1,0 +1,66 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/inspect.hpp"
+
+#include <leasehold/counting_semaphore.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace leasehold::detail {
+
+inspect_op::inspect_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h)
+    : query(lock->handle, *lock->identity->kind, lock->identity->record, std::move(h)), lock_(lock->identity) {}
+
+void inspect_op::write(std::uint32_t, arguments& a) {
+  lock_->write_keys(a);
+  a.arg("inspect");
+}
+
+void inspect_op::take(const reply& r, const answer&) {
+  lock_info info;
+  info.held = r.number(0) > 0;
+  info.waiters = r.number<std::size_t>(3);
+  if (info.held) {
+    info.fence = r.number<std::uint64_t>(1);
+    if (r.left(2).count() >= 0) info.ttl = r.left(2);
+    info.token = r.text(5);
+    info.holders = r.number<std::size_t>(0);
+    // What the holder asked for: his owner, or a letter and his owner (lua/shared/call.lua).
+    if (lock_->kind == &scripts::recursive_mutex) info.owner = r.text(4);
+    if (lock_->kind == &scripts::shared_mutex && r.text(4) == "w" && !r.text(7).empty())
+      info.owner = r.text(7).substr(1);
+  }
+  end(error_code(), std::move(info));
+}
+
+resize_op::resize_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h, std::uint32_t limit)
+    : query(lock->handle, *lock->identity->kind, lock->identity->record, std::move(h)),
+      lock_(lock->identity),
+      limit_(limit) {}
+
+void resize_op::write(std::uint32_t, arguments& a) {
+  lock_->write_keys(a);
+  a.arg("resize");
+  a.arg(std::int64_t{limit_});
+  // What is still on its way can undo another client's resize until this operation would have given up, and not later.
+  const auto now = clock::now();
+  a.not_after(now, std::chrono::ceil<std::chrono::milliseconds>(std::max(gives_up_at() - now, clock::duration(0))));
+}
+
+void resize_op::take(const reply& r, const answer& a) {
+  const lease_reply told(r.text(0));
+  if (told.understood) core().observe_time(told.server_time, a);
+  // Too late: it was long on its way, or Redis's clock was stepped forward.
+  if (told.understood && told.status < 0) return ask_again();
+  lock_->limit.store(limit_, std::memory_order_relaxed);
+  end(error_code());
+}
+
+void start_resize(const std::shared_ptr<lock_state>& lock, asio::any_completion_handler<void(error_code)> h,
+                  std::uint32_t limit) {
+  const error_code bad = limit == 0 ? make_error_code(error::invalid_option) : lock->bad;
+  make_recycled<resize_op>(lock, std::move(h), limit)->start(bad);
+}
+
+}  // namespace leasehold::detail

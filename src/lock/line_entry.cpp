@@ -1,0 +1,538 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/line_entry.hpp"
+
+#include "lock/acquire.hpp"
+#include "lock/hold_state.hpp"
+
+#include <algorithm>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// When lua/shared/line.lua expects the next look: of the first two in line, and of the rest.
+constexpr milliseconds look_often{667};
+constexpr milliseconds look_rarely{5000};
+
+// How soon those further back look when a lease ends, at the earliest.
+constexpr milliseconds look_at_end{2000};
+
+// A pushed grant must leave this much of its short lease for the confirmation to arrive; else it is confirmed first.
+constexpr milliseconds least_head_start{200};
+
+// On a quorum those who wait are told at the same time that a lock is free; if they asked at the same time, each would get
+// some of the servers.
+constexpr milliseconds hint_spread{2};
+
+// How many of one local line ask at once, at the most.
+constexpr std::size_t most_at_once = 256;
+
+milliseconds whole_ms(clock::duration d) {
+  return std::max(std::chrono::duration_cast<milliseconds>(d), milliseconds(1));
+}
+
+}  // namespace
+
+line_entry::line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r)
+    : core_(std::move(core)),
+      lock_(std::move(lock)),
+      role_(r),
+      first_limit_(lock_->limit.load(std::memory_order_relaxed)),
+      limit_(first_limit_),
+      pauses_(backoff{}) {}
+
+acquire_op& line_entry::front() { return static_cast<acquire_op&>(waiters_.front()); }
+
+void line_entry::add(acquire_op& op) {
+  const auto self = shared_from_this();
+  const bool first = waiters_.empty();
+  waiters_.push_back(op);
+  op.belong_to(self);
+  if (first) {
+    begin();
+  } else {
+    // Where several may be in at once, it is not known yet whether he may, too.
+    if (lock_->with != company::together || answered_) op.note_contention();
+    ask_beside();
+  }
+}
+
+// Only while nobody has been told that the lock is busy: whoever waits in line is to be one entry.
+void line_entry::ask_beside() {
+  if (lock_->with != company::together || role_ != role::local_line || answered_ || state_ != state::asking) return;
+  while (beside_ + 1 < may_ask_ && std::next(waiters_.begin()) != waiters_.end()) {
+    auto& op = static_cast<acquire_op&>(*std::next(waiters_.begin()));
+    op.local_waiter::unlink();
+    const auto entry = make_recycled<line_entry>(core_, lock_, role::beside);
+    entry->local_line_ = weak_from_this();
+    entry->limit_ = limit_;
+    entry->follows_ = take_companion();
+    entry->found_busy_ = found_busy_;
+    entry->waited_ = waited_;
+    ++beside_;
+    entry->add(op);
+  }
+}
+
+std::string line_entry::take_companion() {
+  if (followers_ == 0) return {};
+  --followers_;
+  return companion_;
+}
+
+void line_entry::on_outcome_beside(bool let_in) {
+  const auto line = local_line_.lock();
+  local_line_.reset();
+  if (!line) return;
+  if (let_in) line->companion_ = token_;
+  --line->beside_;
+  line->may_ask_ = let_in ? std::min(line->may_ask_ + 1, most_at_once) : 1;
+  line->ask_beside();
+}
+
+// A new entry, for the waiter in front: a token is never used again.
+void line_entry::begin() {
+  core_->forget_token(*this);
+  if (role_ == role::local_line) follows_ = take_companion();
+  pauses_ = pauses(front().options().retry);
+  answered_ = false;
+  too_late_ = false;
+  state_ = state::idle;
+  take_token();
+  ask();
+}
+
+void line_entry::take_token() {
+  token_ = core_->next_token();
+  unanswered_ = {};
+  asked_again_ = false;
+  in_line_ = false;
+  check_ = {};
+}
+
+void line_entry::ask() {
+  // The script certainly runs after this instant.
+  stamp_ = clock::now();
+  attempt_may_run_until_ = stamp_;
+  sent_ = false;
+  asked_lease_ = front().options().lease;
+  attempt_epoch_ = core_->epoch();
+  if (core_->send(*lock_->kind, lock_->record, shared_from_this(), ++attempt_)) {
+    state_ = state::asking;
+    unset();
+    return;
+  }
+  if (core_->refused()) return end_all(error::refused);
+  answered_ = false;
+  found_busy_ = false;
+  state_ = state::offline;
+  unset();
+  core_->when_up(*this);
+}
+
+void line_entry::write(std::uint32_t attempt, arguments& a) {
+  lock_->write_keys(a);
+  a.arg(attempt == proof_ ? "confirm" : "acquire");
+  a.arg(token_);
+  a.arg(asked_lease_.count());
+  if (attempt == proof_) return;
+  stamp_ = clock::now();
+  sent_ = true;
+  // Another server may have to be asked the same (store::run).
+  attempt_may_run_until_ = std::max(attempt_may_run_until_, a.not_after(stamp_, core_->options().command_timeout));
+  if (role_ == role::once || !a.may_wait_in_line()) {
+    a.arg("");
+  } else {
+    a.arg(stamp_.time_since_epoch().count());
+    check_.sent(stamp_);
+  }
+  lock_->write_ask(a, limit_);
+  const bool repair = core_->options().repair_missing_expiry;
+  if (repair || !follows_.empty()) a.arg(repair ? "1" : "");
+  if (!follows_.empty()) a.arg(follows_);
+}
+
+void line_entry::answered(std::uint32_t attempt, const answer& a) {
+  core_->note_round_trip(a);
+  const bool current = attempt == attempt_;
+  if (attempt == proof_) {
+    if (state_ == state::proving) on_proof(a);
+    return;
+  }
+  if (a.from_store == nullptr && current) {
+    unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+    found_busy_ = false;
+  }
+  if (state_ == state::over) {
+    const bool said = a.from_store != nullptr && !a.from_store->is_error() && !core_->is_quorum();
+    const lease_reply late(said ? a.from_store->text(0) : "");
+    if (const auto op = leaving_.lock(); op && late.understood && (late.status == 0 || late.status > 1))
+      op->note_busy();
+    return;
+  }
+  if (state_ != state::asking || !current) return;
+  if (a.from_store == nullptr) return ask();
+  took_ = a.received - stamp_;
+  const reply& r = *a.from_store;
+  if (r.is_error()) return on_error(r.text(0), a.received);
+  const lease_reply lease(r.text(0));
+  if (!lease.understood) {
+    core_->note_excuse("the server's answer to a script is not understood");
+    return pause(a.received);
+  }
+  core_->observe_time(lease.server_time, a);
+  switch (lease.status) {
+    case 1: return on_grant(lease, a);
+    case -1: return on_too_late(a.received);
+    case -2: return on_wrong_limit(static_cast<std::uint32_t>(lease.left.count()));
+    default: return on_busy(lease, a);
+  }
+}
+
+// The server's clock is known better now; or the server is slower than it is asked, and asking at once again would not help.
+void line_entry::on_too_late(clock::time_point now) {
+  if (!std::exchange(too_late_, true)) return ask();
+  rest(now);
+}
+
+void line_entry::on_busy(const lease_reply& lease, const answer& a) {
+  const auto now = a.received;
+  if (!std::exchange(answered_, true)) {
+    // Who comes from now on is told by add.
+    for (auto& w : waiters_) static_cast<acquire_op&>(w).note_contention();
+  }
+  found_busy_ = true;
+  in_line_ = true;
+  too_late_ = false;
+  lacks_replicas_ = false;
+  may_ask_ = 1;
+  on_outcome_beside(false);
+  if (role_ == role::once) {
+    state_ = state::over;
+    // An attempt on an earlier connection may still bring something.
+    if (unanswered_.exists) give_back(nullptr);
+    const auto op = front().shared_from_this();
+    waiters_.pop_front();
+    return op->complete_busy();
+  }
+  follows_.clear();
+  if (!core_->has_line()) {
+    core_->listen(*this);
+    state_ = state::pausing;
+    const clock::duration until_free =
+        lease.left < milliseconds(0) ? clock::duration::max() : lease.left + milliseconds(1);
+    return core_->set(*this, later(now, std::min<clock::duration>(pauses_.next(core_->random()), until_free)));
+  }
+  state_ = state::waiting;
+  waited_ = true;
+  core_->remember_token(*this);
+  check_.busy(lease.server_time, a.sent);
+  // In a cluster the first answer comes before it stands in line: it is asked again as soon as the slot tells of grants.
+  const bool in_front = lease.status != 3;
+  if (in_front && !lock_->unlock_channel.empty()) core_->listen(*this);
+  auto look = in_front ? look_often : look_rarely;
+  // Nobody runs a script when a lease ends. (Negative: the holder's has no end.) Those further back only look in case
+  // nobody in front is alive.
+  if (lease.left >= milliseconds(0)) {
+    look = std::min(look, std::max(lease.left + milliseconds(1), in_front ? milliseconds(0) : look_at_end));
+  }
+  core_->set(*this, later(now, look));
+}
+
+// Whoever waited in line when somebody changed the limit waits on with the new one; and whoever asked while this very
+// lock was being resized asks again.
+void line_entry::on_wrong_limit(std::uint32_t limit) {
+  if (!waited_ && limit != lock_->limit.load(std::memory_order_relaxed)) return end_all(error::wrong_limit);
+  limit_ = limit;
+  ask();
+}
+
+void line_entry::on_error(std::string_view words, clock::time_point now) {
+  if (may_have_written(words)) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+  switch (classify(words)) {
+    case refusal::wrong_type: return end_all(error::wrong_type);
+    case refusal::no: core_->note_refusal(words); return end_all(error::refused);
+    case refusal::try_again: core_->note_excuse(words); break;
+  }
+  pause(now);
+}
+
+void line_entry::pause(clock::time_point now) {
+  answered_ = false;
+  found_busy_ = false;
+  rest(now);
+}
+
+void line_entry::rest(clock::time_point now) {
+  state_ = state::pausing;
+  core_->set(*this, later(now, pauses_.next(core_->random())));
+}
+
+void line_entry::on_grant(const lease_reply& lease, const answer& a) {
+  if (!drop_late(a.received)) return;
+  const milliseconds wanted = front().options().lease;
+  const auto until = core_->still_sure(token_, local_deadline(a.sent, asked_lease_, lease.left, core_->drift()));
+  // The answer took longer than the lease, or the waiter in front has changed to one with a longer lease. A repeat
+  // lengthens it.
+  if ((a.received >= until || asked_lease_ < wanted) && !std::exchange(asked_again_, true)) return ask();
+  if (front().options().replicas != 0) return prove();
+  grant(lease.fence, until, a.sent, lease.depth);
+}
+
+// The confirmation is acknowledged, and not the grant itself, which another client may have made: WAIT tells about the
+// writes of its own connection.
+void line_entry::prove() {
+  const auto& o = front().options();
+  // It must leave something of the lease.
+  const auto limit =
+      std::min({core_->options().command_timeout, o.lease / 2, whole_ms(front().deadline() - clock::now())});
+  state_ = state::proving;
+  unset();
+  proof_ = ++attempt_;
+  stepped_ = core_->stepped();
+  if (core_->send_acknowledged(*lock_->kind, lock_->record, shared_from_this(), proof_, o.replicas, limit)) {
+    // The limit is that of WAIT: it may have to wait for another, or for a connection.
+    const auto until = later(clock::now(), std::min(limit + core_->options().command_timeout, asked_lease_));
+    return core_->set(*this, until);
+  }
+  state_ = state::asking;
+  ask();
+}
+
+void line_entry::on_proof(const answer& a) {
+  const auto self = shared_from_this();
+  state_ = state::asking;
+  unset();
+  if (!drop_late(a.received)) return;
+  const lease_reply lease(a.from_store != nullptr && !a.from_store->is_error() ? a.from_store->text(0) : "");
+  const auto& o = front().options();
+  const bool ours = lease.understood && lease.status == 1;
+  if (ours) core_->observe_time(lease.server_time, a);
+  if (ours && a.from_store->number<std::uint32_t>(1) >= o.replicas) {
+    // What the reply says was held back by WAIT. Another one may have shown a step of the clock meanwhile.
+    const auto until = local_deadline(a.sent, asked_lease_, lease.left, core_->drift()) - (core_->stepped() - stepped_);
+    if (asked_lease_ < o.lease && !std::exchange(asked_again_, true)) return ask();
+    if (a.received < until) return grant(lease.fence, until, a.sent, lease.depth);
+  }
+  // A token that some replicas know is not used again.
+  lacks_replicas_ = ours;
+  const auto op = front().shared_from_this();
+  give_back(nullptr);
+  if (role_ == role::once) {
+    forget();
+    waiters_.pop_front();
+    return op->complete(ours ? make_error_code(error::no_quorum) : make_error_code(error::unreachable));
+  }
+  core_->forget_token(*this);
+  take_token();
+  pause(a.received);
+}
+
+void line_entry::on_granted(const pushed_grant& g) {
+  if (state_ == state::over || state_ == state::proving) return;
+  const auto now = clock::now();
+  if (!drop_late(now)) return;
+  if (!check_.believes(g, asked_lease_, now)) {
+    if (state_ != state::asking) ask();
+    return;
+  }
+  core_->count().handed_off.fetch_add(1, std::memory_order_relaxed);
+  // Half a round trip: the request that carried the stamp ran before the grant did, so the lease began after it.
+  const auto until = local_deadline(g.stamp, g.lease, g.lease, core_->drift());
+  if (front().options().replicas != 0) {
+    if (state_ != state::asking) prove();
+    return;
+  }
+  if (until - front().options().margin - now < least_head_start) {
+    if (state_ != state::asking) ask();  // Confirms, as a repeat.
+    return;
+  }
+  grant(g.fence, until, clock::time_point::min(), g.depth);
+}
+
+void line_entry::on_watch() {
+  // A message that comes again and again must not put the next poll off.
+  const auto soon = later(clock::now(), look_often);
+  if (state_ == state::waiting && soon < due()) core_->set(*this, soon);
+}
+
+void line_entry::look_now() {
+  // A pause that keeps a place in line ends, too: that the server answers again may be why it is called.
+  if (state_ == state::waiting || (state_ == state::pausing && in_line_ && core_->has_line())) return ask();
+  if (state_ != state::pausing || core_->has_line()) return;
+  const auto soon = later(clock::now(), std::chrono::duration_cast<clock::duration>(hint_spread * core_->random()));
+  if (soon < due()) core_->set(*this, soon);
+}
+
+// confirmed_at: time_point::min() for a grant that is still to be confirmed.
+void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at,
+                       std::uint32_t depth) {
+  const auto self = shared_from_this();
+  const bool confirmed = confirmed_at != clock::time_point::min();
+  // A look may still be on its way.
+  if (is_on_its_way() && !confirmed) {
+    unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+  }
+  hold_state::grant g{};
+  g.token = token_;
+  g.fence = fence;
+  g.deadline = deadline;
+  g.unanswered = unanswered_;
+  g.confirmed_at = confirmed_at;
+  g.depth = depth;
+  g.contended = in_line_;
+  if (!answered_) may_ask_ = std::min(may_ask_ + 1, most_at_once);
+  on_outcome_beside(true);
+  const auto op = front().shared_from_this();
+  waiters_.pop_front();
+  if (lock_->is_reader()) {
+    companion_ = token_;
+    if (in_line_) followers_ = waiters_.size();
+  }
+  if (lock_->with == company::exclusive) found_busy_ = true;
+  auto held = hand_over(*op, std::move(g), confirmed);
+  if (waiters_.empty()) {
+    forget();
+  } else {
+    begin();
+    ask_beside();
+  }
+  op->complete(std::move(held));
+}
+
+hold line_entry::hand_over(acquire_op& op, hold_state::grant g, bool confirmed) {
+  g.lease = op.options().lease;
+  g.renew = op.options().renew;
+  g.margin = op.options().margin;
+  auto held = make_recycled<hold_state>(op.handle(), lock_, std::move(g));
+  held->start(confirmed);
+  return access::make_hold(std::move(held));
+}
+
+acquire_op* line_entry::first(clock::time_point now) {
+  return role_ == role::local_line && drop_late(now) && !waiters_.empty() ? &front() : nullptr;
+}
+
+void line_entry::grant_locally(hold_state::grant g) {
+  const auto self = shared_from_this();
+  const auto op = front().shared_from_this();
+  waiters_.pop_front();
+  found_busy_ = true;
+  auto held = hand_over(*op, std::move(g), /*confirmed=*/true);
+  if (waiters_.empty()) withdraw(nullptr);
+  op->complete(std::move(held));
+}
+
+bool line_entry::drop_late(clock::time_point now) {
+  const auto self = shared_from_this();
+  while (!waiters_.empty() && now >= front().deadline()) {
+    const auto op = front().shared_from_this();
+    leave(op, found_busy_ ? make_error_code(error::timed_out) : no_answer());
+  }
+  return state_ != state::over;
+}
+
+void line_entry::leave(const std::shared_ptr<acquire_op>& op, error_code why) {
+  const auto self = shared_from_this();
+  op->local_waiter::unlink();
+  // The last one takes the entry along.
+  if (waiters_.empty() && withdraw(op)) {
+    op->wait_for_leave(why);
+  } else {
+    op->complete(why);
+  }
+}
+
+// Nobody waits any more. True if the store will tell `op` that nothing is left of the entry.
+bool line_entry::withdraw(const std::shared_ptr<acquire_op>& op) {
+  const bool traces = is_on_its_way() || state_ == state::proving || leaves_traces();
+  if (is_on_its_way()) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+  forget();
+  if (!traces) return false;
+  if (!op || !core_->up()) {
+    give_back(nullptr);
+    return false;
+  }
+  leaving_ = op;
+  // Weakly: an operation that has completed meanwhile must not keep the client open.
+  give_back([weak = std::weak_ptr(op)] {
+    if (const auto waiting = weak.lock()) waiting->left();
+  });
+  return true;
+}
+
+// An attempt that waits in the client for others is never sent if nobody wants it any more.
+bool line_entry::is_on_its_way() const { return state_ == state::asking && sent_; }
+
+// Of attempts that were answered, or never will be. (Asked again: the attempt before was granted.)
+bool line_entry::leaves_traces() const {
+  return asked_again_ || (!core_->takes_back() && (in_line_ || unanswered_.exists));
+}
+
+// Takes the token out of the line, or hands its grant on; in the background.
+void line_entry::give_back(std::function<void()> when_done) {
+  core_->count().given_back.fetch_add(1, std::memory_order_relaxed);
+  const auto gone_by = unanswered_.exists ? unanswered_.gone_by : later(clock::now(), asked_lease_);
+  auto op = make_recycled<release_op>(core_, lock_, token_, gone_by, unanswered_);
+  if (when_done) {
+    op->start([done = std::move(when_done)](error_code) { done(); });
+  } else {
+    op->start(nullptr);
+  }
+}
+
+void line_entry::end_all(error_code ec) {
+  const auto self = shared_from_this();
+  const bool traces = leaves_traces();
+  forget();
+  if (traces) give_back(nullptr);
+  while (!waiters_.empty()) {
+    const auto op = front().shared_from_this();
+    waiters_.pop_front();
+    op->complete(ec);
+  }
+}
+
+void line_entry::forget() {
+  on_outcome_beside(false);
+  state_ = state::over;
+  unset();
+  caller::unlink();
+  core_->forget_entry(*this);
+}
+
+bool line_entry::wants(std::uint32_t attempt) const {
+  return attempt == attempt_ && (state_ == state::asking || (state_ == state::proving && attempt == proof_));
+}
+
+void line_entry::store_is_up() {
+  if (state_ == state::offline) ask();
+}
+
+void line_entry::store_refuses(error_code ec) {
+  if (state_ == state::offline) end_all(ec);
+}
+
+void line_entry::ring(clock::time_point now) {
+  if (state_ == state::proving) {
+    ++attempt_;  // Nobody wants the proof any more.
+    return on_proof(answer{nullptr, now, now});
+  }
+  if (core_->takes_back()) take_token();
+  ask();
+}
+
+error_code line_entry::no_answer() const {
+  if (core_->too_few_answer()) return error::no_quorum;
+  core_->note_silence();
+  return error::unreachable;
+}
+
+bool line_entry::known_busy(clock::time_point now) const {
+  // An attempt that has just been sent says nothing yet; one that waits for its answer longer than usual says that there
+  // is none.
+  return found_busy_ && (!is_on_its_way() || now - stamp_ < std::max<clock::duration>(milliseconds(100), 2 * took_));
+}
+
+}  // namespace leasehold::detail

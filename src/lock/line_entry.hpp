@@ -1,0 +1,164 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A client's entry in the line of one name, and the client's own waiters behind it: however many coroutines of a client
+// wait for a name, Redis sees one entry. Where several may be in at once, others of them ask beside it for as long as
+// everybody is let in: one more after each success, hence twice as many in each round trip. (docs/protocol.md,
+// "The line")
+#pragma once
+
+#include "client/client_core.hpp"
+#include "lock/hold_state.hpp"
+#include "lock/lock_state.hpp"
+#include "lock/release.hpp"
+#include "protocol/pushed_grant.hpp"
+#include "time/pauses.hpp"
+
+#include <leasehold/acquire_options.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace leasehold::detail {
+
+class acquire_op;
+
+// Somebody in the local line.
+class local_waiter
+    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {};
+
+class line_entry final : public caller, public alarm, public std::enable_shared_from_this<line_entry> {
+ public:
+  enum class role {
+    local_line,  // The client's entry for all who ask the same.
+    beside,      // For one waiter, beside that.
+    once,        // try_acquire, which asks without waiting in line.
+  };
+  line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r);
+
+  // At the back of the local line.
+  void add(acquire_op&);
+  // The operation ends with `why`; at once, or when the store has confirmed that nothing is left of it.
+  void leave(const std::shared_ptr<acquire_op>&, error_code why);
+
+  // The local waiter in front, null if there is none whose deadline has not passed.
+  acquire_op* first(clock::time_point now);
+  // Gives the one in front what another of this client has had. The entry leaves the line if nobody is left.
+  void grant_locally(hold_state::grant);
+
+  // Messages on the client's channel (lua/shared/line.lua).
+  void on_granted(const pushed_grant&);
+  void on_watch();
+  // Messages may have been lost, or another program says that the lock is free.
+  void look_now();
+
+  // The last grant was given back, since too few replicas had it, or is still to be acknowledged.
+  bool lacks_replicas() const { return lacks_replicas_ || state_ == state::proving; }
+  // The last attempt that should have been answered was: the lock is busy.
+  bool known_busy(clock::time_point now) const;
+  // What it ends with if it was not.
+  error_code no_answer() const;
+  const std::string& token() const { return token_; }
+  const lock_identity& lock() const { return *lock_; }
+  // Of a counting semaphore: what those here believe it to be; 0 elsewhere.
+  std::uint32_t first_limit() const { return first_limit_; }
+
+ private:
+  enum class state {
+    idle,
+    asking,   // An attempt is on its way.
+    waiting,  // In line; the alarm rings for the next look.
+    pausing,  // The server could not answer now, or nobody stands in line on a quorum; the alarm ends the pause.
+    offline,  // The store is not up.
+    proving,  // It was granted, and replicas have to acknowledge that.
+    over,     // Nobody waits any more.
+  };
+
+  void write(std::uint32_t attempt, arguments&) override;
+  bool wants(std::uint32_t attempt) const override;
+  // A look keeps the place in line; but there may be so many that nothing else would get its turn.
+  turn turn_of(std::uint32_t) const override { return in_line_ ? turn::gives_back : turn::asks; }
+  void answered(std::uint32_t attempt, const answer&) override;
+  void store_is_up() override;
+  void store_refuses(error_code) override;
+  void ring(clock::time_point now) override;
+
+  acquire_op& front();
+  void begin();
+  void take_token();
+  bool leaves_traces() const;
+  void ask();
+  void on_too_late(clock::time_point now);
+  void on_busy(const lease_reply&, const answer&);
+  void on_wrong_limit(std::uint32_t limit);
+  // The attempt was not answered: what was known before is not known any more.
+  void pause(clock::time_point now);
+  // A pause in which it still is.
+  void rest(clock::time_point now);
+  void on_error(std::string_view words, clock::time_point now);
+  void on_grant(const lease_reply&, const answer&);
+  // The grant counts once replicas have acknowledged it.
+  void prove();
+  void on_proof(const answer&);
+  void grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at, std::uint32_t depth);
+  // Lets waiters of the local line ask beside its entry.
+  void ask_beside();
+  void on_outcome_beside(bool let_in);
+  // Whom the next of this local line to ask may follow; "": nobody.
+  std::string take_companion();
+  // Makes the hold of the operation that was in front; confirmed: Redis has answered this grant.
+  hold hand_over(acquire_op&, hold_state::grant, bool confirmed);
+  bool withdraw(const std::shared_ptr<acquire_op>&);
+  bool is_on_its_way() const;
+  // Drops waiters in front whose deadline has passed; false if nobody is left (the entry has left then).
+  bool drop_late(clock::time_point now);
+  void end_all(error_code);
+  void forget();
+  void give_back(std::function<void()> when_done);
+
+  const std::shared_ptr<client_core> core_;
+  const std::shared_ptr<const lock_identity> lock_;
+  const role role_;
+  const std::uint32_t first_limit_;
+  std::uint32_t limit_;  // As the entry asks with it.
+  bool lacks_replicas_ = false;
+  bool waited_ = false;  // It was let into the line.
+
+  state state_ = state::idle;
+  std::string token_;
+  boost::intrusive::list<local_waiter, boost::intrusive::constant_time_size<false>> waiters_;
+  pauses pauses_;
+  std::uint32_t attempt_ = 0;
+  std::uint32_t proof_ = 0;     // The last attempt that was to prove a grant,
+  clock::duration stepped_{0};  // and client_core::stepped when it was sent.
+  clock::time_point stamp_{};   // When the latest attempt was sent,
+  bool sent_ = false;           // which it may not have been yet,
+  clock::duration took_{0};     // and how long the last answer took.
+  grant_check check_;
+  std::chrono::milliseconds asked_lease_{0};
+  clock::time_point attempt_may_run_until_{};
+  std::uint64_t attempt_epoch_ = 0;
+  unanswered_attempt unanswered_;
+  bool answered_ = false;    // The token was told that the lock is busy, and no attempt has failed since.
+  bool in_line_ = false;     // It was told so at any time: it may stand in line.
+  bool found_busy_ = false;  // The lock is busy, or another's since: what was last heard about it, whatever the token.
+  bool asked_again_ = false;
+  bool too_late_ = false;  // The last attempt ran after its not-after.
+  std::weak_ptr<acquire_op> leaving_;
+
+  std::size_t may_ask_ = 1;               // How many of this local line may ask at once,
+  std::size_t beside_ = 0;                // and how many do so beside it.
+  std::weak_ptr<line_entry> local_line_;  // role::beside: while its first answer is expected.
+
+  // Readers who waited here when one of them was let in enter with him, past writers who wait behind: who was let in last,
+  // how many may follow him still, and whom the attempt under way follows.
+  std::string companion_;
+  std::size_t followers_ = 0;
+  std::string follows_;
+};
+
+}  // namespace leasehold::detail

@@ -1,0 +1,46 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// hold::lost: somebody who waits for the loss of a hold.
+#pragma once
+
+#include "client/client_core.hpp"
+#include "client/pending.hpp"
+#include "lock/hold_state.hpp"
+
+#include <boost/asio/error.hpp>
+
+#include <memory>
+
+namespace leasehold::detail {
+
+// Waits in hold_state::waiters_. It does not keep the hold: a hold that is destroyed ends it.
+class lost_op final {
+ public:
+  lost_op(const std::shared_ptr<hold_state>& hold, hold_handler handler)
+      : core_(hold->core()), hold_(hold), handler_(std::move(handler), core_->executor()) {}
+
+  static void start(const std::shared_ptr<hold_state>& hold, hold_handler handler) {
+    auto op = make_recycled<lost_op>(hold, std::move(handler));
+    op->handler_.connect_cancellation(op, any_type,
+                                      [](const std::shared_ptr<lost_op>& o) { o->core_->post([o] { o->cancel(); }); });
+    op->core_->post([op, hold] {
+      if (op->handler_) hold->wait_for_loss(op);
+    });
+  }
+
+  void complete(error_code ec) { core_->complete(handler_, ec); }
+  void abandon() { handler_.drop(); }
+
+ private:
+  void cancel() {
+    if (!handler_) return;
+    if (const auto hold = hold_.lock()) hold->forget(*this);
+    complete(asio::error::operation_aborted);
+  }
+
+  const std::shared_ptr<client_core> core_;
+  const std::weak_ptr<hold_state> hold_;
+  pending<void(error_code)> handler_;
+};
+
+}  // namespace leasehold::detail

@@ -1,0 +1,122 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/release.hpp"
+
+#include <algorithm>
+
+namespace leasehold::detail {
+namespace {
+
+constexpr std::chrono::milliseconds quick{1000};
+
+}  // namespace
+
+void release_op::start(listener l) {
+  self_ = shared_from_this();
+  listener_ = std::move(l);
+  core_->add(*this);
+  core_->begin_work();
+  send();
+}
+
+void release_op::send() {
+  if (!self_) return;
+  unset();
+  const auto now = clock::now();
+  asking_ = core_->send(*lock_->kind, lock_->record, self_, 0);
+  if (asking_) {
+    // Of what has ended already only a quick answer is waited for.
+    if (listener_)
+      core_->set(*this, lease_end_ > now ? lease_end_ : later(now, std::min(quick, core_->options().command_timeout)));
+    return;
+  }
+  // Neither the hold nor what an attempt may have left can be there after this.
+  auto pointless = std::max(lease_end_, may_last_until_);
+  if (unanswered_.exists) pointless = std::max(pointless, unanswered_.gone_by);
+  if (core_->stopped() || now >= pointless) return end(error::unreachable);
+  if (now >= lease_end_) tell(error::unreachable);
+  core_->when_up(*this);
+  core_->set(*this, listener_ ? lease_end_ : pointless);
+}
+
+void release_op::write(std::uint32_t, arguments& a) {
+  sent_ = true;
+  if (record_only_) {
+    a.key(lock_->record);
+  } else {
+    lock_->write_keys(a);
+  }
+  a.arg("release");
+  a.arg(token_);
+  if (hands_on_) a.tells_first();
+  if (lock_->tells_redisson) a.arg(lock_->unlock_channel);
+}
+
+void release_op::answered(std::uint32_t, const answer& a) {
+  core_->note_round_trip(a);
+  if (!self_) return;
+  asking_ = false;
+  if (a.from_store == nullptr) {
+    repeated_ = repeated_ || sent_;
+    return send();
+  }
+  const reply& r = *a.from_store;
+  if (r.is_error()) {
+    switch (classify(r.text(0))) {
+      case refusal::try_again:
+        // A slot that is being moved: the record may be reached, and the line not. It is moved on by who waits in it.
+        if (r.text(0).starts_with("TRYAGAIN") && !std::exchange(record_only_, true)) return send();
+        record_only_ = false;
+        if (a.received >= lease_end_) tell(error::unreachable);
+        return core_->set(*this, later(a.received, std::chrono::milliseconds(50)));
+      case refusal::wrong_type: return settle(error::lost);  // Somebody has overwritten the record.
+      case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
+    }
+  }
+  if (r.number(0) == 1) {
+    core_->count().released.fetch_add(1, std::memory_order_relaxed);
+    return settle(error_code());
+  }
+  // "Not yours" to a repeat: the first sending did it, provided the lease has not ended meanwhile.
+  settle(repeated_ && a.received < lease_end_ ? error_code() : make_error_code(error::lost));
+}
+
+// The token is not there now. If an attempt may still run, make sure afterwards that it has left nothing.
+void release_op::settle(error_code ec) {
+  // Only the first answer is about the hold.
+  const bool of_a_hold = std::exchange(of_a_hold_, false);
+  if (of_a_hold && ec == error::lost) core_->count().lost.fetch_add(1, std::memory_order_relaxed);
+  tell(ec);
+  if (!unanswered_.may_still_run(*core_)) return end(ec);
+  core_->set(*this, unanswered_.may_run_until);
+}
+
+void release_op::ring(clock::time_point now) {
+  if (asking_) return tell(error::unreachable);  // The lease has ended, and the answer may still come.
+  if (unanswered_.exists && now >= unanswered_.may_run_until && !listener_ && core_->up()) {
+    unanswered_.exists = false;  // One more sending settles it.
+  }
+  send();
+}
+
+void release_op::store_refuses(error_code) { core_->when_up(*this); }
+
+void release_op::tell(error_code ec) {
+  if (auto l = std::exchange(listener_, nullptr)) l(ec);
+}
+
+void release_op::end(error_code ec) {
+  if (!self_) return;
+  const auto self = std::move(self_);
+  unset();
+  caller::unlink();
+  member::unlink();
+  tell(ec);
+  core_->end_work();
+}
+
+void release_op::abandon() {
+  const auto self = std::move(self_);
+  listener_ = nullptr;
+}
+
+}  // namespace leasehold::detail

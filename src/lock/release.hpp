@@ -1,0 +1,97 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Giving a token back: for hold::release, for the destructor of a hold, and for attempts that nobody waits for any more.
+#pragma once
+
+#include "client/client_core.hpp"
+#include "lock/lock_state.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace leasehold::detail {
+
+// An attempt to acquire that was never answered: it may still run, on a connection that is gone, until its not-after.
+// A token with such an attempt is released once more after that instant.
+struct unanswered_attempt {
+  bool exists = false;
+  std::uint64_t epoch = 0;  // The connection it was sent on.
+  clock::time_point may_run_until{};
+  clock::time_point gone_by{};  // A lease after that, nothing of it can be left.
+
+  void merge(std::uint64_t e, clock::time_point until, std::chrono::milliseconds lease) {
+    may_run_until = exists ? std::max(may_run_until, until) : until;
+    gone_by = std::max(exists ? gone_by : until, later(may_run_until, lease));
+    epoch = exists ? std::min(epoch, e) : e;
+    exists = true;
+  }
+  // On one connection everything runs in order: what was sent after it ran after it.
+  bool may_still_run(const client_core& core) const {
+    return exists && epoch != core.epoch() && clock::now() < may_run_until;
+  }
+};
+
+class release_op final : public caller, public member, public alarm, public std::enable_shared_from_this<release_op> {
+ public:
+  // Told once, on the strand, when it is known whether the release worked. Later sendings (see unanswered_attempt) are
+  // nobody's business.
+  using listener = std::function<void(error_code)>;
+
+  // `lease_end`: after it the token is gone by itself, and a release that was not answered is told as unreachable.
+  release_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, std::string token,
+             clock::time_point lease_end, unanswered_attempt unanswered)
+      : core_(std::move(core)),
+        lock_(std::move(lock)),
+        token_(std::move(token)),
+        lease_end_(lease_end),
+        unanswered_(unanswered) {}
+
+  void start(listener);
+  // A request without an answer may have lengthened the lease beyond `lease_end`: released until then.
+  void may_last(clock::time_point until) { may_last_until_ = until; }
+  // Of a hold whose loss nobody was told of yet: if it is gone, that is a loss.
+  void of_a_hold() { of_a_hold_ = true; }
+  // Somebody probably waits for what is released.
+  void hand_on() { hands_on_ = true; }
+  // The token was released before, and nobody knows whether that worked.
+  void start_again(listener l) {
+    repeated_ = true;
+    start(std::move(l));
+  }
+
+ private:
+  void write(std::uint32_t, arguments&) override;
+  turn turn_of(std::uint32_t) const override { return turn::gives_back; }
+  void answered(std::uint32_t, const answer&) override;
+  void store_is_up() override { send(); }
+  void store_refuses(error_code) override;
+  void on_close() override {}
+  void on_stopped() override { end(error::unreachable); }
+  void abandon() override;
+  void ring(clock::time_point) override;
+
+  void send();
+  void tell(error_code);
+  void settle(error_code);
+  void end(error_code);
+
+  const std::shared_ptr<client_core> core_;
+  const std::shared_ptr<const lock_identity> lock_;
+  const std::string token_;
+  const clock::time_point lease_end_;
+  clock::time_point may_last_until_{};
+  unanswered_attempt unanswered_;
+  bool of_a_hold_ = false;
+  bool sent_ = false;
+  bool repeated_ = false;
+  bool hands_on_ = false;
+  bool record_only_ = false;  // The next sending leaves the line alone.
+  bool asking_ = false;
+  listener listener_;
+  std::shared_ptr<release_op> self_;  // While it is under way.
+};
+
+}  // namespace leasehold::detail

@@ -1,0 +1,511 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/cluster/cluster.hpp"
+
+#include "protocol/slots.hpp"
+#include "store/cluster/topology.hpp"
+#include "time/clock.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/post.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <set>
+#include <unordered_set>
+#include <utility>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How often the nodes are asked for the topology: while something is missing, and in case nothing tells of a change.
+constexpr milliseconds refresh_often{100};
+constexpr milliseconds refresh_rarely{10000};
+
+// An answer that takes longer is not waited for.
+constexpr milliseconds refresh_limit{1000};
+
+// A call that is sent from node to node is given up: the cluster does not agree on the slot.
+constexpr int most_redirections = 5;
+
+// To so many slots in which nobody waits any more the client goes on listening: somebody probably will again.
+constexpr std::size_t most_idle_slots = 64;
+
+std::string name_of(const host_and_port& where) { return where.host + ' ' + where.port; }
+
+class cluster_store final : public store, public std::enable_shared_from_this<cluster_store> {
+ public:
+  cluster_store(server_maker servers, address where, store::events& owner)
+      : servers_(std::move(servers)),
+        where_(std::move(where)),
+        events_(&owner),
+        timer_(servers_.strand()),
+        by_slot_(number_of_slots),
+        epochs_(number_of_slots) {}
+
+  void start(std::shared_ptr<void> keep_alive) override {
+    keep_alive_ = std::move(keep_alive);
+    for (const auto& seed : where_.hosts) add(seed);
+    refresh_at(later(clock::now(), refresh_often));
+  }
+
+  void stop() override {
+    if (std::exchange(stopping_, true)) return;
+    timer_.cancel();
+    for (const auto& [name, n] : nodes_) n->end();
+    // Never from inside this call.
+    asio::post(servers_.strand(), [self = shared_from_this()] { self->conclude(); });
+  }
+
+  memory known() const override {
+    memory m;
+    m.hosts = others_;
+    return m;
+  }
+  void assume(const memory& m) override { others_ = m.hosts; }
+
+  bool up() const override {
+    return known_ && std::any_of(nodes_.begin(), nodes_.end(),
+                                 [](const auto& n) { return n.second->wanted && n.second->serves(); });
+  }
+
+  std::uint64_t epoch() const override { return epoch_; }
+
+  bool run(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what) override {
+    if (!known_ || stopping_) return false;
+    node* const n = record.empty() ? first_serving() : by_slot_[slot_of(record)];
+    return n != nullptr && n->server->run(s, record, std::move(who), what);
+  }
+
+  bool run_acknowledged(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what,
+                        std::uint32_t replicas, milliseconds limit) override {
+    if (!known_ || stopping_) return false;
+    node* const n = by_slot_[slot_of(record)];
+    return n != nullptr && n->server->run_acknowledged(s, record, std::move(who), what, replicas, limit);
+  }
+
+  // Of Redisson's unlock channels: those of all nodes are one.
+  void listen(const std::string& channel) override {
+    channels_.insert(channel);
+    for (const auto& [name, n] : nodes_) n->server->listen(channel);
+  }
+  void ignore(const std::string& channel) override {
+    channels_.erase(channel);
+    for (const auto& [name, n] : nodes_) n->server->ignore(channel);
+  }
+
+  std::vector<std::string> routes() const override {
+    std::vector<std::string> found;
+    std::set<const node*> seen;
+    for (std::uint32_t slot = 0; slot < number_of_slots; ++slot) {
+      if (by_slot_[slot] != nullptr && seen.insert(by_slot_[slot]).second) {
+        found.emplace_back(tag_of_slot(static_cast<std::uint16_t>(slot)));
+      }
+    }
+    return found;
+  }
+
+  void attend(std::uint16_t slot) override {
+    attended_.insert(slot);
+    std::erase(idle_, slot);
+    if (node* const n = by_slot_[slot]) n->listen_in(slot);
+  }
+
+  void leave(std::uint16_t slot) override {
+    idle_.push_back(slot);
+    if (idle_.size() <= most_idle_slots) return;
+    const auto oldest = idle_.front();
+    idle_.pop_front();
+    attended_.erase(oldest);
+    if (node* const n = by_slot_[oldest]) n->ignore_in(oldest);
+  }
+
+ private:
+  // One server of the cluster. It lives as long as its server has something to tell.
+  class node final : public store::events, public redis_server::router, public std::enable_shared_from_this<node> {
+   public:
+    node(cluster_store& c, host_and_port w) : where(std::move(w)), cluster_(&c) {}
+
+    bool serves() const { return server->up() && !leaving_; }
+
+    void end() {
+      leaving_ = true;
+      server->stop();
+    }
+
+    void listen_in(std::uint16_t slot) {
+      if (!server->up() || asked_.contains(slot)) return;
+      asked_.insert(slot);
+      server->change_shard_channel(client_channel(tag_of_slot(slot), cluster_->servers_.client()), true);
+    }
+    void ignore_in(std::uint16_t slot) {
+      if (asked_.erase(slot) == 0) return;
+      told_.erase(slot);
+      left_.insert(slot);
+      server->change_shard_channel(client_channel(tag_of_slot(slot), cluster_->servers_.client()), false);
+    }
+
+    const host_and_port where;
+    std::shared_ptr<redis_server> server;
+    bool wanted = true;      // It is a master with slots, as far as anybody knows. Others are only asked for the slots.
+    bool announced = false;  // The client knows of this connection.
+    std::string failure;     // Why there is none, as far as it was told.
+    bool failed = false;     // Its latest attempt has come to nothing,
+    std::string refusal;     // because the server said so.
+    store::server found;
+
+   private:
+    void on_up(const store::server& s) override {
+      found = s;
+      failure.clear();
+      failed = false;
+      refusal.clear();
+      forget_channels();
+      if (!leaving_) cluster_->on_node_up(*this);
+    }
+    void on_down(std::string_view why) override {
+      forget_channels();
+      if (!leaving_) cluster_->on_node_down(*this, why);
+    }
+    void on_no_answer(std::string_view why) override {
+      if (!leaving_) cluster_->on_no_answer(*this, why);
+    }
+    void on_message(std::string_view m) override {
+      if (cluster_->events_ != nullptr) cluster_->events_->on_message(m);
+    }
+    void on_channel(std::string_view c) override {
+      if (cluster_->events_ != nullptr) cluster_->events_->on_channel(c);
+    }
+    void on_told(std::uint16_t) override {}
+    void on_clock_jump(clock::duration jump) override {
+      if (cluster_->events_ != nullptr) cluster_->events_->on_clock_jump(jump);
+    }
+    void on_refused(std::string_view words) override {
+      if (!leaving_) cluster_->on_refused(*this, words);
+    }
+    void on_rerouted() override {}
+    void on_moved(std::uint16_t) override {}
+    void on_stopped() override {
+      const auto self = shared_from_this();
+      cluster_->on_node_stopped(*this);
+    }
+
+    bool redirect(redis_server::call& c, std::string_view words) override {
+      return cluster_->redirect(*this, c, words);
+    }
+    bool tells(std::uint16_t slot) const override { return told_.contains(slot); }
+    void on_shard_channel(std::string_view channel, bool tells) override {
+      const auto slot = slot_of(channel);
+      if (const auto own = left_.find(slot); !tells && own != left_.end()) {
+        left_.erase(own);
+      } else if (tells) {
+        if (!asked_.contains(slot)) return;
+        told_.insert(slot);
+        if (cluster_->events_ != nullptr) cluster_->events_->on_told(slot);
+      } else if (asked_.erase(slot) != 0) {
+        // Not asked for: the slot has another master.
+        told_.erase(slot);
+        cluster_->refresh_soon();
+      }
+    }
+
+    void forget_channels() {
+      asked_.clear();
+      told_.clear();
+      left_.clear();
+    }
+
+    cluster_store* const cluster_;
+    bool leaving_ = false;
+    std::unordered_set<std::uint16_t> asked_;      // Slots whose channel the server was asked for,
+    std::unordered_set<std::uint16_t> told_;       // and has confirmed.
+    std::unordered_multiset<std::uint16_t> left_;  // Slots whose channel was left, which it has not confirmed.
+  };
+
+  node& add(const host_and_port& where, bool wanted = true) {
+    auto& n = nodes_[name_of(where)];
+    if (n) return *n;
+    n = std::make_shared<node>(*this, where);
+    n->wanted = wanted;
+    address one = where_;
+    one.kind = where_.tls ? address::scheme::rediss : address::scheme::redis;
+    one.hosts = {where};
+    n->server = servers_.make(std::move(one), {}, *n, n.get());
+    for (const auto& c : channels_) n->server->listen(c);
+    // The node is kept by its server's coroutines, and keeps the cluster and the client.
+    n->server->start(
+        std::make_shared<std::pair<std::shared_ptr<node>, std::shared_ptr<cluster_store>>>(n, shared_from_this()));
+    return *n;
+  }
+
+  void remove(node& n) {
+    const auto found = nodes_.find(name_of(n.where));
+    if (found == nodes_.end() || found->second.get() != &n) return;
+    const auto keep = found->second;
+    for (auto& slot : by_slot_) {
+      if (slot == &n) slot = nullptr;
+    }
+    nodes_.erase(found);
+    n.end();
+  }
+
+  node* first_serving() const {
+    for (node* n : by_slot_) {
+      if (n != nullptr && n->serves()) return n;
+    }
+    return nullptr;
+  }
+
+  // --- Events of the nodes ---
+
+  void on_node_up(node& n) {
+    ++epoch_;
+    if (!known_ || !n.wanted) return refresh_now();
+    announce(n);
+    refresh_soon();
+  }
+
+  void announce(node& n) {
+    if (std::exchange(n.announced, true)) return;
+    for (const auto slot : attended_) {
+      if (by_slot_[slot] == &n) n.listen_in(slot);
+    }
+    if (events_ != nullptr) events_->on_up(n.found);
+  }
+
+  void on_node_down(node& n, std::string_view why) {
+    ++epoch_;
+    if (std::exchange(n.announced, false) && events_ != nullptr) {
+      events_->on_down(n.where.host + ':' + n.where.port + ": " + std::string(why));
+    }
+    refresh_soon();
+  }
+
+  void on_no_answer(node& n, std::string_view why) {
+    n.failed = true;
+    n.refusal.clear();
+    if (events_ == nullptr) return;
+    if (!up()) {
+      const node* const refusing = refusing_while_others_fail();
+      return refusing != nullptr ? events_->on_refused(refusing->refusal) : events_->on_no_answer(why);
+    }
+    tell_failure(n, why);
+  }
+
+  void on_refused(node& n, std::string_view words) {
+    n.failed = true;
+    n.refusal = words;
+    if (events_ == nullptr) return;
+    if (up()) return tell_failure(n, words);
+    if (refusing_while_others_fail() != nullptr) events_->on_refused(words);
+  }
+
+  // Before any slot is served: one node's refusal is that of the cluster when nobody else is left who may answer.
+  const node* refusing_while_others_fail() const {
+    const node* refusing = nullptr;
+    for (const auto& [name, n] : nodes_) {
+      if (!n->failed) return nullptr;
+      if (!n->refusal.empty()) refusing = n.get();
+    }
+    return refusing;
+  }
+
+  void tell_failure(node& n, std::string_view why) {
+    // The slots of the others are served. There is an attempt every second: the same is told once.
+    if (!n.wanted || n.failure == why) return;
+    n.failure = why;
+    events_->on_no_answer(n.where.host + ':' + n.where.port + ": " + n.failure);
+  }
+
+  void on_node_stopped(node& n) {
+    const auto found = nodes_.find(name_of(n.where));
+    if (found != nodes_.end() && found->second.get() == &n) nodes_.erase(found);
+    conclude();
+  }
+
+  void conclude() {
+    if (!stopping_ || !nodes_.empty() || events_ == nullptr) return;
+    const auto keep = std::move(keep_alive_);
+    std::exchange(events_, nullptr)->on_stopped();
+  }
+
+  // --- Redirections ---
+
+  bool redirect(node& from, redis_server::call& c, std::string_view words) {
+    std::uint16_t slot = 0;
+    host_and_port where;
+    if (stopping_ || !read_redirection(words, from.where.host, slot, where)) return false;
+    // The certificate is for the name by which the node is known.
+    if (const auto known = by_address_.find(name_of(where)); known != by_address_.end()) where = known->second;
+    const bool moved = words.starts_with("MOVED ");
+    if (moved) refresh_soon();
+    if (c.redirections++ == most_redirections) return false;
+    // The call overtakes what was sent to another connection since.
+    ++epoch_;
+    if (nodes_.size() >= most_nodes && !nodes_.contains(name_of(where))) return false;
+    node& to = add(where);
+    if (moved && by_slot_[slot] != &to) {
+      by_slot_[slot] = &to;
+      to.wanted = true;
+      if (attended_.contains(slot)) to.listen_in(slot);
+      if (events_ != nullptr) events_->on_moved(slot);
+    }
+    if (!to.serves()) return false;
+    c.asking = !moved;
+    to.server->take_over(std::move(c));
+    return true;
+  }
+
+  // --- The topology ---
+
+  void refresh_soon() { refresh_at(later(clock::now(), refresh_often)); }
+
+  void refresh_at(clock::time_point due) {
+    if (stopping_ || (due_ > clock::now() && due_ <= due)) return;
+    due_ = due;
+    timer_.expires_at(due);
+    timer_.async_wait([self = shared_from_this()](error_code ec) {
+      if (!ec && !self->stopping_) self->refresh_now();
+    });
+  }
+
+  void refresh_now() {
+    const auto now = clock::now();
+    if (asking_ && now < asked_at_ + refresh_limit) return refresh_soon();
+    due_ = clock::time_point::min();
+    std::vector<node*> reachable;
+    for (const auto& [name, n] : nodes_) {
+      if (n->serves()) reachable.push_back(n.get());
+    }
+    refresh_at(later(now, complete() ? refresh_rarely : refresh_often));
+    if (reachable.empty()) {
+      // Whoever has ever been heard of may know more.
+      for (const auto& where : where_.hosts) add(where, /*wanted=*/!known_);
+      for (const auto& where : others_) add(where, /*wanted=*/!known_);
+      return;
+    }
+    node& n = *reachable[turn_++ % reachable.size()];
+    asking_ = true;
+    asked_at_ = now;
+    n.server->exec({{"CLUSTER", "NODES"}}, milliseconds(0),
+                   [weak = weak_from_this(), number = ++asked_,
+                    weak_node = n.weak_from_this()](const std::vector<reply>* replies) {
+                     const auto self = weak.lock();
+                     if (!self || number != self->asked_ || self->stopping_) return;
+                     self->asking_ = false;
+                     const auto asked = weak_node.lock();
+                     if (replies != nullptr && asked) self->take_reply(replies->front(), *asked);
+                   });
+  }
+
+  // Every slot has a master that answers.
+  bool complete() const {
+    return known_ &&
+           std::all_of(by_slot_.begin(), by_slot_.end(), [](const node* n) { return n != nullptr && n->serves(); });
+  }
+
+  void take_reply(const reply& r, node& from) {
+    // It is no node of a cluster, or the user may not ask.
+    std::string problem(r.is_error() ? r.text(0) : std::string_view());
+    if (problem.empty()) {
+      const auto found = read_cluster_nodes(r.text(0), from.where.host, where_.tls);
+      if (found.size() <= most_nodes) return take(found, from);
+      problem = fmt::format("the cluster has more than {} nodes", most_nodes);
+    }
+    if (!known_) on_refused(from, problem);
+  }
+
+  void take(const std::vector<cluster_node>& found, node& from) {
+    const bool has_slots =
+        std::any_of(found.begin(), found.end(), [](const auto& n) { return n.master && !n.slots.empty(); });
+    if (!has_slots) {
+      // A node that has been forgotten, or knows nobody yet.
+      if (!known_) on_no_answer(from, "the node names no master with slots");
+      return;
+    }
+    const auto before = by_slot_;
+    others_.clear();
+    by_address_.clear();
+    for (const auto& f : found) {
+      others_.push_back(f.where);
+      by_address_.emplace(name_of(f.address), f.where);
+      if (!f.master || f.slots.empty()) continue;
+      node& n = add(f.where);
+      for (const auto& [first, last] : f.slots) {
+        for (std::size_t slot = first; slot <= last; ++slot) {
+          // A node that was cut off from the others may not know yet what it has lost.
+          if (f.epoch < epochs_[slot]) continue;
+          by_slot_[slot] = &n;
+          epochs_[slot] = f.epoch;
+        }
+      }
+    }
+    known_ = true;
+    for (const auto& [name, n] : nodes_) n->wanted = false;
+    for (node* n : by_slot_) {
+      if (n != nullptr) n->wanted = true;
+    }
+    std::vector<std::shared_ptr<node>> all;
+    for (const auto& [name, n] : nodes_) all.push_back(n);
+    const bool served = up();
+    for (const auto& n : all) {
+      if (!n->wanted) {
+        if (std::exchange(n->announced, false) && events_ != nullptr) {
+          events_->on_down(n->where.host + ':' + n->where.port + ": no master any more");
+        }
+        // Unless there is nobody else to ask: no master may be within reach, or have the certificate that it should.
+        if (served || !n->serves()) remove(*n);
+      } else if (n->serves()) {
+        announce(*n);
+      }
+    }
+    if (before == by_slot_) return;
+    ++epoch_;
+    for (const auto slot : attended_) {
+      if (by_slot_[slot] != nullptr && by_slot_[slot] != before[slot]) by_slot_[slot]->listen_in(slot);
+    }
+    if (events_ != nullptr) events_->on_rerouted();
+    if (!complete()) refresh_soon();
+  }
+
+  using timer = asio::basic_waitable_timer<clock, wait_traits, asio::any_io_executor>;
+
+  const server_maker servers_;
+  const address where_;
+  store::events* events_;
+  timer timer_;
+  std::shared_ptr<void> keep_alive_;
+
+  std::map<std::string, std::shared_ptr<node>> nodes_;  // By host and port.
+  std::vector<node*> by_slot_;                          // Null: nobody knows whose.
+  std::vector<std::uint64_t> epochs_;                   // Of by_slot_.
+  std::vector<host_and_port> others_;                   // All that are known, with or without slots,
+  std::map<std::string, host_and_port> by_address_;     // and by what a redirection calls them.
+  bool known_ = false;                                  // by_slot_ was told by a node.
+  bool stopping_ = false;
+  std::uint64_t epoch_ = 0;
+
+  clock::time_point due_ = clock::time_point::min();  // When the timer fires.
+  bool asking_ = false;
+  clock::time_point asked_at_{};
+  std::uint64_t asked_ = 0;
+  std::size_t turn_ = 0;
+
+  std::set<std::string> channels_;
+  std::unordered_set<std::uint16_t> attended_;
+  std::deque<std::uint16_t> idle_;  // Of these, those in which nobody waits; the longest first.
+};
+
+}  // namespace
+
+std::shared_ptr<store> make_cluster(server_maker servers, address where, store::events& events) {
+  return std::make_shared<cluster_store>(std::move(servers), std::move(where), events);
+}
+
+}  // namespace leasehold::detail

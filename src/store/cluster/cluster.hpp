@@ -1,0 +1,19 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A store that is a Redis Cluster ("Redis cluster specification"): one connection to each master, calls go to the master
+// that has the record's slot.
+#pragma once
+
+#include "store/redis/redis.hpp"
+#include "store/store.hpp"
+
+#include "store/url.hpp"
+
+#include <memory>
+
+namespace leasehold::detail {
+
+// `where` names some of the nodes; the others are found.
+std::shared_ptr<store> make_cluster(server_maker servers, address where, store::events& events);
+
+}  // namespace leasehold::detail

@@ -1,0 +1,413 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/quorum/ballot.hpp"
+
+#include "store/quorum/claim.hpp"
+#include "store/quorum/majority.hpp"
+#include "store/quorum/quorum_store.hpp"
+#include "store/quorum/voter.hpp"
+
+#include "lock/lock_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// No expiry lasts longest.
+milliseconds comparable(milliseconds left) { return left < milliseconds(0) ? milliseconds::max() : left; }
+
+}  // namespace
+
+ballot::ballot(quorum_store& q, const script& s, kept_call c, std::shared_ptr<caller> who, std::uint32_t what)
+    : quorum_(q),
+      script_(s),
+      call_(std::move(c)),
+      who_(std::move(who)),
+      what_(what),
+      patience_(who_->patience_of(what)),
+      voices_(q.voters().size()) {
+  const auto& operation = call_.operation();
+  kind_ = operation == "acquire"     ? kind::acquire
+          : operation == "downgrade" ? kind::downgrade
+          : operation == "inspect"   ? kind::inspect
+                                     : kind::renew;
+  if (kind_ != kind::inspect && kind_ != kind::downgrade) lease_ = call_.lease();
+}
+
+void ballot::start_late() {
+  // Nobody is asked for what was released meanwhile.
+  if (who_->wants(what_)) return start();
+  sent_ = clock::now();
+  quorum_.set(*this, sent_);
+}
+
+void ballot::start() {
+  sent_ = clock::now();
+  quorum_.note_lease(lease_);
+  if (kind_ == kind::acquire) {
+    claim_ = quorum_.claim_of(script_, call_);
+  } else if (kind_ != kind::inspect) {
+    claim_ = quorum_.find_claim(call_.token());
+  }
+  std::vector<voter*> to;
+  for (const auto& v : quorum_.voters()) {
+    if (v->up() && (kind_ != kind::acquire || !quorum_.may_have_forgotten(*v, sent_))) to.push_back(v.get());
+  }
+  if (kind_ == kind::acquire || kind_ == kind::inspect) {
+    const auto full = [this](const voter* v) { return v->is_full(sent_); };
+    const auto rest = to.size() - static_cast<std::size_t>(std::count_if(to.begin(), to.end(), full));
+    if (rest >= quorum_.majority()) std::erase_if(to, full);
+  }
+  auto patience = quorum_.patience(lease_);
+  if (kind_ == kind::acquire && to.size() < quorum_.majority()) {
+    // They would only have to give back what they have granted.
+    to.clear();
+  }
+  for (voter* const v : to) {
+    if (kind_ == kind::acquire) claim_->asked(*v);
+    if (ask(*v, asking)) voices_[v->number].said = answer_is::pending;
+  }
+  if (kind_ == kind::renew && claim_ && lease_ > milliseconds(0)) {
+    claim_->lasts(later(sent_, quorum_.command_timeout()), lease_);
+  }
+  quorum_.set(*this, to.empty() ? sent_ : later(sent_, patience));
+}
+
+bool ballot::ask(voter& v, std::uint32_t phase) {
+  return v.run(script_, call_.record(), shared_from_this(), static_cast<std::uint32_t>(v.number) * phases + phase);
+}
+
+void ballot::write(std::uint32_t what, arguments& a) {
+  if (what % phases == restoring) return write_restored(a);
+  if (what % phases == asking) return write_call(a);
+  // A renewal has the record alone.
+  for (const auto& k : kind_ == kind::renew ? claim_->attempt().keys : call_.keys) a.key(k);
+  a.arg("raise");
+  a.arg(call_.token());
+  a.arg(static_cast<std::int64_t>(fence_));
+  a.arg(static_cast<std::int64_t>(fence_ / 2048));
+  if (voices_[what / phases].asked_to_restore) a.arg("1");
+}
+
+// The attempt once more, for what is left of the hold and not later than that.
+void ballot::write_restored(arguments& a) {
+  const auto now = clock::now();
+  const auto left = std::max(std::chrono::duration_cast<milliseconds>(claim_->until() - now), milliseconds(1));
+  const auto& attempt = claim_->attempt();
+  for (const auto& k : attempt.keys) a.key(k);
+  for (std::size_t i = 0; i < attempt.args.size(); ++i) {
+    if (i == 2) {
+      a.arg(left.count());
+    } else if (i == 3) {
+      claim_->may_run(a.not_after(now, std::min(left, quorum_.command_timeout())), left);
+    } else {
+      a.arg(attempt.args[i]);
+    }
+  }
+}
+
+void ballot::write_call(arguments& a) {
+  for (const auto& k : call_.keys) a.key(k);
+  for (std::size_t i = 0; i < call_.args.size(); ++i) {
+    if (kind_ == kind::acquire && i == 3) {
+      // By this server's clock.
+      claim_->may_run(a.not_after(sent_, quorum_.command_timeout()), lease_);
+    } else {
+      a.arg(call_.args[i]);
+    }
+  }
+}
+
+bool ballot::wants(std::uint32_t) const { return kind_ == kind::inspect ? who_ != nullptr : !given_back(); }
+
+void ballot::answered(std::uint32_t what, const answer& a) {
+  const auto self = shared_from_this();
+  auto& v = *quorum_.voters()[what / phases];
+  const auto phase = what % phases;
+  v.on_answer(a.received);
+  auto& its = voices_[v.number];
+  auto& said = said_in(its, phase);
+  said = answer_is::missing;
+  if (a.from_store != nullptr) {
+    const reply& r = *a.from_store;
+    if (phase == restoring || (phase == asking && kind_ == kind::acquire)) claim_->answered_by(v);
+    if (r.is_error()) {
+      said = answer_is::error;
+      its.words = r;
+    } else if (kind_ == kind::inspect) {
+      said = answer_is::yes;
+      its.words = r;
+    } else {
+      take(v, its, phase, said, a);
+    }
+  }
+  kind_ == kind::renew ? restore_where_missing() : late_grant(v);
+  decide(/*late=*/false);
+}
+
+void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, const answer& a) {
+  const lease_reply lease(a.from_store->text(0));
+  if (!lease.understood) return;
+  if (lease.server_time > 0) {
+    const auto jump = a.server->observe(lease.server_time, a.sent, a.received);
+    if (jump != clock::duration(0)) quorum_.on_clock_jump(v, jump);
+  }
+  if (lease.status < 0) return;  // Too late: its clock is known better now.
+  said = lease.status == 1 ? answer_is::yes : answer_is::no;
+  its.left = lease.left;
+  if (said == answer_is::no) {
+    if (claim_) claim_->lacks(v);
+    return;
+  }
+  if (phase == raising && kind_ != kind::renew && lease.fence != fence_) {
+    // It has a larger one: this majority does not bound what others get there.
+    said = answer_is::no;
+    larger_ = true;
+  }
+  its.fence = lease.fence;
+  its.depth = lease.depth;
+  if (claim_) claim_->holds(v, a.sent, lease.left);
+  if (kind_ != kind::renew || !claim_) return;
+  if (lease.fence < claim_->fence() || (phase == restoring && lease.fence != claim_->fence())) {
+    fence_ = claim_->fence();
+    said = answer_is::missing;
+    raise(v);
+  }
+}
+
+void ballot::late_grant(voter& v) {
+  const auto& its = voices_[v.number];
+  if (fence_ == 0 || its.said != answer_is::yes || its.asked_to_raise || its.fence > fence_ || given_back()) {
+    return;
+  }
+  raise(v);
+}
+
+void ballot::raise(voter& v) {
+  auto& its = voices_[v.number];
+  its.asked_to_raise = true;
+  if (ask(v, raising)) said_in(its, raising) = answer_is::pending;
+}
+
+void ballot::restore_where_missing() {
+  if (!claim_ || given_back() || count(answer_is::yes) < quorum_.majority() || clock::now() >= claim_->until()) return;
+  for (const auto& v : quorum_.voters()) {
+    auto& its = voices_[v->number];
+    if (its.said != answer_is::no || its.asked_to_restore || !v->up()) continue;
+    its.asked_to_restore = true;
+    claim_->asked(*v);
+    ask(*v, restoring);
+  }
+}
+
+void ballot::ring(clock::time_point) {
+  const auto self = shared_from_this();
+  decide(/*late=*/true);
+}
+
+std::size_t ballot::count(answer_is a, answer_is voice::*which) const {
+  return static_cast<std::size_t>(
+      std::count_if(voices_.begin(), voices_.end(), [&](const voice& v) { return v.*which == a; }));
+}
+
+bool ballot::busy(std::size_t yes) const {
+  const auto no = count(answer_is::no);
+  return quorum_.can_prevent(no) || (no != 0 && yes + no >= quorum_.majority());
+}
+
+bool ballot::given_back() const { return claim_ && claim_->given_back(); }
+
+void ballot::decide(bool late) {
+  if (!who_) return;
+  switch (kind_) {
+    case kind::acquire:
+    case kind::downgrade: return fence_ == 0 ? decide_grant(late) : decide_raise(late);
+    case kind::renew: return decide_renewal(late);
+    case kind::inspect: return decide_inspection(late);
+  }
+}
+
+void ballot::decide_grant(bool late) {
+  const auto yes = count(answer_is::yes);
+  const auto pending = late ? 0 : count(answer_is::pending);
+  if (yes >= quorum_.majority() && !given_back()) {
+    const auto fence = choose_fence(pending == 0);
+    if (!fence) return;
+    fence_ = *fence;
+    raise_sent_ = clock::now();
+    for (const auto& v : quorum_.voters()) {
+      if (voices_[v->number].said == answer_is::yes) raise(*v);
+    }
+    return quorum_.set(*this, later(raise_sent_, quorum_.patience(lease_)));
+  }
+  if (given_back()) return refuse(yes);
+  // The rest is waited for until it is known why.
+  if (yes + pending < quorum_.majority() && (pending == 0 || busy(yes))) refuse(yes);
+}
+
+std::optional<std::uint64_t> ballot::choose_fence(bool all) const {
+  std::map<std::uint64_t, std::size_t> fences;
+  bool again = false;
+  for (const auto& v : voices_) {
+    if (v.said != answer_is::yes) continue;
+    if (++fences[v.fence] >= quorum_.majority()) return v.fence;
+    again = again || v.depth > 1;
+  }
+  if (again && !all) return std::nullopt;
+  return fences.rbegin()->first;
+}
+
+void ballot::decide_raise(bool late) {
+  const auto raised = count(answer_is::yes, &voice::raised);
+  if (raised >= quorum_.majority()) return grant();
+  const auto pending = late ? 0 : std::count_if(voices_.begin(), voices_.end(), [](const voice& v) {
+    return v.said == answer_is::pending || v.raised == answer_is::pending;
+  });
+  if (raised + static_cast<std::size_t>(pending) < quorum_.majority()) refuse(raised);
+}
+
+void ballot::grant() {
+  std::vector<milliseconds> lefts;
+  std::vector<std::uint32_t> depths;
+  for (const auto& v : voices_) {
+    if (v.raised != answer_is::yes) continue;
+    lefts.push_back(comparable(v.left));
+    depths.push_back(v.depth);
+  }
+  sent_ = raise_sent_;
+  if (claim_) kind_ == kind::downgrade ? claim_->downgraded(fence_) : claim_->granted(fence_);
+  end_with(1, fence_, nth_largest(lefts, quorum_.majority()), nth_largest(depths, quorum_.majority()));
+}
+
+void ballot::refuse(std::size_t yes) {
+  if (kind_ == kind::acquire && claim_) claim_->give_back();
+  const auto no = count(answer_is::no);
+  if (end_with_error()) return;
+  if (kind_ == kind::downgrade) {
+    return quorum_.can_prevent(no) ? end_with(0, 0, milliseconds(0)) : end_undecided(yes + no);
+  }
+  if (fence_ != 0) return larger_ || no != 0 ? end_with(0, 0, milliseconds(0)) : end_undecided(yes + no);
+  if (!busy(yes)) return end_undecided(yes + no);
+  // As many of those who have said no would have to be free.
+  std::vector<milliseconds> lefts;
+  for (const auto& v : voices_) {
+    if (v.said == answer_is::no) lefts.push_back(comparable(v.left));
+  }
+  const auto others = std::min(voices_.size() - no, quorum_.majority() - 1);
+  const auto enough = std::min(lefts.size(), std::max<std::size_t>(1, quorum_.majority() - others));
+  end_with(0, 0, nth_largest(lefts, lefts.size() + 1 - enough));
+}
+
+void ballot::decide_renewal(bool late) {
+  // Whoever has overwritten the record has taken it.
+  for (auto& v : voices_) {
+    if (v.said == answer_is::error && classify(v.words.text(0)) == refusal::wrong_type) v.said = answer_is::no;
+  }
+  const auto yes = count(answer_is::yes);
+  if (yes >= quorum_.majority()) {
+    std::vector<milliseconds> lefts;
+    for (const auto& v : voices_) {
+      if (v.said == answer_is::yes) lefts.push_back(comparable(v.left));
+    }
+    return end_with(1, 0, nth_largest(lefts, quorum_.majority()));
+  }
+  const auto no = count(answer_is::no);
+  if (quorum_.can_prevent(no)) return end_with(0, 0, milliseconds(0));
+  if (!late && count(answer_is::pending) != 0) return;
+  if (!end_with_error()) end_undecided(yes + no);
+}
+
+void ballot::decide_inspection(bool late) {
+  const auto answers = count(answer_is::yes);
+  if (!late && count(answer_is::pending) != 0) return;
+  if (answers < quorum_.majority()) {
+    if (!end_with_error()) end_undecided(answers);
+    return;
+  }
+  struct seen {
+    std::vector<milliseconds> lefts;
+    std::map<std::string, std::size_t> fences;
+    std::string about, ask;
+  };
+  std::map<std::string, seen> holds;
+  for (const auto& v : voices_) {
+    if (v.said != answer_is::yes || v.words.number(0) == 0) continue;
+    // One owner of another program may be in without a token.
+    const bool no_tokens = v.words.size() < 8;
+    for (std::size_t i = 5; no_tokens ? i == 5 : i + 2 < v.words.size(); i += 3) {
+      auto& h = holds[no_tokens ? std::string() : std::string(v.words.text(i))];
+      h.lefts.push_back(comparable(milliseconds(v.words.number(no_tokens ? 2 : i + 1))));
+      ++h.fences[std::string(v.words.text(1))];
+      h.about = v.words.text(4);
+      h.ask = no_tokens ? std::string() : std::string(v.words.text(i + 2));
+    }
+  }
+  std::erase_if(holds, [this](const auto& h) { return h.second.lefts.size() < quorum_.majority(); });
+  reply r;
+  if (holds.empty()) {
+    for (const auto* s : {"0", "0", "0", "0", ""}) r.add(s);
+    return end(r);
+  }
+  milliseconds longest{0};
+  for (const auto& [token, h] : holds) longest = std::max(longest, nth_largest(h.lefts, quorum_.majority()));
+  const auto text = [](milliseconds left) {
+    return left == milliseconds::max() ? std::string("-1") : std::to_string(left.count());
+  };
+  const auto& first = holds.begin()->second;
+  r.add(std::to_string(holds.size()));
+  r.add(std::max_element(first.fences.begin(), first.fences.end(), [](const auto& a, const auto& b) {
+          return a.second < b.second;
+        })->first);
+  r.add(text(longest));
+  r.add("0");
+  r.add(first.about);
+  for (const auto& [token, h] : holds) {
+    r.add(token);
+    r.add(text(nth_largest(h.lefts, quorum_.majority())));
+    r.add(h.ask);
+  }
+  end(r);
+}
+
+bool ballot::end_with_error() {
+  const voice* first = nullptr;
+  std::size_t failed = 0;
+  for (const auto& v : voices_) {
+    const bool here = v.said == answer_is::error || v.raised == answer_is::error;
+    if (!here || classify(v.words.text(0)) == refusal::try_again) continue;
+    if (++failed == 1) first = &v;
+  }
+  if (failed < quorum_.majority()) return false;
+  const reply words = first->words;
+  end(words);
+  return true;
+}
+
+void ballot::end_undecided(std::size_t answers) {
+  reply r;
+  r.set_error();
+  r.add(fmt::format("NOQUORUM {} of {} servers have answered", answers, voices_.size()));
+  end(r);
+}
+
+void ballot::end_with(int status, std::uint64_t fence, milliseconds left, std::uint32_t depth) {
+  reply r;
+  r.add(fmt::format("{} {} {} 0 0 {}", status, fence, left == milliseconds::max() ? -1 : left.count(), depth));
+  end(r);
+}
+
+void ballot::end(const reply& r) {
+  unset();
+  quorum_.forget(shared_from_this());
+  const auto who = std::move(who_);
+  who->answered(what_, answer{&r, sent_, clock::now(), nullptr});
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,217 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/quorum/claim.hpp"
+
+#include "store/quorum/majority.hpp"
+#include "store/quorum/quorum.hpp"
+#include "store/quorum/quorum_store.hpp"
+#include "store/quorum/voter.hpp"
+
+#include "time/lease.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A server that could not answer now is asked again after this.
+constexpr milliseconds pause_between_releases{50};
+
+}  // namespace
+
+claim::claim(quorum_store& q, const script& s, const kept_call& attempt)
+    : quorum_(q),
+      script_(s),
+      attempt_(attempt),
+      release_(attempt.keys, {"release", attempt.token()}),
+      places_(q.voters().size()) {}
+
+clock::time_point claim::until() const {
+  std::vector<clock::time_point> all;
+  for (const auto& p : places_) all.push_back(p.until);
+  return nth_largest(std::move(all), quorum_.majority());
+}
+
+void claim::asked(const voter& v) {
+  auto& p = places_[v.number];
+  p.asked = true;
+  // What may still run on an earlier connection is not forgotten for one that follows it.
+  if (p.unanswered++ == 0) p.epoch = v.server->epoch();
+  p.found = outcome::unknown;
+}
+
+void claim::answered_by(const voter& v) { --places_[v.number].unanswered; }
+
+void claim::may_run(clock::time_point until, milliseconds lease) {
+  may_run_until_ = std::max(may_run_until_, until);
+  lasts(until, lease);
+}
+
+void claim::lasts(clock::time_point from, milliseconds lease) {
+  lease_ = std::max(lease_, lease);
+  gone_by_ = std::max(gone_by_, later(from, lease) + quorum_.drift().of(lease));
+  schedule();
+}
+
+void claim::holds(const voter& v, clock::time_point sent, milliseconds left) {
+  auto& p = places_[v.number];
+  p.granted = true;
+  p.until = std::max(p.until, local_deadline(sent, lease_, left, quorum_.drift()));
+}
+
+void claim::lacks(const voter& v) {
+  auto& p = places_[v.number];
+  p.until = std::min(p.until, clock::time_point());  // Long ago: margins and steps are subtracted from it.
+}
+
+void claim::downgraded(std::uint64_t fence) {
+  fence_ = fence;
+  constexpr std::size_t ask = 5;
+  if (attempt_.args.size() > ask && !attempt_.args[ask].empty()) attempt_.args[ask].front() = 'r';
+}
+
+bool claim::is_missing_on(const voter& v, clock::time_point now) const {
+  return fence_ != 0 && !given_back_ && now < until() && places_[v.number].until <= now;
+}
+
+void claim::give_back() {
+  given_back_ = true;
+  began_ = clock::now();
+  send_everywhere();
+  schedule();
+}
+
+void claim::give_back(kept_call release, std::shared_ptr<caller> who, std::uint32_t what) {
+  release_ = std::move(release);
+  who_ = std::move(who);
+  what_ = what;
+  give_back();
+}
+
+void claim::on_voter_up(voter& v) {
+  if (given_back_) send(v);
+}
+
+void claim::on_clock_jump(const voter& v, clock::duration jump) {
+  auto& p = places_[v.number];
+  if (p.until != clock::time_point::min()) p.until -= jump;
+}
+
+void claim::send_everywhere() {
+  for (const auto& v : quorum_.voters()) send(*v);
+}
+
+void claim::send(voter& v) {
+  auto& p = places_[v.number];
+  if (!(p.open() || (p.once_more && clock::now() >= may_run_until_)) || p.asking) return;
+  if (!v.run(script_, release_.record(), shared_from_this(), static_cast<std::uint32_t>(v.number))) return;
+  p.asking = true;
+  quorum_.begin_release();
+}
+
+void claim::answered(std::uint32_t number, const answer& a) {
+  auto& v = *quorum_.voters()[number];
+  v.on_answer(a.received);
+  auto& p = places_[number];
+  p.asking = false;
+  quorum_.end_release();
+  const reply* const r = a.from_store;
+  if (r != nullptr && !r->is_error()) {
+    if (p.found == outcome::unknown) p.found = r->number(0) == 1 ? outcome::released : outcome::absent;
+    // On one connection everything runs in order, so the release ran after the attempt.
+    p.once_more = p.unanswered != 0 && p.epoch != v.server->epoch() && a.received < may_run_until_;
+  } else if (r != nullptr && classify(r->text(0)) == refusal::wrong_type) {
+    p.found = outcome::absent;
+  } else if (r != nullptr && classify(r->text(0)) == refusal::no) {
+    p.found = outcome::refused;
+    words_ = r->text(0);
+  } else if (r != nullptr) {
+    again_at_ = later(a.received, pause_between_releases);
+  }
+  settle(a.received);
+  quorum_.stop_if_idle();
+}
+
+void claim::settle(clock::time_point now) {
+  const auto self = shared_from_this();
+  if (who_) conclude(now);
+  const bool over =
+      std::none_of(places_.begin(), places_.end(), [](const place& p) { return p.open() || p.once_more || p.asking; });
+  if ((over && !who_ && given_back_) || now >= gone_by_) return end();
+  schedule();
+}
+
+void claim::conclude(clock::time_point now) {
+  const auto released = number_of(outcome::released);
+  const auto refused = number_of(outcome::refused);
+  const auto open = number_of(outcome::unknown);
+  const auto majority = quorum_.majority();
+  if (waits(now)) return;
+  if (released >= majority) return tell(1);
+  if (refused >= majority) return tell(0, words_);
+  if (released + open < majority || now >= gone_by_) return tell(0);
+  // Some that had granted it are away, and no other one has lost it: it is free on a majority, and they are told later.
+  const bool lost_somewhere = std::any_of(places_.begin(), places_.end(),
+                                          [](const place& p) { return p.found == outcome::absent && p.granted; });
+  if (!lost_somewhere && released != 0 && released + number_of(outcome::absent) >= majority) tell(1);
+}
+
+void claim::tell(std::int64_t number, std::string_view error) {
+  reply r;
+  if (!error.empty()) r.set_error();
+  r.add(error.empty() ? std::to_string(number) : std::string(error));
+  if (number == 1) {
+    const auto channel = hint_channel(release_.record());
+    const auto now = clock::now();
+    for (const auto& v : quorum_.voters()) {
+      if (!v->is_full(now)) v->server->publish(channel, "0");
+    }
+  }
+  const auto who = std::move(who_);
+  who->answered(what_, answer{&r, began_, clock::now(), nullptr});
+}
+
+void claim::end() {
+  const auto self = shared_from_this();
+  unset();
+  if (who_) tell(0);
+  quorum_.forget(*this);
+}
+
+std::size_t claim::number_of(outcome o) const {
+  return static_cast<std::size_t>(
+      std::count_if(places_.begin(), places_.end(), [o](const place& p) { return p.asked && p.found == o; }));
+}
+
+bool claim::waits(clock::time_point now) const {
+  if (now >= patience_ends()) return false;
+  return std::any_of(quorum_.voters().begin(), quorum_.voters().end(),
+                     [&](const auto& v) { return places_[v->number].asking && !v->overdue(now); });
+}
+
+clock::time_point claim::patience_ends() const { return later(began_, quorum_.patience(milliseconds(0))); }
+
+void claim::schedule() {
+  auto due = std::min(gone_by_, again_at_);
+  if (given_back_) {
+    const bool late = std::any_of(places_.begin(), places_.end(), [](const place& p) { return p.once_more; });
+    if (late && clock::now() < may_run_until_) due = std::min(due, may_run_until_);
+    if (who_) due = std::min(due, std::max(patience_ends(), woken_));
+    const bool nothing =
+        std::none_of(places_.begin(), places_.end(), [](const place& p) { return p.open() || p.once_more; });
+    if (nothing) due = clock::time_point::min();
+  }
+  quorum_.set(*this, due);
+}
+
+void claim::ring(clock::time_point now) {
+  // The end of the patience rings once.
+  if (now >= patience_ends()) woken_ = clock::time_point::max();
+  if (now >= again_at_) again_at_ = clock::time_point::max();
+  if (given_back_) send_everywhere();
+  settle(now);
+}
+
+}  // namespace leasehold::detail

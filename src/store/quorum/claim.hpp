@@ -1,0 +1,135 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What may be on the servers of a quorum (quorum_store.hpp) under one token: from the attempt until nothing of it can
+// be left anywhere.
+//
+// Owned by the quorum, which finds it by its token, until it ends itself; beside that by the ballots that work for it
+// and by each of its releases on its way. Ballots tell it what they ask for and what they hear; it asks for nothing but
+// releases. It keeps the attempt, so that a ballot can repeat it on a server that lacks the hold.
+//
+// Whatever is changed here, this is to stay true:
+//   * until() is never later than what a majority has granted, by the local clock.
+//   * Once given back, the claim goes to every server that an attempt went to, answered or not, until that server has
+//     answered a release or what it may have granted has expired (gone_by_). A release that may have overtaken its
+//     attempt is sent once more when the attempt cannot run any more.
+//   * Who has asked for the release is told once: when a majority has decided it and the others that answer have done
+//     so within quorum_store::patience, or when all has expired. Servers that are away get their release later.
+#pragma once
+
+#include "store/quorum/kept_call.hpp"
+#include "store/store.hpp"
+
+#include "time/alarms.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::detail {
+
+class quorum_store;
+class voter;
+
+class claim final : public caller, public alarm, public std::enable_shared_from_this<claim> {
+ public:
+  // The script and the keys of its releases are those of the attempt.
+  claim(quorum_store&, const script&, const kept_call& attempt);
+
+  const std::string& token() const { return release_.token(); }
+  const script& kind() const { return script_; }
+  bool given_back() const { return given_back_; }
+  // Of a hold: by which it is written again on a server that lacks it.
+  const kept_call& attempt() const { return attempt_; }
+  // Of the hold; 0: there is none yet.
+  std::uint64_t fence() const { return fence_; }
+  // Until when a majority has it.
+  clock::time_point until() const;
+
+  // --- What ballots tell ---
+
+  // An attempt goes to this server, or a grant that is written again.
+  void asked(const voter&);
+  void answered_by(const voter&);
+  // The attempt may run until then, and what it leaves lasts for the lease.
+  void may_run(clock::time_point until, std::chrono::milliseconds lease);
+  // A lease of this length may begin until then.
+  void lasts(clock::time_point from, std::chrono::milliseconds lease);
+  // This server has said what is left.
+  void holds(const voter&, clock::time_point sent, std::chrono::milliseconds left);
+  // It has said that it does not have it.
+  void lacks(const voter&);
+  // A majority has the hold with this fence.
+  void granted(std::uint64_t fence) { fence_ = fence; }
+  // The same, and it is a reader now.
+  void downgraded(std::uint64_t fence);
+  // A hold that this server does not have, as far as is known.
+  bool is_missing_on(const voter&, clock::time_point now) const;
+
+  // --- The release ---
+
+  void give_back();
+  // The same with its user's words, who is told what came of it.
+  void give_back(kept_call release, std::shared_ptr<caller> who, std::uint32_t what);
+
+  void on_voter_up(voter&);
+  void on_clock_jump(const voter&, clock::duration);
+
+ private:
+  // What a release has found on a server; refused: the server does not let us.
+  enum class outcome { unknown, released, absent, refused };
+  struct place {
+    bool asked = false;            // An attempt went there.
+    std::uint32_t unanswered = 0;  // How many were not answered,
+    std::uint64_t epoch = 0;       // and the connection of the first of those.
+    bool asking = false;           // A release is on its way.
+    outcome found = outcome::unknown;
+    bool once_more = false;  // After the attempt's not-after.
+    bool granted = false;    // It has had it.
+    clock::time_point until = clock::time_point::min();
+
+    bool open() const { return asked && found == outcome::unknown; }
+  };
+
+  void send_everywhere();
+  void send(voter&);
+  void write(std::uint32_t, arguments& a) override { release_.write(a); }
+  bool wants(std::uint32_t) const override { return clock::now() < gone_by_; }
+  turn turn_of(std::uint32_t) const override { return turn::gives_back; }
+  void answered(std::uint32_t number, const answer&) override;
+
+  void settle(clock::time_point now);
+  void conclude(clock::time_point now);
+  void tell(std::int64_t number, std::string_view error = {});
+  void end();
+
+  std::size_t number_of(outcome) const;
+  // Servers that answer are waited for, so that nothing is left on them when the release is told.
+  bool waits(clock::time_point now) const;
+  clock::time_point patience_ends() const;
+
+  void schedule();
+  void ring(clock::time_point now) override;
+
+  quorum_store& quorum_;
+  const script& script_;
+  kept_call attempt_;
+  kept_call release_;
+  std::uint64_t fence_ = 0;
+  std::vector<place> places_;  // By the number of the voter.
+  clock::time_point may_run_until_ = clock::time_point::min();
+  clock::time_point gone_by_ = clock::time_point::min();
+  clock::time_point again_at_ = clock::time_point::max();
+  clock::time_point began_{};
+  clock::time_point woken_ = clock::time_point::min();
+  std::chrono::milliseconds lease_{0};
+  bool given_back_ = false;
+  std::string words_;            // Of a server that refuses.
+  std::shared_ptr<caller> who_;  // Until he is told.
+  std::uint32_t what_ = 0;
+};
+
+}  // namespace leasehold::detail

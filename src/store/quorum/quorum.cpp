@@ -1,0 +1,273 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/quorum/quorum.hpp"
+
+#include "store/quorum/ballot.hpp"
+#include "store/quorum/claim.hpp"
+#include "store/quorum/majority.hpp"
+#include "store/quorum/quorum_store.hpp"
+#include "store/quorum/voter.hpp"
+#include "store/quorum/kept_call.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Servers that were started together are as old as each other by this.
+constexpr std::chrono::seconds same_age{2};
+
+// While so many attempts are open, further ones wait: no more than servers can answer within the patience. Those who come
+// too late for that would give back what they were granted and ask again, all of them, for ever. Nothing else waits: a
+// renewal is not to come behind them.
+constexpr std::size_t most_attempts = 64;
+
+// How long stop waits for releases to reach those servers that answer.
+constexpr milliseconds stopping_limit{200};
+
+// Asks on behalf of the quorum itself. What the answer changes, the ballot has done by then.
+class no_caller final : public caller {
+  void write(std::uint32_t, arguments&) override {}
+  void answered(std::uint32_t, const answer&) override {}
+};
+
+}  // namespace
+
+quorum_store::quorum_store(server_maker servers, const std::vector<address>& where, store::events& owner)
+    : servers_(std::move(servers)),
+      majority_(majority_of(where.size())),
+      drift_{servers_.options().drift, servers_.options().drift_floor},
+      events_(&owner),
+      timer_(servers_.strand()) {
+  for (const auto& w : where) voters_.push_back(std::make_shared<voter>(*this, voters_.size(), w, servers_));
+  stopped_.assign(voters_.size(), false);
+}
+
+void quorum_store::start(std::shared_ptr<void> keep_alive) {
+  keep_alive_ = std::move(keep_alive);
+  for (const auto& v : voters_) {
+    // The voter is kept by its server's coroutines, and keeps the quorum and the client.
+    using kept = std::pair<std::shared_ptr<voter>, std::shared_ptr<quorum_store>>;
+    v->server->start(std::make_shared<kept>(v, shared_from_this()));
+  }
+}
+
+void quorum_store::stop() {
+  if (std::exchange(stopping_, true)) return;
+  stop_at_ = later(clock::now(), releases_ == 0 ? milliseconds(0) : stopping_limit);
+  arm();
+}
+
+store::memory quorum_store::known() const {
+  memory m;
+  for (const auto& v : voters_) m.servers.push_back(v->known());
+  m.longest_lease = longest_lease_;
+  return m;
+}
+
+void quorum_store::assume(const memory& m) {
+  for (std::size_t i = 0; i < m.servers.size() && i < voters_.size(); ++i) voters_[i]->assume(m.servers[i]);
+  longest_lease_ = m.longest_lease;
+}
+
+bool quorum_store::up() const {
+  const auto up = std::count_if(voters_.begin(), voters_.end(), [](const auto& v) { return v->up(); });
+  return static_cast<std::size_t>(up) >= majority_;
+}
+
+bool quorum_store::too_few_answer() const {
+  const auto now = clock::now();
+  return std::any_of(voters_.begin(), voters_.end(), [now](const auto& v) { return v->up() && !v->overdue(now); });
+}
+
+bool quorum_store::run(const script& s, std::string_view, std::shared_ptr<caller> who, std::uint32_t what) {
+  if (stopping_) return false;
+  arguments probe({nowhere_, false});
+  who->write(what, probe);
+  kept_call call(probe);
+  if (call.operation() == "release") {
+    const auto c = claim_of(s, call);
+    c->give_back(std::move(call), std::move(who), what);
+    return true;
+  }
+  if (!up()) return false;
+  const auto b = std::make_shared<ballot>(*this, s, std::move(call), std::move(who), what);
+  if (b->is_attempt() && attempts_ == most_attempts) {
+    waiting_.push_back(b);
+  } else {
+    open(b);
+    b->start();
+  }
+  return true;
+}
+
+clock::time_point quorum_store::after_jump(const std::string& token, clock::time_point deadline,
+                                           clock::duration) const {
+  const auto found = find_claim(token);
+  return found ? std::min(deadline, found->until()) : clock::time_point::min();
+}
+
+void quorum_store::listen(const std::string& channel) {
+  for (const auto& v : voters_) v->server->listen(channel);
+}
+
+void quorum_store::ignore(const std::string& channel) {
+  for (const auto& v : voters_) v->server->ignore(channel);
+}
+
+// --- What claims and ballots ask for ---
+
+milliseconds quorum_store::patience(milliseconds lease) const {
+  return std::min(std::max(lease / 100, voter::least_patience), command_timeout());
+}
+
+std::shared_ptr<claim> quorum_store::find_claim(const std::string& token) const {
+  const auto found = claims_.find(token);
+  return found == claims_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<claim> quorum_store::claim_of(const script& s, const kept_call& call) {
+  auto& c = claims_[call.token()];
+  if (!c) c = std::make_shared<claim>(*this, s, call);
+  return c;
+}
+
+void quorum_store::forget(const claim& c) { claims_.erase(c.token()); }
+
+void quorum_store::forget(const std::shared_ptr<ballot>& b) {
+  if (open_.erase(b) != 0 && b->is_attempt()) --attempts_;
+  if (waiting_.empty() || attempts_ == most_attempts) return;
+  const auto next = std::move(waiting_.front());
+  waiting_.pop_front();
+  open(next);
+  next->start_late();
+}
+
+void quorum_store::open(const std::shared_ptr<ballot>& b) {
+  open_.insert(b);
+  if (b->is_attempt()) ++attempts_;
+}
+
+void quorum_store::note_lease(milliseconds lease) { longest_lease_ = std::max(longest_lease_, lease); }
+
+// All of them may be young; what gives it away is that a majority is older, or may be.
+bool quorum_store::may_have_forgotten(const voter& v, clock::time_point now) const {
+  const auto delay = servers_.options().restart_delay;
+  if (delay == milliseconds(0) || now - *v.started() >= std::max(delay, longest_lease_)) return false;
+  if (v.replaced()) return true;
+  const auto older = std::count_if(voters_.begin(), voters_.end(), [&v](const auto& w) {
+    return !w->started() || *w->started() + same_age <= *v.started();
+  });
+  return static_cast<std::size_t>(older) >= majority_;
+}
+
+// --- Events of the voters ---
+
+void quorum_store::on_voter_up(voter& v, const store::server& s) {
+  std::vector<std::shared_ptr<claim>> all, missing;
+  const auto now = clock::now();
+  for (const auto& [token, c] : claims_) {
+    if (c->given_back()) all.push_back(c);
+    if (c->is_missing_on(v, now)) missing.push_back(c);
+  }
+  for (const auto& c : all) c->on_voter_up(v);
+  for (const auto& c : missing) ask_for(*c);
+  if (events_ != nullptr) events_->on_up(s);
+}
+
+// A renewal of no length: where a majority confirms the hold it is written on the servers that lack it.
+void quorum_store::ask_for(const claim& c) {
+  if (stopping_) return;
+  kept_call renewal({c.attempt().record()}, {"renew", c.token(), "0"});
+  const auto b = std::make_shared<ballot>(*this, c.kind(), std::move(renewal), std::make_shared<no_caller>(), 0);
+  open(b);
+  b->start();
+}
+
+void quorum_store::on_voter_down(const voter& v, std::string_view why) {
+  if (events_ != nullptr) events_->on_down(v.name + ": " + std::string(why));
+}
+
+void quorum_store::on_voter_no_answer(const voter& v, std::string_view why) {
+  if (!up() && events_ != nullptr) events_->on_no_answer(v.name + ": " + std::string(why));
+}
+
+void quorum_store::on_voter_refused(const voter& v, std::string_view words) {
+  if (events_ == nullptr) return;
+  const auto refusing = std::count_if(voters_.begin(), voters_.end(), [](const auto& w) { return w->refuses(); });
+  if (can_prevent(static_cast<std::size_t>(refusing))) return events_->on_refused(words);
+  events_->on_down(v.name + ": " + std::string(words));
+}
+
+void quorum_store::on_voter_stopped(const voter& v) {
+  stopped_[v.number] = true;
+  if (std::find(stopped_.begin(), stopped_.end(), false) != stopped_.end() || events_ == nullptr) return;
+  timer_.cancel();
+  const auto keep = std::move(keep_alive_);
+  std::exchange(events_, nullptr)->on_stopped();
+}
+
+void quorum_store::on_channel(std::string_view channel) {
+  if (events_ != nullptr) events_->on_channel(channel);
+}
+
+void quorum_store::on_clock_jump(const voter& v, clock::duration jump) {
+  for (const auto& [token, c] : claims_) c->on_clock_jump(v, jump);
+  if (events_ != nullptr) events_->on_clock_jump(jump);
+}
+
+// --- Time ---
+
+void quorum_store::set(alarm& a, clock::time_point due) {
+  due = std::max(due, clock::time_point());  // What is due already, whatever the sum was.
+  alarms_.set(a, due);
+  if (due < armed_for_) arm();
+}
+
+void quorum_store::arm() {
+  const auto next = std::min(alarms_.next(), stop_at_);
+  armed_for_ = clock::time_point::max();  // If the timer cannot be armed, the next alarm that is set tries again.
+  if (next == clock::time_point::max()) return;
+  timer_.expires_at(next);
+  timer_.async_wait([self = shared_from_this()](error_code ec) {
+    if (!ec) self->on_timer();
+  });
+  armed_for_ = next;
+}
+
+// As client_core::on_timer.
+void quorum_store::on_timer() {
+  armed_for_ = clock::time_point::min();  // While alarms ring, set does not arm.
+  const auto now = clock::now();
+  try {
+    alarms_.ring(now);
+  } catch (...) {
+    arm();
+    throw;
+  }
+  if (now >= stop_at_) return stop_voters();
+  arm();
+}
+
+void quorum_store::stop_if_idle() {
+  if (!stopping_ || releases_ != 0 || stop_at_ <= clock::now()) return;
+  stop_at_ = clock::now();
+  arm();
+}
+
+void quorum_store::stop_voters() {
+  stop_at_ = clock::time_point::max();
+  alarms_.clear();
+  waiting_.clear();
+  for (const auto& v : voters_) v->server->stop();
+}
+
+std::string hint_channel(std::string_view record) { return "leasehold:{0}:free:" + std::string(record); }
+
+std::shared_ptr<store> make_quorum(server_maker servers, std::vector<address> where, store::events& events) {
+  return std::make_shared<quorum_store>(std::move(servers), where, events);
+}
+
+}  // namespace leasehold::detail

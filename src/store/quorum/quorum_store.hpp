@@ -1,0 +1,150 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The store of quorum.hpp and its parts:
+//
+//   quorum_store  what the client sees: takes its calls, knows how many are a majority, and has the one timer
+//   voter         one of the servers, see voter.hpp
+//   ballot        one call to all of them, until one answer is made of theirs, see ballot.hpp
+//   claim         what one token may have on them, until nothing of it can be left, see claim.hpp
+//
+// Who owns whom. The quorum owns its voters for good, a ballot until it has answered its caller, and a claim from the
+// attempt until the claim ends itself. A call on its way owns the ballot or the claim that is to be answered, a ballot
+// the claim it works for; the voters' connections keep the quorum and its client (start). The parts refer back to the
+// quorum, which is there for as long as anything happens.
+//
+// A call of the client takes one of two ways. A release is the claim's own: it goes to every server that may have
+// something, until each has said so or all has expired. Any other call is put to the vote by a ballot; if that is an
+// attempt and it fails, the claim gives back what single servers have granted.
+//
+// Everything happens on the client's strand.
+#pragma once
+
+#include "store/redis/redis.hpp"
+#include "store/store.hpp"
+
+#include "store/url.hpp"
+#include "time/alarms.hpp"
+#include "time/lease.hpp"
+#include "time/server_clock.hpp"
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace leasehold::detail {
+
+class ballot;
+class claim;
+class voter;
+struct kept_call;
+
+class quorum_store final : public store, public std::enable_shared_from_this<quorum_store> {
+ public:
+  quorum_store(server_maker, const std::vector<address>& where, store::events& owner);
+
+  void start(std::shared_ptr<void> keep_alive) override;
+  void stop() override;
+  memory known() const override;
+  void assume(const memory&) override;
+  // Claims may still have something to take back from servers that are away.
+  bool quiet() const override { return claims_.empty() && open_.empty() && waiting_.empty(); }
+  bool up() const override;
+  // Asked by who got no answer in time: if anybody answers at all, it is too few.
+  bool too_few_answer() const override;
+  bool has_line() const override { return false; }
+  bool takes_back() const override { return true; }
+  // Every call is settled with each server by itself.
+  std::uint64_t epoch() const override { return 0; }
+  bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what) override;
+  // Refused before it comes to that (acquire.cpp).
+  bool run_acknowledged(const script&, std::string_view, std::shared_ptr<caller>, std::uint32_t, std::uint32_t,
+                        std::chrono::milliseconds) override {
+    return false;
+  }
+  // The others may be enough: as long as a majority has certainly kept it.
+  clock::time_point after_jump(const std::string& token, clock::time_point deadline, clock::duration) const override;
+  void listen(const std::string& channel) override;
+  void ignore(const std::string& channel) override;
+
+  // --- For its claims and ballots ---
+
+  const std::vector<std::shared_ptr<voter>>& voters() const { return voters_; }
+  std::size_t majority() const { return majority_; }
+  // If so many say no, the others are no majority.
+  bool can_prevent(std::size_t voters) const { return voters + majority_ > voters_.size(); }
+  const drift_allowance& drift() const { return drift_; }
+  std::chrono::milliseconds command_timeout() const { return servers_.options().command_timeout; }
+  // For how long a server is waited for: a hundredth of the lease, and voter::least_patience at least. What is waited
+  // for is taken from the lease, and a round trip that takes longer has no business in a quorum. A majority that
+  // answers is never kept waiting by the others.
+  std::chrono::milliseconds patience(std::chrono::milliseconds lease) const;
+  void set(alarm&, clock::time_point due);
+
+  // The claim of this token, which is made if there is none; the script and the keys are those of its calls.
+  std::shared_ptr<claim> claim_of(const script&, const kept_call&);
+  // Null: there is none.
+  std::shared_ptr<claim> find_claim(const std::string& token) const;
+  void forget(const claim&);
+  // Releases on their way are waited for when the store stops.
+  void begin_release() { ++releases_; }
+  void end_release() { --releases_; }
+  void stop_if_idle();
+
+  // A server that was started anew has forgotten what it had granted, until every lease of that time has ended.
+  bool may_have_forgotten(const voter&, clock::time_point now) const;
+  void note_lease(std::chrono::milliseconds lease);
+  void forget(const std::shared_ptr<ballot>&);
+
+  // --- For its voters, and for whoever reads a server's clock in an answer ---
+
+  void on_voter_up(voter&, const store::server&);
+  void on_voter_down(const voter&, std::string_view why);
+  void on_voter_no_answer(const voter&, std::string_view why);
+  void on_voter_refused(const voter&, std::string_view words);
+  void on_voter_stopped(const voter&);
+  void on_channel(std::string_view channel);
+  void on_clock_jump(const voter&, clock::duration);
+
+ private:
+  using timer = asio::basic_waitable_timer<clock, wait_traits, asio::any_io_executor>;
+
+  void open(const std::shared_ptr<ballot>&);
+  void ask_for(const claim&);
+  void arm();
+  void on_timer();
+  void stop_voters();
+
+  const server_maker servers_;
+  const std::size_t majority_;
+  const drift_allowance drift_;
+  const server_clock nowhere_{0.0};
+  store::events* events_;
+  std::shared_ptr<void> keep_alive_;
+  std::vector<std::shared_ptr<voter>> voters_;
+  std::vector<bool> stopped_;
+
+  alarms alarms_;
+  timer timer_;
+  clock::time_point armed_for_ = clock::time_point::max();
+  clock::time_point stop_at_ = clock::time_point::max();
+  bool stopping_ = false;
+
+  std::unordered_map<std::string, std::shared_ptr<claim>> claims_;  // By token.
+  std::unordered_set<std::shared_ptr<ballot>> open_;                // Not answered yet,
+  std::size_t attempts_ = 0;                                        // how many of them are attempts,
+  std::deque<std::shared_ptr<ballot>> waiting_;                     // and the attempts that wait for those.
+  std::size_t releases_ = 0;                                        // On their way.
+  std::chrono::milliseconds longest_lease_{0};
+};
+
+}  // namespace leasehold::detail

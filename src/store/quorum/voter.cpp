@@ -1,0 +1,74 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/quorum/voter.hpp"
+
+#include "store/quorum/quorum_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace leasehold::detail {
+namespace {
+
+std::string name_of(const address& where) {
+  if (where.kind == address::scheme::unix_socket) return where.path;
+  return where.hosts.front().host + ':' + where.hosts.front().port;
+}
+
+}  // namespace
+
+voter::voter(quorum_store& q, std::size_t n, const address& where, const server_maker& servers)
+    : number(n), name(name_of(where)), server(servers.make(where, {}, *this, this)), quorum_(q) {}
+
+bool voter::run(const script& s, const std::string& record, std::shared_ptr<caller> who, std::uint32_t what) {
+  if (!server->run(s, record, std::move(who), what)) return false;
+  if (unanswered_++ == 0) waiting_since_ = clock::now();
+  return true;
+}
+
+void voter::on_answer(clock::time_point now) {
+  --unanswered_;
+  waiting_since_ = now;
+}
+
+store::memory::server voter::known() const {
+  const auto own = server->known();
+  store::memory::server known = own.servers.front();
+  known.started = started_;
+  known.replaced = replaced_;
+  return known;
+}
+
+void voter::assume(const store::memory::server& known) {
+  store::memory own;
+  own.servers = {known};
+  server->assume(own);
+  started_ = known.started;
+  replaced_ = known.replaced;
+}
+
+void voter::on_up(const store::server& s) {
+  // Another one may be the replica that has taken over: what it knows may be as young as that.
+  const auto at = s.another ? clock::now() : clock::now() - s.uptime;
+  started_ = started_ && !s.another ? std::min(*started_, at) : at;
+  replaced_ = replaced_ || s.another;
+  refuses_ = false;
+  quorum_.on_voter_up(*this, s);
+}
+
+void voter::on_down(std::string_view why) { quorum_.on_voter_down(*this, why); }
+
+void voter::on_no_answer(std::string_view why) {
+  refuses_ = false;
+  quorum_.on_voter_no_answer(*this, why);
+}
+
+void voter::on_refused(std::string_view words) {
+  refuses_ = true;
+  quorum_.on_voter_refused(*this, words);
+}
+
+void voter::on_channel(std::string_view channel) { quorum_.on_channel(channel); }
+void voter::on_clock_jump(clock::duration jump) { quorum_.on_clock_jump(*this, jump); }
+void voter::on_stopped() { quorum_.on_voter_stopped(*this); }
+
+}  // namespace leasehold::detail

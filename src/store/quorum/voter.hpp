@@ -1,0 +1,83 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// One of the servers of a quorum (quorum_store.hpp): its connection, and what this client knows of it.
+//
+// Owns the connection. Is owned by the quorum, and kept by the connection's coroutines, which keep the quorum as well.
+//
+// What one server says of itself belongs here (for how long it has been up, whether it refuses us, whether it lets us
+// wait), and what a majority makes of it to the quorum. It knows neither claims nor ballots: they ask it, and tell it
+// when their answer is there, since only a call that was answered ends the wait that overdue() speaks of.
+#pragma once
+
+#include "store/redis/redis.hpp"
+#include "store/store.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace leasehold::detail {
+
+class quorum_store;
+
+class voter final : public store::events, public redis_server::router {
+ public:
+  // Nobody waits less for a server, see quorum_store::patience.
+  static constexpr std::chrono::milliseconds least_patience{50};
+  // While a server is overdue with so many calls it gets no further attempts, if the others are a majority: what it is
+  // sent would pile up here. Renewals and releases still go to it; there are no more of them than attempts before.
+  static constexpr std::size_t most_unanswered = 256;
+
+  voter(quorum_store&, std::size_t number, const address& where, const server_maker&);
+
+  // As store::run. Whoever is answered calls on_answer.
+  bool run(const script&, const std::string& record, std::shared_ptr<caller>, std::uint32_t what);
+  void on_answer(clock::time_point now);
+  // It has let somebody wait for too long.
+  bool overdue(clock::time_point now) const { return unanswered_ != 0 && now - waiting_since_ > least_patience; }
+  bool is_full(clock::time_point now) const { return unanswered_ >= most_unanswered && overdue(now); }
+  bool up() const { return server->up(); }
+
+  // What it may have granted before that it may not know; none: never reached.
+  const std::optional<clock::time_point>& started() const { return started_; }
+  // It was started anew since this client knows it.
+  bool replaced() const { return replaced_; }
+  bool refuses() const { return refuses_; }
+
+  store::memory::server known() const;
+  void assume(const store::memory::server&);
+
+  const std::size_t number;  // Among the voters.
+  const std::string name;
+  const std::shared_ptr<redis_server> server;
+
+ private:
+  void on_up(const store::server&) override;
+  void on_down(std::string_view why) override;
+  void on_no_answer(std::string_view why) override;
+  void on_refused(std::string_view words) override;
+  void on_channel(std::string_view channel) override;
+  void on_clock_jump(clock::duration) override;
+  void on_stopped() override;
+  void on_message(std::string_view) override {}
+  void on_told(std::uint16_t) override {}
+  void on_rerouted() override {}
+  void on_moved(std::uint16_t) override {}
+
+  bool redirect(redis_server::call&, std::string_view) override { return false; }
+  bool tells(std::uint16_t) const override { return false; }
+  void on_shard_channel(std::string_view, bool) override {}
+
+  quorum_store& quorum_;
+  std::optional<clock::time_point> started_;
+  bool replaced_ = false;
+  bool refuses_ = false;
+  std::size_t unanswered_ = 0;
+  clock::time_point waiting_since_{};
+};
+
+}  // namespace leasehold::detail

@@ -1,0 +1,797 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/redis/redis.hpp"
+
+#include "client/pending.hpp"
+#include "protocol/slots.hpp"
+#include "store/redis/connections.hpp"
+#include "store/redis/deprecated.hpp"
+#include "store/redis/handshake.hpp"
+#include "store/redis/sentinels.hpp"
+#include "store/redis/tls.hpp"
+#include "store/redis/witness.hpp"
+#include "time/alarms.hpp"
+#include "time/pauses.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/redis/connection.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::detail {
+namespace {
+
+namespace redis = boost::redis;
+
+using call = redis_server::call;
+
+// So many calls are on their way at once, the others wait for room: as many as keep a distant server busy. Whoever writes
+// more than he reads fills the server's memory with replies, and is cut off (client-output-buffer-limit pubsub). And a call
+// that waits here is as young as its sending.
+constexpr std::size_t most_under_way = 1024;
+
+// How long a connection that seems silent has to show something.
+constexpr std::chrono::milliseconds second_look{50};
+
+// The scripts that go out together in one request of Boost.Redis: those asked for in one turn of the event loop, but for the
+// first of them if the one before was alone.
+struct batch {
+  redis::request request;
+  std::vector<call> calls;
+  std::size_t answered = 0;
+  clock::time_point sent{};  // A call may have been sent to another server before.
+  std::chrono::milliseconds patience = std::chrono::milliseconds::max();
+
+  clock::time_point gives_up_at(clock::time_point heard_at) const { return later(std::max(sent, heard_at), patience); }
+  // If nothing is heard after `since`.
+  void be_answered_by(clock::time_point due, clock::time_point since) {
+    patience = std::min(patience, std::chrono::duration_cast<std::chrono::milliseconds>(due - since));
+  }
+
+  void clear() {
+    request.clear();
+    calls.clear();
+    answered = 0;
+    patience = std::chrono::milliseconds::max();
+  }
+};
+
+// Commands that Boost.Redis does not know to have no reply but a push, as it knows SUBSCRIBE. They travel behind an
+// argument of PING, which it does not look into.
+struct behind_ping {
+  std::string_view command;
+  std::string_view channel;
+};
+
+void boost_redis_to_bulk(std::string& payload, const behind_ping& b) {
+  redis::resp3::boost_redis_to_bulk(payload, std::string_view("leasehold"));
+  redis::resp3::add_header(payload, redis::resp3::type::array, 2);
+  redis::resp3::add_bulk(payload, b.command);
+  redis::resp3::add_bulk(payload, b.channel);
+}
+
+// Takes the messages out of what the server pushes: >3 message <channel> <payload>. Boost.Redis finds the adapter by
+// argument-dependent look-up.
+template <class Store>
+struct push_sink {
+  Store* store;
+
+  struct adapter {
+    Store* store;
+    void on_init() { store->pushed_.clear(); }
+    void on_node(const redis::resp3::node_view& node, error_code& ec) { add_node(store->pushed_, node, ec); }
+    void on_done() { store->on_push(); }
+  };
+  friend adapter boost_redis_adapt(push_sink& sink) { return adapter{sink.store}; }
+};
+
+// Strand: a concrete strand where the executor is known.
+template <class Strand>
+class redis_store final : public redis_server, public std::enable_shared_from_this<redis_store<Strand>> {
+ public:
+  // `another` makes a second store of the same server, with a connection of its own.
+  redis_store(Strand strand, address where, const client_options& options, std::string channel, store::events& owner,
+              redis_server::router* r, witness::maker another)
+      : strand_(strand),
+        where_(std::move(where)),
+        connect_timeout_(options.connect_timeout),
+        command_timeout_(options.command_timeout),
+        backoff_(options.reconnect),
+        events_(&owner),
+        router_(r),
+        clock_(options.drift),
+        connection_(strand, make_tls_context(where_, host_, why_no_certificate_), make_logger()),
+        resolver_(strand),
+        pause_(strand),
+        watch_(strand),
+        channel_(std::move(channel)),
+        another_(std::move(another)),
+        random_(std::random_device()()) {
+    connection_.set_receive_response(push_sink_);
+  }
+
+  void start(std::shared_ptr<void> keep_alive) override {
+    if (where_.kind == address::scheme::sentinel) {
+      sentinels_ =
+          std::make_shared<sentinels>(strand_, where_, connect_timeout_, backoff_, [weak = this->weak_from_this()] {
+            if (const auto self = weak.lock()) self->follow_master();
+          });
+      sentinels_->add(more_sentinels_);
+    }
+    asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), asio::detached);
+    asio::co_spawn(strand_, keep_receiving(this->shared_from_this()), asio::detached);
+  }
+
+  void stop() override {
+    stopping_ = true;
+    up_ = false;
+    connection_.cancel(redis::operation::all);
+    resolver_.cancel();
+    pause_.cancel();
+    unwatch();
+    if (witness_) witness_->stop();
+    if (sentinels_) sentinels_->stop();
+  }
+
+  store::memory known() const override {
+    store::memory m;
+    m.servers = {{run_id_, was_up_before_, {}, false}};
+    if (sentinels_) m.hosts = sentinels_->known();
+    return m;
+  }
+  void assume(const store::memory& m) override {
+    if (m.servers.empty()) return;
+    run_id_ = m.servers.front().run_id;
+    was_up_before_ = m.servers.front().was_up;
+    more_sentinels_ = m.hosts;
+  }
+
+  bool up() const override { return up_; }
+  std::uint64_t epoch() const override { return epoch_; }
+
+  bool run(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what) override {
+    if (!up_) return false;
+    const std::uint16_t slot = router_ == nullptr ? 0 : slot_of(record);
+    call c{&s, std::move(who), what, clock::now(), slot};
+    const auto turn = static_cast<std::size_t>(c.who->turn_of(what));
+    const bool others_wait =
+        std::any_of(queues_.begin(), queues_.begin() + turn + 1, [](const auto& q) { return !q.empty(); });
+    if (under_way_ >= most_under_way || others_wait) {
+      // It is answered behind those in front: how long nothing may be heard of them counts from now on.
+      if (!in_flight_.empty()) {
+        batch& last = *in_flight_.back();
+        const auto since = std::max(last.sent, heard_at_);
+        last.be_answered_by(later(c.sent, c.who->patience_of(what)), since);
+        if (const auto due = last.gives_up_at(heard_at_); due < watched_until_) watch(due);
+      }
+      queues_[turn].push_back(std::move(c));
+    } else {
+      append(std::move(c));
+    }
+    return true;
+  }
+
+  void take_over(call c) override {
+    c.whole_text = false;
+    append(std::move(c));
+  }
+
+  bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> who, std::uint32_t what,
+                        std::uint32_t replicas, std::chrono::milliseconds limit) override {
+    if (!up_) return false;
+    witness::run(witness_, another_, s, std::move(who), what, replicas, limit);
+    return true;
+  }
+
+  void exec(const redis_server::commands& all, std::chrono::milliseconds longer,
+            std::function<void(const std::vector<reply>*)> then) override {
+    const auto request = std::make_shared<redis::request>(make_request());
+    for (const auto& words : all) request->push_range(words.front(), std::next(words.begin()), words.end());
+    const auto replies = std::make_shared<std::vector<reply>>();
+    redis::any_adapter adapter([this, replies, begins = false](redis::any_adapter::parse_event e,
+                                                               const redis::resp3::node_view& node,
+                                                               error_code& ec) mutable {
+      if (!out_of_step_) add_to_last(*replies, begins, e, node, ec);
+    });
+    const auto limit = std::make_shared<timer>(strand_);
+    limit_silence(limit, clock::now(), command_timeout_ + longer);
+    connection_.async_exec(
+        *request, std::move(adapter),
+        [request, replies, limit, number = all.size(), then = std::move(then)](error_code ec, std::size_t) {
+          limit->cancel();
+          then(ec || replies->size() != number ? nullptr : replies.get());
+        });
+  }
+
+  void publish(const std::string& channel, std::string_view message) override {
+    if (!up_) return;
+    const auto request = std::make_shared<redis::request>(make_request());
+    request->push("PUBLISH", channel, message);
+    redis::any_adapter adapter([](redis::any_adapter::parse_event, const redis::resp3::node_view&, error_code&) {});
+    connection_.async_exec(*request, std::move(adapter), [request](error_code, std::size_t) {});
+  }
+
+  void change_shard_channel(const std::string& channel, bool listen) override {
+    if (!up_ || deaf_) return;
+    const auto request = std::make_shared<redis::request>(make_request());
+    request->push("PING", behind_ping{listen ? "SSUBSCRIBE" : "SUNSUBSCRIBE", channel});
+    request->push("PING");
+    exec_change_of_channels(request);
+  }
+
+  void listen(const std::string& channel) override {
+    if (channels_.insert(channel).second && up_) change_channels("SUBSCRIBE", {channel});
+  }
+
+  void ignore(const std::string& channel) override {
+    if (channels_.erase(channel) != 0 && up_) change_channels("UNSUBSCRIBE", {channel});
+  }
+
+ private:
+  friend push_sink<redis_store>;
+  friend typename push_sink<redis_store>::adapter;
+  using timer = asio::basic_waitable_timer<clock, wait_traits, Strand>;
+  using awaitable = asio::awaitable<void, Strand>;
+
+  // A member function's coroutine parameters keep the store and its owner alive while the loop runs.
+  static awaitable run_connections(std::shared_ptr<redis_store> self, std::shared_ptr<void> keep_alive) {
+    const asio::use_awaitable_t<Strand> use;
+    pauses pause(self->backoff_);
+    pauses pause_of_short_lived(slower(self->backoff_));
+    redis::config config = self->make_config();
+    const std::string name = config.addr.host;
+    while (!self->stopping_) {
+      auto patience = clock::duration(self->connect_timeout_);
+      if (self->sentinels_) {
+        // Whom to connect to is asked before each connection.
+        sentinels* const group = self->sentinels_.get();
+        auto ask = [group](auto handler) { group->ask(std::move(handler)); };
+        co_await asio::async_initiate<const asio::use_awaitable_t<Strand>&, void()>(ask, use);
+        if (self->stopping_) break;
+        if (!self->take_master(config)) {
+          self->pause_.expires_after(pause.next(self->random()));
+          error_code ignored;
+          auto token = asio::redirect_error(use, ignored);
+          co_await self->pause_.async_wait(token);
+          continue;
+        }
+      } else {
+        if (self->addresses_.empty()) co_await look_up(self);
+        if (self->stopping_) break;
+        config.addr.host = name;
+        if (!self->addresses_.empty()) {
+          config.addr.host = self->addresses_.back();
+          self->addresses_.pop_back();
+          patience /= static_cast<clock::rep>(self->found_);
+        }
+      }
+      ++self->epoch_;
+      self->hurry_ = false;
+      self->why_down_.clear();
+      self->why_no_certificate_->clear();
+      self->refused_ = false;
+      self->out_of_step_ = false;
+      self->shake_hands();
+      self->watch(later(clock::now(), patience));
+      error_code ec;
+      auto token = asio::redirect_error(use, ec);
+      co_await self->connection_.async_run(config, token);
+      // What was never written would wait for the next connection otherwise.
+      self->connection_.cancel(redis::operation::exec);
+      self->unwatch();
+      const bool was_up = std::exchange(self->up_, false);
+      self->drop_calls();
+      const std::string why = self->why_ended(ec);
+      if (was_up || self->refused_) {
+        self->addresses_.clear();
+      } else if (!self->addresses_.empty()) {
+        continue;
+      }
+      // A server that lets clients in and then closes the connection is not asked faster than one that does not answer.
+      const bool short_lived = was_up && clock::now() - self->up_since_ < self->backoff_.max;
+      if (was_up) {
+        pause.reset();
+        if (!short_lived) pause_of_short_lived.reset();
+        self->events_->on_down(why);
+      } else if (!self->refused_) {
+        self->events_->on_no_answer(why);
+      }
+      if (self->stopping_) break;
+      if (self->hurry_) continue;
+      pauses& next = short_lived ? pause_of_short_lived : pause;
+      self->pause_.expires_after(next.next(self->random()));
+      auto pause_token = asio::redirect_error(use, ec);
+      co_await self->pause_.async_wait(pause_token);
+    }
+    // Let the answers of the last connection arrive first.
+    co_await asio::post(self->strand_, use);
+    self->drain();
+    std::exchange(self->events_, nullptr)->on_stopped();
+    keep_alive.reset();
+  }
+
+  // A host's name may stand for several addresses, and the first for one that does not answer. They are tried one by one:
+  // Boost.Redis has one time-out for all of them, and would never come to the second. What cannot be resolved is left to it.
+  static awaitable look_up(std::shared_ptr<redis_store> self) {
+    if (self->where_.kind != address::scheme::redis && self->where_.kind != address::scheme::rediss) co_return;
+    const host_and_port& where = self->where_.hosts.front();
+    error_code ec;
+    asio::ip::make_address(where.host, ec);
+    if (!ec) co_return;
+    const asio::use_awaitable_t<Strand> use;
+    auto token = asio::redirect_error(use, ec);
+    const auto found = co_await self->resolver_.async_resolve(where.host, where.port, token);
+    if (ec) co_return;
+    for (const auto& entry : found) {
+      const std::string text = entry.endpoint().address().to_string();
+      if (std::find(self->addresses_.begin(), self->addresses_.end(), text) == self->addresses_.end()) {
+        self->addresses_.push_back(text);
+      }
+    }
+    std::reverse(self->addresses_.begin(), self->addresses_.end());
+    self->found_ = self->addresses_.size();
+  }
+
+  // Of a server whose connections end as soon as they are up: fewer than ten connections in ten seconds by default.
+  static backoff slower(backoff b) {
+    b.factor *= b.factor;
+    b.max *= 4;
+    return b;
+  }
+
+  double random() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
+
+  // The Sentinels have announced another master: no pause before the connection to it. A Sentinel that announces one after
+  // the other saves no further pause.
+  void follow_master() {
+    const auto now = clock::now();
+    if (now - hurried_at_ >= backoff_.max) {
+      hurried_at_ = now;
+      hurry_ = true;
+      pause_.cancel();
+    }
+    reset("the Sentinels have another master");
+  }
+
+  std::string why_ended(error_code ec) const {
+    if (!why_down_.empty()) return why_down_;
+    return why_no_certificate_->empty() ? ec.message() : *why_no_certificate_;
+  }
+
+  // 256 pushes that nobody has fetched stall every command. What they say was taken in by push_sink.
+  static awaitable keep_receiving(std::shared_ptr<redis_store> self) {
+    const asio::use_awaitable_t<Strand> use;
+    while (!self->stopping_) {
+      error_code ec;
+      auto token = asio::redirect_error(use, ec);
+      co_await self->connection_.async_receive2(token);
+      // Between two connections there is nothing to receive, and it may end at once.
+      if (ec && !self->stopping_) co_await asio::post(self->strand_, use);
+    }
+  }
+
+  redis::config make_config() const {
+    redis::config config = common_config(connect_timeout_);
+    if (where_.kind == address::scheme::unix_socket) {
+      config.unix_socket = where_.path;
+    } else {
+      config.addr.host = where_.hosts.front().host;
+      config.addr.port = where_.hosts.front().port;
+      config.use_ssl = where_.tls;
+    }
+    return config;
+  }
+
+  // What the Sentinels said; false: there is no master to connect to.
+  bool take_master(redis::config& config) {
+    const sentinels::result& found = sentinels_->found();
+    if (found.master.host.empty()) {
+      found.refused ? events_->on_refused(found.why) : events_->on_no_answer(found.why);
+      return false;
+    }
+    config.addr.host = *host_ = found.master.host;
+    config.addr.port = found.master.port;
+    return true;
+  }
+
+  // --- The first exchange on a connection (handshake.hpp) ---
+
+  void shake_hands() {
+    struct exchange {
+      handshake script;
+      std::vector<reply> replies;
+      clock::time_point sent;
+    };
+    const auto e = std::make_shared<exchange>(
+        exchange{handshake(where_, channel_, /*must_be_master=*/sentinels_ != nullptr), {}, clock::now()});
+    redis::any_adapter adapter(
+        [e, begins = false](redis::any_adapter::parse_event what, const redis::resp3::node_view& node,
+                            error_code& ec) mutable { add_to_last(e->replies, begins, what, node, ec); });
+    connection_.async_exec(e->script.request(), std::move(adapter),
+                           [self = this->shared_from_this(), e, epoch = epoch_](error_code ec, std::size_t) {
+                             if (ec || epoch != self->epoch_ || self->stopping_) return;
+                             if (const auto o = e->script.read(e->replies)) self->on_handshake(*o, e->sent);
+                           });
+  }
+
+  // Where there is no outcome the connection was lost, and run_connections sees to it.
+  void on_handshake(const handshake::outcome& o, clock::time_point sent) {
+    if (!o.problem.empty()) {
+      refused_ = o.refused;
+      if (refused_) events_->on_refused(o.problem);
+      return reset(o.problem);
+    }
+    set_no_delay(connection_);
+    store::server found = o.server;
+    found.again = std::exchange(was_up_, true);
+    found.another = std::exchange(was_up_before_, true) && (o.run_id.empty() || o.run_id != run_id_);
+    run_id_ = o.run_id;
+    if (found.another) clock_.reset();
+    const auto jump = clock_.observe(o.time, sent, clock::now());
+    up_ = true;
+    up_since_ = clock::now();
+    unwatch();
+    if (jump != clock::duration(0)) events_->on_clock_jump(jump);
+    if (!channels_.empty()) change_channels("SUBSCRIBE", channels_);
+    events_->on_up(found);
+  }
+
+  // --- Other channels ---
+
+  // Success is told by pushes, a refusal by a reply, which nobody expects: it takes the place of that to PING, and every
+  // later reply the place of another. The connection is given up then, and for lack of rights such channels for good.
+  void change_channels(std::string_view command, const std::set<std::string>& channels) {
+    if (deaf_) return;
+    const auto request = std::make_shared<redis::request>(make_request());
+    request->push_range(command, channels);
+    request->push("PING");
+    exec_change_of_channels(request);
+  }
+
+  void exec_change_of_channels(const std::shared_ptr<redis::request>& request) {
+    redis::any_adapter adapter(
+        [this](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
+          if (e != redis::any_adapter::parse_event::node || !is_error(node)) return;
+          out_of_step_ = true;
+          deaf_ = classify(node.value) != refusal::try_again;
+          asio::post(strand_, [self = this->shared_from_this(), why = std::string(node.value)] { self->reset(why); });
+        });
+    connection_.async_exec(*request, std::move(adapter), [request](error_code, std::size_t) {});
+  }
+
+  // Until `limit` is cancelled or gone: gives the connection up if nothing arrives for so long.
+  void limit_silence(const std::shared_ptr<timer>& limit, clock::time_point since, std::chrono::milliseconds patience) {
+    limit->expires_at(later(since, patience));
+    limit->async_wait(
+        [self = this->shared_from_this(), weak = std::weak_ptr(limit), patience, epoch = epoch_](error_code ec) {
+          const auto still_there = weak.lock();
+          if (ec || !still_there || epoch != self->epoch_ || self->stopping_) return;
+          if (later(self->heard_at_, patience) <= clock::now()) return self->reset("no answer");
+          self->limit_silence(still_there, self->heard_at_, patience);
+        });
+  }
+
+  // Drops the connection; run_connections makes another.
+  void reset(std::string_view why) {
+    why_down_ = why;
+    connection_.cancel(redis::operation::run);
+  }
+
+  // --- Scripts ---
+
+  void append(call c) {
+    // Who was alone the last time is not kept waiting for others.
+    const bool at_once = !next_ && alone_ && in_flight_.empty();
+    if (!next_) {
+      next_ = take_batch();
+      if (!at_once) asio::post(strand_, [self = this->shared_from_this()] { self->flush(); });
+    }
+    arguments args({clock_, router_ == nullptr || router_->tells(c.slot)});
+    c.who->write(c.what, args);
+    // Redis writes first to whom it had something to say last. A client that gets another reply before is no longer
+    // behind those who are told something by its script.
+    if (args.told_first() && next_->calls.empty()) {
+      push_for_nobody("PING", c.sent);
+    }
+    if (c.asking) push_for_nobody("ASKING", c.sent);
+    next_->request.push_range(c.whole_text ? "EVAL" : "EVALSHA",
+                              c.whole_text ? c.what_script->text : c.what_script->sha1, args.begin(), args.end());
+    next_->patience = std::min({next_->patience, command_timeout_, c.who->patience_of(c.what)});
+    next_->calls.push_back(std::move(c));
+    ++under_way_;
+    if (at_once) flush();
+  }
+
+  // As many of those that wait, and are still wanted, as there is room for.
+  void append_waiting() {
+    for (auto& queue : queues_) {
+      while (up_ && !queue.empty() && under_way_ < most_under_way) {
+        call c = std::move(queue.front());
+        queue.pop_front();
+        if (!c.who->wants(c.what)) {
+          fail(std::move(c));
+          continue;
+        }
+        c.sent = clock::now();
+        append(std::move(c));
+      }
+    }
+  }
+
+  void push_for_nobody(std::string_view command, clock::time_point sent) {
+    next_->request.push(command);
+    next_->calls.push_back(call{nullptr, nullptr, 0, sent});
+    ++under_way_;
+  }
+
+  std::shared_ptr<batch> take_batch() {
+    if (spare_.empty()) return std::make_shared<batch>(batch{make_request(), {}, 0, {}});
+    auto b = std::move(spare_.back());
+    spare_.pop_back();
+    return b;
+  }
+
+  void flush() {
+    if (!next_) return;
+    auto b = std::exchange(next_, nullptr);
+    b->sent = clock::now();
+    const auto scripts =
+        std::count_if(b->calls.begin(), b->calls.end(), [](const call& c) { return c.who != nullptr; });
+    alone_ = scripts == 1 && in_flight_.empty();
+    if (const auto due = b->gives_up_at(b->sent); due < watched_until_) watch(due);
+    in_flight_.push_back(b);
+    // The connection keeps the adapter, so the adapter must not keep the store.
+    redis::any_adapter adapter(
+        [this, b](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code& ec) {
+          if (out_of_step_) return;
+          switch (e) {
+            case redis::any_adapter::parse_event::init: reading_.clear(); break;
+            case redis::any_adapter::parse_event::node: add_node(reading_, node, ec); break;
+            case redis::any_adapter::parse_event::done: on_reply(*b); break;
+          }
+        });
+    connection_.async_exec(b->request, std::move(adapter),
+                           [self = this->shared_from_this(), b](error_code, std::size_t) { self->on_batch_end(b); });
+  }
+
+  // A reply is kept until Boost.Redis has finished with what it has read: callers must not find it in the middle.
+  void on_reply(batch& b) {
+    if (b.answered == b.calls.size()) return;
+    call& c = b.calls[b.answered++];
+    --under_way_;
+    if (!c.who) return;  // Nobody waits for this one.
+    if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
+    ready_.push_back({std::move(c), std::move(reading_), true});
+    reading_.clear();
+  }
+
+  // In the order of its arrival among the replies.
+  void on_push() {
+    const std::string_view what = pushed_.text(0);
+    const bool told = what == "message" || what == "smessage" || what == "ssubscribe" || what == "sunsubscribe" ||
+                      (what == "subscribe" && pushed_.text(1) != channel_);
+    if (pushed_.size() != 3 || !told) return pushed_.clear();
+    if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
+    ready_.push_back({call{}, std::move(pushed_), true});
+    pushed_.clear();
+  }
+
+  void on_batch_end(const std::shared_ptr<batch>& b) {
+    fail(*b);
+    std::erase(in_flight_, b);
+    b->clear();
+    if (spare_.size() < 16) spare_.push_back(b);
+  }
+
+  // Nobody will answer the rest of this batch.
+  void fail(batch& b) {
+    while (b.answered != b.calls.size()) {
+      call& c = b.calls[b.answered++];
+      --under_way_;
+      if (c.who) fail(std::move(c));
+    }
+  }
+
+  void fail(call c) {
+    if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
+    ready_.push_back({std::move(c), {}, false});
+  }
+
+  // What was not sent.
+  void drop_calls() {
+    if (next_) fail(*std::exchange(next_, nullptr));
+    for (auto& queue : queues_) {
+      for (auto& c : std::exchange(queue, {})) fail(std::move(c));
+    }
+  }
+
+  void drain() {
+    auto ready = std::move(ready_);
+    ready_.clear();
+    const auto now = clock::now();
+    heard_at_ = now;
+    doubted_ = false;
+    for (auto& r : ready) {
+      if (!r.of.who) {
+        if (events_ != nullptr) on_told(r.from_store);
+        continue;
+      }
+      const std::string_view words = r.arrived && r.from_store.is_error() ? r.from_store.text(0) : std::string_view();
+      // After EVAL it is an answer like any other.
+      const bool unknown = words.starts_with("NOSCRIPT") && !r.of.whole_text;
+      // Counted from the first sending: earlier is safe.
+      if (unknown && up_ && r.of.who->wants(r.of.what)) {
+        r.of.whole_text = true;
+        append(std::move(r.of));
+        continue;
+      }
+      const bool elsewhere = router_ != nullptr && (words.starts_with("MOVED ") || words.starts_with("ASK "));
+      if (elsewhere && r.of.who->wants(r.of.what) && router_->redirect(r.of, words)) continue;
+      // A master that was made a replica: the answer is another server's to give.
+      const bool demoted = sentinels_ && is_read_only(words);
+      if (demoted) reset(words);
+      const auto who = std::move(r.of.who);
+      const bool known = r.arrived && !unknown && !demoted;
+      who->answered(r.of.what, answer{known ? &r.from_store : nullptr, r.of.sent, now, &clock_});
+    }
+    ready.clear();
+    if (ready_.empty()) ready_.swap(ready);  // Keeps the memory.
+    append_waiting();
+  }
+
+  void on_told(const reply& push) {
+    const auto what = push.text(0);
+    const auto channel = push.text(1);
+    if (what.ends_with("unsubscribe") || what == "ssubscribe") {
+      if (router_ != nullptr) router_->on_shard_channel(channel, what == "ssubscribe");
+    } else if (what == "smessage" || channel == channel_) {
+      events_->on_message(push.text(2));
+    } else {
+      events_->on_channel(channel);
+    }
+  }
+
+  // --- A server that does not answer ---
+
+  // Gives the connection up at `due` unless its handshake was answered by then; later, if something was heard within the
+  // patience of each batch that is not answered. (A half-open connection would go unnoticed until the next health check.)
+  void watch(clock::time_point due) {
+    watched_until_ = due;
+    watch_.expires_at(due);
+    watch_.async_wait([self = this->shared_from_this(), epoch = epoch_](error_code ec) {
+      if (ec || epoch != self->epoch_ || self->stopping_) return;
+      self->watched_until_ = clock::time_point::max();
+      // A server without TLS may wait for the rest of what it takes for a command.
+      if (!self->up_) return self->reset(self->where_.tls ? "no answer: does this port speak TLS?" : "no answer");
+      auto next = clock::time_point::max();
+      for (const auto& b : self->in_flight_) {
+        if (b->answered != b->calls.size()) next = std::min(next, b->gives_up_at(self->heard_at_));
+      }
+      const auto now = clock::now();
+      if (next > now) {
+        if (next != clock::time_point::max()) self->watch(next);
+        return;
+      }
+      // It may be the context that stood still, and what has arrived is not read yet.
+      if (std::exchange(self->doubted_, true)) return self->reset("no answer");
+      self->watch(later(now, second_look));
+    });
+  }
+
+  void unwatch() {
+    watched_until_ = clock::time_point::max();
+    doubted_ = false;
+    watch_.cancel();
+  }
+
+  struct answered_call {
+    call of;
+    reply from_store;
+    bool arrived;
+  };
+
+  const Strand strand_;
+  const address where_;
+  const std::chrono::milliseconds connect_timeout_;
+  const std::chrono::milliseconds command_timeout_;
+  const backoff backoff_;
+  store::events* events_;
+  // Whose certificate is verified.
+  const std::shared_ptr<std::string> host_ =
+      std::make_shared<std::string>(where_.hosts.empty() ? std::string() : where_.hosts.front().host);
+  std::shared_ptr<sentinels> sentinels_;  // Null for a server that the URL names.
+  redis_server::router* const router_;    // Null: there is one server.
+  server_clock clock_;
+  std::string run_id_;
+  bool was_up_ = false;
+  bool was_up_before_ = false;                 // Or another store of this server was, before this one.
+  std::vector<host_and_port> more_sentinels_;  // Beside those of the URL.
+
+  const std::shared_ptr<std::string> why_no_certificate_ = std::make_shared<std::string>();  // Written by tls.cpp.
+  redis::basic_connection<Strand> connection_;
+  asio::ip::basic_resolver<asio::ip::tcp, Strand> resolver_;
+  std::vector<std::string> addresses_;  // Of the host, still to be tried: the next one last.
+  std::size_t found_ = 1;               // How many there were.
+  timer pause_;
+  timer watch_;
+  // When the watch looks again: maybe earlier than what is under way needs.
+  clock::time_point watched_until_ = clock::time_point::max();
+  bool doubted_ = false;  // It has looked, and nothing was heard since.
+
+  const std::string channel_;
+  const witness::maker another_;
+  std::shared_ptr<witness> witness_;
+  std::minstd_rand random_;
+  std::string why_down_;
+  std::uint64_t epoch_ = 0;
+  bool up_ = false;
+  clock::time_point up_since_{};
+  bool refused_ = false;  // By the handshake of this connection.
+  bool hurry_ = false;    // The next connection needs no pause before it.
+  clock::time_point hurried_at_{};
+  bool stopping_ = false;
+
+  std::set<std::string> channels_;  // Besides the client's own.
+  bool out_of_step_ = false;        // The replies of this connection are not those to its commands.
+  bool deaf_ = false;               // The server does not let us listen to other channels.
+
+  std::shared_ptr<batch> next_;
+  bool alone_ = false;                      // The last batch was one script, and nothing else was on its way.
+  std::array<std::deque<call>, 3> queues_;  // What waits for room, by caller::turn.
+  std::size_t under_way_ = 0;               // Of next_ and in_flight_, what is not answered.
+  clock::time_point heard_at_{};
+  std::deque<std::shared_ptr<batch>> in_flight_;
+  std::vector<std::shared_ptr<batch>> spare_;
+  reply reading_;
+  reply pushed_;
+  push_sink<redis_store> push_sink_{this};
+  std::vector<answered_call> ready_;
+};
+
+}  // namespace
+
+std::string client_channel(std::string_view tag, std::string_view client) {
+  return fmt::format("leasehold:{{{}}}:{}", tag, client);
+}
+
+server_maker::server_maker(const asio::any_io_executor& executor, const client_options& options, std::string client)
+    : options_(&options), client_(std::move(client)) {
+  const auto make_on = [this, &options](auto strand) {
+    strand_ = strand;
+    using made = redis_store<decltype(strand)>;
+    make_ = [strand, &options](address where, std::string channel, store::events& events,
+                               redis_server::router* router) {
+      const witness::maker another = [strand, &options, where](store::events& e) {
+        return std::make_shared<made>(strand, where, options, std::string(), e, nullptr, witness::maker());
+      };
+      return std::make_shared<made>(strand, std::move(where), options, std::move(channel), events, router, another);
+    };
+  };
+  // Type erasure costs Boost.Redis a third of its speed.
+  if (const auto* known = executor.target<asio::io_context::executor_type>()) {
+    make_on(asio::make_strand(*known));
+  } else {
+    make_on(asio::make_strand(executor));
+  }
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,313 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/redis/sentinels.hpp"
+
+#include "store/redis/connections.hpp"
+#include "store/redis/tls.hpp"
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/redis/connection.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace leasehold::detail {
+
+namespace asio = boost::asio;
+namespace redis = boost::redis;
+
+namespace {
+
+// For how long a Sentinel is asked alone, before the next one is asked as well.
+constexpr std::chrono::milliseconds head_start{200};
+
+// A Sentinel that names more of them is not believed.
+constexpr std::size_t most_sentinels = 100;
+
+bool same(const host_and_port& a, const host_and_port& b) { return a.host == b.host && a.port == b.port; }
+
+}  // namespace
+
+// The connection to one Sentinel.
+class sentinels::link final : public std::enable_shared_from_this<link> {
+ public:
+  link(sentinels& owner, host_and_port where)
+      : where_(std::move(where)),
+        owner_(&owner),
+        connection_(owner.strand_, make_tls_context(owner.where_, std::make_shared<std::string>(where_.host), refused_),
+                    make_logger()) {
+    connection_.set_receive_response(sink_);
+  }
+
+  const host_and_port& where() const { return where_; }
+
+  void start() {
+    const address& group = owner_->where_;
+    redis::config config = common_config(owner_->timeout_);
+    config.addr.host = where_.host;
+    config.addr.port = where_.port;
+    config.use_ssl = group.tls;
+
+    request_ = make_request();
+    push_hello(request_, group.sentinel_user, group.sentinel_password);
+    // First, so that no change is missed. A refusal takes the place of the reply to PING: then there is one reply more
+    // than Boost.Redis waits for, which is the list of Sentinels.
+    request_.push("SUBSCRIBE", "+switch-master");
+    request_.push("PING");
+    request_.push("SENTINEL", "GET-MASTER-ADDR-BY-NAME", group.master);
+    request_.push("SENTINEL", "SENTINELS", group.master);
+    redis::any_adapter adapter(
+        [this, begins = false](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
+                               error_code& ec) mutable { add_to_last(replies_, begins, e, node, ec); });
+    connection_.async_exec(request_, std::move(adapter), [self = shared_from_this()](error_code ec, std::size_t) {
+      if (ec || self->owner_ == nullptr) return;  // The end of the connection says the rest.
+      self->owner_->on_answer(*self, self->replies_);
+    });
+    receive();
+    connection_.async_run(config, [self = shared_from_this()](error_code ec) {
+      self->connection_.cancel(redis::operation::all);
+      if (self->owner_ != nullptr)
+        self->owner_->on_end(*self, self->refused_->empty() ? ec.message() : *self->refused_);
+    });
+  }
+
+  // Nothing is told any more.
+  void forget() { owner_ = nullptr; }
+  void drop() {
+    forget();
+    connection_.cancel(redis::operation::all);
+  }
+
+ private:
+  struct sink {
+    link* of;
+    struct adapter {
+      link* of;
+      void on_init() { of->push_.clear(); }
+      void on_node(const redis::resp3::node_view& node, error_code& ec) { add_node(of->push_, node, ec); }
+      void on_done() {
+        if (of->push_.text(0) != "message" || of->owner_ == nullptr) return;
+        // Boost.Redis is in the middle of what it has read.
+        asio::post(of->owner_->strand_, [self = of->shared_from_this(), message = of->push_] {
+          if (self->owner_ != nullptr) self->owner_->on_message(message);
+        });
+      }
+    };
+    friend adapter boost_redis_adapt(sink& s) { return adapter{s.of}; }
+  };
+
+  // Unread pushes would stall the connection in the end.
+  void receive() {
+    connection_.async_receive2([self = shared_from_this()](error_code ec) {
+      if (!ec && self->owner_ != nullptr) self->receive();
+    });
+  }
+
+  const host_and_port where_;
+  sentinels* owner_;
+  redis::request request_;
+  std::vector<reply> replies_;
+  reply push_;
+  sink sink_{this};
+  const std::shared_ptr<std::string> refused_ = std::make_shared<std::string>();  // The certificate, and why.
+  redis::connection connection_;
+};
+
+sentinels::sentinels(asio::any_io_executor strand, address where, std::chrono::milliseconds timeout,
+                     const backoff& retry, std::function<void()> changed)
+    : strand_(std::move(strand)),
+      where_(std::move(where)),
+      timeout_(timeout),
+      changed_(std::move(changed)),
+      known_(where_.hosts),
+      concluded_(strand_),
+      head_start_(strand_),
+      limit_(strand_),
+      retry_(strand_),
+      longest_pause_(retry.max),
+      pauses_(retry),
+      random_(std::random_device()()) {}
+
+// Without stop() before it, the context is ending: its handlers, and the links with them, are being destroyed.
+sentinels::~sentinels() {
+  if (watched_) watched_->forget();
+  for (const auto& l : links_) l->forget();
+}
+
+void sentinels::add(const std::vector<host_and_port>& more) {
+  for (const auto& m : more) {
+    if (std::none_of(known_.begin(), known_.end(), [&m](const host_and_port& h) { return same(h, m); }))
+      known_.push_back(m);
+  }
+}
+
+void sentinels::ask(asio::any_completion_handler<void()> handler) {
+  awaited_ = true;
+  concluded_.expires_at(clock::time_point::max());
+  concluded_.async_wait([handler = std::move(handler)](error_code) mutable { std::move(handler)(); });
+  if (stopped_) return call_back();
+  begin();
+}
+
+void sentinels::stop() {
+  stopped_ = true;
+  asking_ = false;
+  head_start_.cancel();
+  limit_.cancel();
+  retry_.cancel();
+  drop_all();
+  call_back();
+}
+
+void sentinels::call_back() {
+  awaited_ = false;
+  concluded_.cancel();
+}
+
+void sentinels::drop(std::shared_ptr<link>& l) {
+  if (const auto dropped = std::exchange(l, nullptr)) dropped->drop();
+}
+
+void sentinels::drop_all() {
+  drop(watched_);
+  auto links = std::exchange(links_, {});
+  for (auto& l : links) drop(l);
+}
+
+// A round: all Sentinels are asked, until one of them answers.
+void sentinels::begin() {
+  retry_.cancel();
+  drop_all();
+  asking_ = true;
+  asked_ = 0;
+  refusals_ = 0;
+  words_.clear();
+  limit_.expires_after(timeout_);
+  limit_.async_wait([self = shared_from_this()](error_code ec) {
+    if (ec || !self->asking_) return;
+    self->conclude({{}, self->words_.empty() ? "no Sentinel answers" : self->words_, false});
+  });
+  ask_next();
+}
+
+void sentinels::ask_next() {
+  if (asked_ == known_.size()) return;
+  const host_and_port next = known_[asked_++];
+  if (asked_ != known_.size()) {
+    const auto alone = std::min<std::chrono::milliseconds>(head_start, timeout_ / (2 * known_.size()));
+    head_start_.expires_after(alone);
+    head_start_.async_wait([self = shared_from_this()](error_code ec) {
+      if (!ec && self->asking_) self->ask_next();
+    });
+  }
+  const auto l = std::make_shared<link>(*this, next);
+  links_.push_back(l);
+  l->start();
+}
+
+// More than this is not shown (words.hpp). It is not cut here, where a credential might be cut in two.
+void sentinels::note(const link& l, std::string_view words) {
+  constexpr std::size_t enough = 500;
+  if (words_.size() > enough) return;
+  if (!words_.empty()) words_ += "; ";
+  words_ += "Sentinel " + l.where().host + ":" + l.where().port + ": ";
+  words_ += words;
+}
+
+void sentinels::on_answer(link& l, const std::vector<reply>& replies) {
+  if (replies.size() != 4) return;  // The connection was lost; its end follows.
+  const reply* const master = replies[1].is_error() ? &replies[3] : &replies[2];
+  const reply& bad = replies[0].is_error() ? replies[0] : *master;
+  if (bad.is_error() || master->size() != 2 || master->text(0).empty()) {
+    ++refusals_;
+    const std::string words(&bad == &replies[0] ? why_no_hello(bad.text(0)) : std::string(bad.text(0)));
+    note(l, bad.is_error() ? words : "knows no master '" + where_.master + "'");
+    return no_answer(l);
+  }
+  const host_and_port where{std::string(master->text(0)), std::string(master->text(1))};
+  // Who answers is asked first the next time, then those of the URL, then those that this one knows.
+  std::vector<host_and_port> order{l.where()};
+  const auto add = [&order](const host_and_port& h) {
+    if (std::none_of(order.begin(), order.end(), [&h](const host_and_port& o) { return same(o, h); }))
+      order.push_back(h);
+  };
+  for (const auto& h : where_.hosts) add(h);
+  if (!replies[1].is_error() && !replies[3].is_error()) {
+    host_and_port other;
+    for (std::size_t i = 0; i + 1 < replies[3].size(); i += 2) {
+      if (replies[3].text(i) == "ip") other.host = replies[3].text(i + 1);
+      if (replies[3].text(i) != "port") continue;
+      other.port = replies[3].text(i + 1);
+      add(other);
+      if (order.size() > most_sentinels + where_.hosts.size()) {
+        ++refusals_;
+        note(l, fmt::format("names more than {} Sentinels", most_sentinels));
+        return no_answer(l);
+      }
+    }
+  }
+  known_ = std::move(order);
+  const auto mine = std::find_if(links_.begin(), links_.end(), [&l](const auto& o) { return o.get() == &l; });
+  watched_ = std::move(*mine);
+  links_.erase(mine);
+  watched_since_ = clock::now();
+  conclude({where, {}, false});
+}
+
+// It ends the round without a master.
+void sentinels::no_answer(link& l) {
+  const auto mine = std::find_if(links_.begin(), links_.end(), [&l](const auto& o) { return o.get() == &l; });
+  if (mine != links_.end()) {
+    auto dropped = std::move(*mine);
+    links_.erase(mine);
+    drop(dropped);
+  }
+  if (asked_ != known_.size()) return ask_next();
+  if (links_.empty()) conclude({{}, words_, refusals_ * 2 > known_.size()});
+}
+
+void sentinels::on_end(link& l, const std::string& why) {
+  if (watched_.get() == &l) {
+    drop(watched_);
+    // One that answers and then closes the connection is not asked faster than one that does not answer.
+    if (clock::now() - watched_since_ >= longest_pause_) pauses_.reset();
+    return retry_later();
+  }
+  note(l, why);
+  no_answer(l);
+}
+
+void sentinels::conclude(result r) {
+  asking_ = false;
+  head_start_.cancel();
+  limit_.cancel();
+  auto links = std::exchange(links_, {});
+  for (auto& l : links) drop(l);
+  if (awaited_) {
+    found_ = std::move(r);
+    return call_back();
+  }
+  // Nobody has asked: the Sentinel that was listened to is gone, and another one has to take its place.
+  if (r.master.host.empty()) return retry_later();
+  if (!same(r.master, found_.master)) changed_();
+}
+
+void sentinels::retry_later() {
+  if (stopped_ || asking_) return;
+  retry_.expires_after(pauses_.next(std::uniform_real_distribution<double>(0.0, 1.0)(random_)));
+  retry_.async_wait([self = shared_from_this()](error_code ec) {
+    if (!ec && !self->asking_ && !self->stopped_) self->begin();
+  });
+}
+
+// "+switch-master": <name> <old address> <old port> <new address> <new port>
+void sentinels::on_message(const reply& message) {
+  const std::string_view text = message.text(2);
+  if (!text.starts_with(where_.master + " ")) return;
+  if (text.ends_with(" " + found_.master.host + " " + found_.master.port)) return;  // It is known already.
+  changed_();
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,94 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/redis/witness.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+namespace leasehold::detail {
+
+void witness::run(std::shared_ptr<witness>& self, const maker& make, const script& s, std::shared_ptr<caller> who,
+                  std::uint32_t what, std::uint32_t replicas, std::chrono::milliseconds limit) {
+  if (!self) {
+    self = std::make_shared<witness>();
+    self->server_ = make(*self);
+    self->server_->start(self);
+  }
+  self->queue_.push_back(call{&s, std::move(who), what, replicas, limit});
+  self->flush();
+}
+
+void witness::stop() {
+  stopped_ = true;
+  server_->stop();
+  fail(std::exchange(queue_, {}));
+}
+
+void witness::on_refused(std::string_view) { fail(std::exchange(queue_, {})); }
+
+void witness::fail(std::deque<call> calls) {
+  for (auto& c : calls) c.who->answered(c.what, answer{nullptr, clock::now(), clock::now()});
+}
+
+void witness::flush() {
+  if (busy_) return;
+  // What has waited for the connection may be wanted no more.
+  const auto unwanted =
+      std::stable_partition(queue_.begin(), queue_.end(), [](const call& c) { return c.who->wants(c.what); });
+  std::deque<call> rest(std::make_move_iterator(unwanted), std::make_move_iterator(queue_.end()));
+  queue_.erase(unwanted, queue_.end());
+  fail(std::move(rest));
+  if (busy_ || queue_.empty() || !server_->up()) return;
+  // One WAIT is for all scripts in front of it that want as many replicas.
+  std::vector<call> calls;
+  const auto replicas = queue_.front().replicas;
+  auto limit = queue_.front().limit;
+  for (auto c = queue_.begin(); c != queue_.end();) {
+    if (c->replicas != replicas) {
+      ++c;
+      continue;
+    }
+    limit = std::min(limit, c->limit);
+    calls.push_back(std::move(*c));
+    c = queue_.erase(c);
+  }
+  std::vector<std::vector<std::string>> commands;
+  for (const call& c : calls) {
+    arguments args({unknown_, true});
+    c.who->write(c.what, args);
+    auto& words = commands.emplace_back();
+    words.emplace_back(c.whole_text ? "EVAL" : "EVALSHA");
+    words.emplace_back(c.whole_text ? c.what_script->text : c.what_script->sha1);
+    words.insert(words.end(), args.begin(), args.end());
+  }
+  commands.push_back({"WAIT", std::to_string(replicas), std::to_string(std::max<std::int64_t>(limit.count(), 1))});
+  busy_ = true;
+  const auto sent = clock::now();
+  auto shared = std::make_shared<std::vector<call>>(std::move(calls));
+  server_->exec(commands, limit, [self = shared_from_this(), shared, sent](const std::vector<reply>* replies) {
+    self->busy_ = false;
+    self->take(*shared, replies, sent);
+    if (!self->stopped_) self->flush();
+  });
+}
+
+void witness::take(std::vector<call>& calls, const std::vector<reply>* replies, clock::time_point sent) {
+  const auto now = clock::now();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    call& c = calls[i];
+    if (replies == nullptr || replies->size() != calls.size() + 1) {
+      c.who->answered(c.what, answer{nullptr, sent, now});
+      continue;
+    }
+    reply r = (*replies)[i];
+    if (r.is_error() && r.text(0).starts_with("NOSCRIPT") && !std::exchange(c.whole_text, true)) {
+      queue_.push_back(std::move(c));
+      continue;
+    }
+    if (!r.is_error()) r.add(replies->back().is_error() ? "0" : replies->back().text(0));
+    c.who->answered(c.what, answer{&r, sent, now});
+  }
+}
+
+}  // namespace leasehold::detail

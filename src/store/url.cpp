@@ -1,0 +1,243 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/url.hpp"
+
+#include "store/secrets.hpp"
+
+#include <leasehold/error.hpp>
+
+#include <boost/algorithm/string/predicate.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace leasehold::detail {
+namespace {
+
+constexpr std::string_view known_parameters[] = {
+    "db", "insecure", "ca", "cert", "key", "sentinel_user", "sentinel_password"};
+
+class parser {
+ public:
+  parser(std::string_view url, std::string_view which) : url_(url), which_(which), rest_(url) {}
+
+  address parse() {
+    const auto colon = rest_.find("://");
+    if (colon == rest_.npos) fail("has no scheme: " + schemes());
+    const std::string_view scheme = rest_.substr(0, colon);
+    rest_.remove_prefix(colon + 3);
+    for (const char c : rest_) {
+      if (static_cast<unsigned char>(c) <= ' ' || c == 0x7f) fail("contains a space or a control character");
+    }
+    if (const auto hash = rest_.find('#'); hash != rest_.npos) fail("has a fragment");
+    std::string_view query;
+    if (const auto mark = rest_.find('?'); mark != rest_.npos) {
+      query = rest_.substr(mark + 1);
+      rest_ = rest_.substr(0, mark);
+    }
+    address a;
+    if (scheme == "redis" || scheme == "rediss") {
+      a.kind = scheme == "redis" ? address::scheme::redis : address::scheme::rediss;
+      a.tls = scheme == "rediss";
+      parse_authority(a, /*many=*/false, "6379");
+      parse_database(a, path());
+    } else if (scheme == "unix") {
+      a.kind = address::scheme::unix_socket;
+      parse_user(a);
+      if (!rest_.starts_with('/')) fail("needs an absolute path: unix:///path");
+      a.path = decode(rest_);
+      // sockaddr_un holds 107 bytes and a terminator on Linux.
+      if (a.path.size() > 107) fail("has a path that is longer than a unix socket's 107 bytes");
+      if (a.path.find('\0') != a.path.npos) fail("has a path with a NUL byte");
+    } else if (scheme == "redis+sentinel" || scheme == "rediss+sentinel") {
+      a.kind = address::scheme::sentinel;
+      a.tls = scheme == "rediss+sentinel";
+      parse_authority(a, /*many=*/true, "26379");
+      const std::string_view p = path();
+      const auto slash = p.find('/');
+      a.master = decode(p.substr(0, slash));
+      if (a.master.empty()) fail("names no master: redis+sentinel://host:26379/master-name");
+      if (slash != p.npos) parse_database(a, p.substr(slash + 1));
+    } else if (scheme == "redis+cluster" || scheme == "rediss+cluster") {
+      a.kind = address::scheme::cluster;
+      a.tls = scheme == "rediss+cluster";
+      parse_authority(a, /*many=*/true, "6379");
+      if (!path().empty()) fail("names a database, and a cluster has only one");
+    } else {
+      fail("has an unknown scheme: " + schemes());
+    }
+    parse_query(a, query);
+    a.shown = without_credentials(url_);
+    return a;
+  }
+
+ private:
+  // Every byte of a broken URL may be one of a password: `why` repeats none.
+  [[noreturn]] void fail(const std::string& why) const {
+    const std::string subject = which_.empty() ? only_scheme(url_) : std::string(which_) + only_scheme(url_);
+    throw exception(make_error_code(error::invalid_url), {.detail = subject + " " + why});
+  }
+
+  static std::string schemes() {
+    return "known are redis, rediss, unix, redis+sentinel, rediss+sentinel, redis+cluster and rediss+cluster";
+  }
+
+  // The value of a credential.
+  std::string decode_secret(address& a, std::string_view s) const {
+    std::string plain = decode(s);
+    a.secrets.emplace_back(s);
+    a.secrets.push_back(plain);
+    return plain;
+  }
+
+  std::string decode(std::string_view s) const {
+    std::string out;
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      if (s[i] != '%') {
+        out += s[i];
+        continue;
+      }
+      unsigned value = 0;
+      const char* first = s.data() + i + 1;
+      if (s.size() - i < 3) fail("has a broken percent escape");
+      const auto [end, ec] = std::from_chars(first, first + 2, value, 16);
+      if (ec != std::errc() || end != first + 2) fail("has a broken percent escape");
+      out += static_cast<char>(value);
+      i += 2;
+    }
+    return out;
+  }
+
+  // What stands behind the authority's slash.
+  std::string_view path() const { return rest_.empty() ? rest_ : rest_.substr(1); }
+
+  // [user:password@]
+  void parse_user(address& a) {
+    const std::string_view authority = rest_.substr(0, rest_.find('/'));
+    const auto at = authority.rfind('@');
+    if (at == authority.npos) return;
+    const std::string_view info = authority.substr(0, at);
+    const auto colon = info.find(':');
+    if (colon == info.npos) fail("has a user without a password: user:password@host");
+    a.user = decode_secret(a, info.substr(0, colon));
+    a.password = decode_secret(a, info.substr(colon + 1));
+    rest_.remove_prefix(at + 1);
+  }
+
+  void parse_authority(address& a, bool many, std::string_view default_port) {
+    parse_user(a);
+    const auto slash = rest_.find('/');
+    std::string_view authority = rest_.substr(0, slash);
+    rest_ = slash == rest_.npos ? std::string_view() : rest_.substr(slash);
+    for (;;) {
+      const auto comma = authority.find(',');
+      a.hosts.push_back(parse_host(authority.substr(0, comma), default_port));
+      if (comma == authority.npos) break;
+      if (!many) fail("has several hosts; give several URLs for a quorum");
+      authority.remove_prefix(comma + 1);
+    }
+  }
+
+  host_and_port parse_host(std::string_view s, std::string_view default_port) const {
+    host_and_port h;
+    if (s.starts_with('[')) {
+      const auto close = s.find(']');
+      if (close == s.npos) fail("has an IPv6 address without its closing bracket");
+      h.host = s.substr(1, close - 1);
+      s.remove_prefix(close + 1);
+      if (!s.empty() && !s.starts_with(':')) fail("has something between host and port");
+    } else {
+      const auto colon = s.find(':');
+      h.host = decode(s.substr(0, colon));
+      s.remove_prefix(colon == s.npos ? s.size() : colon);
+      if (s.find(':', 1) != s.npos) fail("has an IPv6 address without brackets, or two ports");
+    }
+    if (h.host.empty()) fail("has no host");
+    if (h.host.find('\0') != h.host.npos) fail("has a host with a NUL byte");
+    h.port = s.empty() ? default_port : s.substr(1);
+    const auto port = number(h.port);
+    if (!port || *port == 0 || *port > 65535) fail("has a port that is not a number from 1 to 65535");
+    return h;
+  }
+
+  void parse_database(address& a, std::string_view s) const {
+    if (s.empty()) return;
+    const auto n = number(s);
+    if (!n || *n > 2147483647U) fail("has a database that is not a number");
+    a.database = *n;
+  }
+
+  void parse_query(address& a, std::string_view query) const {
+    const bool sentinel = a.kind == address::scheme::sentinel;
+    while (!query.empty()) {
+      const auto amp = query.find('&');
+      const std::string_view item = query.substr(0, amp);
+      query = amp == query.npos ? std::string_view() : query.substr(amp + 1);
+      if (item.empty()) continue;
+      const auto equals = item.find('=');
+      const std::string_view key = item.substr(0, equals);
+      const std::string_view written = equals == item.npos ? std::string_view() : item.substr(equals + 1);
+      const std::string value = decode(written);
+      if (key == "db" && a.kind == address::scheme::unix_socket) {
+        if (value.empty()) fail("has a database that is not a number");
+        parse_database(a, value);
+      } else if (key == "insecure" && a.tls && (value == "1" || value == "0")) {
+        a.verify = value == "0";
+      } else if (key == "ca" && a.tls && !value.empty()) {
+        a.ca = value;
+      } else if (key == "cert" && a.tls && !value.empty()) {
+        a.certificate = value;
+      } else if (key == "key" && a.tls && !value.empty()) {
+        a.key = value;
+      } else if (key == "sentinel_user" && sentinel) {
+        a.sentinel_user = decode_secret(a, written);
+      } else if (key == "sentinel_password" && sentinel) {
+        a.sentinel_password = decode_secret(a, written);
+      } else {
+        fail_parameter(key);
+      }
+    }
+    if (a.certificate.empty() != a.key.empty()) fail("has only one of cert and key, which belong together");
+    if (a.sentinel_password.empty() && !a.sentinel_user.empty())
+      fail("has a sentinel_user without a sentinel_password");
+  }
+
+  // What looks like another parameter may be a piece of a password: only known names are repeated.
+  [[noreturn]] void fail_parameter(std::string_view key) const {
+    std::string known;
+    for (const auto name : known_parameters) {
+      if (name == key)
+        fail("has a wrong value of '" + std::string(name) + "', or its scheme does not know that parameter");
+      known += (known.empty() ? "" : ", ") + std::string(name);
+    }
+    fail("has an unknown parameter: known are " + known);
+  }
+
+  static std::optional<std::uint32_t> number(std::string_view s) {
+    std::uint32_t n = 0;
+    const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), n);
+    if (s.empty() || ec != std::errc() || end != s.data() + s.size()) return std::nullopt;
+    return n;
+  }
+
+  std::string_view url_;
+  std::string_view which_;
+  std::string_view rest_;
+};
+
+}  // namespace
+
+address parse_url(std::string_view url, std::string_view which) { return parser(url, which).parse(); }
+
+bool is_same_server(const address& a, const address& b) {
+  if (a.path != b.path || a.master != b.master) return false;
+  const auto has = [](const address& other, const host_and_port& one) {
+    return std::any_of(other.hosts.begin(), other.hosts.end(), [&](const host_and_port& h) {
+      return boost::algorithm::iequals(h.host, one.host) && h.port == one.port;
+    });
+  };
+  return a.hosts.empty() == b.hosts.empty() &&
+         (a.hosts.empty() || std::any_of(a.hosts.begin(), a.hosts.end(), [&](const auto& h) { return has(b, h); }));
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,53 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The URLs that name a store. (Boost.URL parses no host lists and needs a compiled library.)
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::detail {
+
+struct host_and_port {
+  std::string host;
+  std::string port;
+};
+
+struct address {
+  enum class scheme { redis, rediss, unix_socket, sentinel, cluster };
+  scheme kind = scheme::redis;
+  std::vector<host_and_port> hosts;  // One; more only for sentinel and cluster; none for a unix socket.
+  std::string path;                  // Of the unix socket.
+  std::string master;                // Of a Sentinel group.
+  std::string user;                  // "" : the default user.
+  std::string password;              // "" : none.
+  std::uint32_t database = 0;
+  bool tls = false;    // With rediss and what is made of it.
+  bool verify = true;  // TLS: the certificate and the host name.
+  // TLS, files: of a certificate authority ("": the system's); of the client's certificate and of those between it and its
+  // authority, and of its key ("": none). What is in them: read_tls_files (store/redis/tls.hpp).
+  std::string ca;
+  std::string certificate;
+  std::string key;
+  struct file_texts {
+    std::string ca, certificate, key;
+  };
+  std::shared_ptr<const file_texts> texts;
+  std::string sentinel_user;      // For the Sentinels themselves; "": the default user.
+  std::string sentinel_password;  // "" : none.
+
+  std::string shown;                 // The URL as it may be shown (secrets.hpp).
+  std::vector<std::string> secrets;  // Users and passwords, as they are written and as they are meant.
+};
+
+// Throws exception(invalid_url) that says what is wrong with it, and repeats nothing of the URL but its scheme.
+// which: "URL 2 of 3: ", where there are several.
+address parse_url(std::string_view url, std::string_view which = {});
+
+// Whether both name one server (or one Sentinel group), as far as their words tell: whatever the database and the user.
+bool is_same_server(const address&, const address&);
+
+}  // namespace leasehold::detail

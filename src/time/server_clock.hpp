@@ -1,0 +1,94 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What is known of a server's clock from the times in its replies. No I/O, no clock of its own.
+#pragma once
+
+#include "time/clock.hpp"
+
+#include <algorithm>
+
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+namespace leasehold::detail {
+
+// A reply that says "c" was made between its request's sending and its arrival, so the difference between the server's
+// clock and ours lies in [c - received, c - sent]. The intervals of all replies are intersected, after the one known so
+// far was widened by `drift` of the time passed (clocks that run at different rates, up to what the leases allow for). A
+// reply whose interval lies wholly above it proves that the server's clock was stepped forward.
+class server_clock {
+ public:
+  explicit server_clock(double drift) : drift_(drift) {}
+
+  // Forgets everything: another server.
+  void reset() { known_ = false; }
+  bool known() const { return known_; }
+
+  // Returns by how much the server's clock may have been stepped forward since the last reply; 0 if it was not. (Each
+  // lease that began before ends that much earlier for us.) A step back is followed and harmless: leases end later.
+  // A time that cannot be is passed over.
+  clock::duration observe(std::int64_t server_microseconds, clock::time_point sent, clock::time_point received) {
+    if (server_microseconds <= 0 || server_microseconds > latest_time) return clock::duration(0);
+    const clock::duration server = std::chrono::microseconds(server_microseconds);
+    const clock::duration low = server - received.time_since_epoch();
+    const clock::duration high = server - sent.time_since_epoch();
+    clock::duration jump{0};
+    if (known_) {
+      const clock::duration oldest_low = low_ - slack(received);
+      const clock::duration oldest_high = high_ + slack(received);
+      if (low > oldest_high) {
+        jump = std::min<clock::duration>(high - low_, longest_jump);
+      } else if (high >= oldest_low) {
+        low_ = std::max(low, oldest_low);
+        high_ = std::min(high, oldest_high);
+        at_ = sent;
+        return clock::duration(0);
+      }
+    }
+    known_ = true;
+    low_ = low;
+    high_ = high;
+    at_ = sent;
+    return jump;
+  }
+
+  // The server's clock at a local instant, in microseconds: never less than it really shows.
+  std::int64_t latest(clock::time_point local) const {
+    const auto at_most = local.time_since_epoch() + high_ + slack(local);
+    return std::chrono::duration_cast<std::chrono::microseconds>(at_most).count() + 1;
+  }
+
+  // How much `latest(local)` may be ahead of the server's clock.
+  clock::duration uncertainty(clock::time_point local) const {
+    return high_ - low_ + 2 * slack(local) + std::chrono::microseconds(2);
+  }
+
+  // Not-after for a request sent now that may take that long, and the local instant at which it has certainly passed.
+  std::pair<std::int64_t, clock::time_point> not_after(clock::time_point now, std::chrono::milliseconds limit) const {
+    // The server's clock may be behind what is added here by the uncertainty, and run slower by the drift.
+    const auto passed = later(now, limit) + uncertainty(now) +
+                        std::chrono::duration_cast<clock::duration>(clock::duration(limit) * drift_);
+    return {latest(now) + std::chrono::microseconds(limit).count(), passed};
+  }
+
+ private:
+  // In the year 2106; in nanoseconds it leaves room for sums.
+  static constexpr std::int64_t latest_time = (std::int64_t{1} << 32) * 1000000;
+  // Longer than any lease, hence as good as any longer step; and deadlines may be shortened by hundreds of them.
+  static constexpr std::chrono::hours longest_jump{24 * 365};
+
+  // How far the server's clock may have drifted from ours since the last reply.
+  clock::duration slack(clock::time_point now) const {
+    const auto passed = std::max(now - at_, clock::duration(0));
+    return std::chrono::duration_cast<clock::duration>(passed * drift_) + std::chrono::milliseconds(1);
+  }
+
+  double drift_;
+  bool known_ = false;
+  clock::duration low_{0};
+  clock::duration high_{0};
+  clock::time_point at_{};  // When the interval was true; it widens from then on.
+};
+
+}  // namespace leasehold::detail
