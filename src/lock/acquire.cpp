@@ -107,6 +107,8 @@ void acquire_op::complete(error_code ec, hold h) {
   member::unlink();
   // `self` is empty if it was cancelled before it began.
   if (self) core_->count().waiting.fetch_sub(1, std::memory_order_relaxed);
+  // Only now: a late answer may have turned it into timed_out, see note_busy.
+  if (ec == error::unreachable) core_->note_silence();
   if (ec == error::timed_out) {
     core_->count().timed_out.fetch_add(1, std::memory_order_relaxed);
     core_->tell(event::kind::timed_out, lock_->identity->name, {});

@@ -524,9 +524,7 @@ void line_entry::ring(clock::time_point now) {
 }
 
 error_code line_entry::no_answer() const {
-  if (core_->too_few_answer()) return error::no_quorum;
-  core_->note_silence();
-  return error::unreachable;
+  return core_->too_few_answer() ? make_error_code(error::no_quorum) : make_error_code(error::unreachable);
 }
 
 bool line_entry::known_busy(clock::time_point now) const {
