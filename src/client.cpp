@@ -3,6 +3,11 @@
 
 #include "client/client_core.hpp"
 #include "client/options.hpp"
+#include "lock/registry.hpp"
+#include "protocol/keys.hpp"
+#include "store/cluster/cluster.hpp"
+#include "store/quorum/quorum.hpp"
+#include "store/redis/redis.hpp"
 #include "store/redis/tls.hpp"
 #include "store/url.hpp"
 
@@ -71,6 +76,40 @@ class ready_op final : public caller, public member, public alarm, public std::e
   std::shared_ptr<ready_op> self_;  // Until it is over.
 };
 
+// The stores that URLs name.
+class deployment final : public store_factory {
+ public:
+  deployment(server_maker servers, std::vector<address> where)
+      : servers_(std::move(servers)), where_(std::move(where)) {}
+
+  asio::any_io_executor strand() const override { return servers_.strand(); }
+  std::shared_ptr<store> make(store::events& events) const override {
+    if (where_.size() > 1) return make_quorum(servers_, where_, events);
+    if (where_.front().kind == address::scheme::cluster) return make_cluster(servers_, where_.front(), events);
+    return servers_.make(where_.front(), client_channel(only_tag, servers_.client()), events);
+  }
+
+ private:
+  const server_maker servers_;
+  const std::vector<address> where_;
+};
+
+client_parts parts_for(std::vector<address> where) {
+  client_parts parts;
+  for (const address& a : where) {
+    parts.server += (parts.server.empty() ? "" : ", ") + a.shown;
+    parts.secrets.insert(parts.secrets.end(), a.secrets.begin(), a.secrets.end());
+  }
+  parts.is_cluster = where.front().kind == address::scheme::cluster;
+  parts.is_quorum = where.size() > 1;
+  parts.stores = [where = std::move(where)](const asio::any_io_executor& executor, const client_options& options,
+                                            const std::string& client_id) {
+    return std::make_unique<deployment>(make_redis_servers(executor, options, client_id), where);
+  };
+  parts.queued = [has_slots = parts.is_cluster](client_core& core) { return std::make_unique<registry>(core, has_slots); };
+  return parts;
+}
+
 }  // namespace
 
 std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::vector<std::string> urls,
@@ -93,7 +132,7 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
     const auto same = [&a](const address& other) { return is_same_server(other, *a); };
     if (std::any_of(addresses.begin(), a, same)) fail(error::invalid_url, "'" + a->shown + "' is given twice");
   }
-  auto core = std::make_shared<client_core>(std::move(executor), std::move(addresses), std::move(options));
+  auto core = std::make_shared<client_core>(std::move(executor), parts_for(std::move(addresses)), std::move(options));
   core->start();
   return std::make_shared<client_handle>(std::move(core));
 }

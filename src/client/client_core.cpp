@@ -2,12 +2,8 @@
 #include "client/client_core.hpp"
 
 #include "client/options.hpp"
-#include "lock/line_entry.hpp"
-#include "protocol/slots.hpp"
-#include "store/cluster/cluster.hpp"
-#include "store/quorum/quorum.hpp"
-#include "store/redis/redis.hpp"
 #include "store/words.hpp"
+#include "time/random.hpp"
 
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/execution_context.hpp>
@@ -74,47 +70,38 @@ std::string label_of(const client_options& options) {
 
 // "<label>-<128 random bits>"
 std::string new_client_id(const client_options& options) {
-  std::random_device device;
-  std::string id = label_of(options) + "-";
-  for (int i = 0; i < 4; ++i) id += fmt::format("{:08x}", static_cast<std::uint32_t>(device()));
-  return id;
-}
-
-std::string shown(const std::vector<address>& where) {
-  std::string all;
-  for (const address& a : where) all += (all.empty() ? "" : ", ") + a.shown;
-  return all;
-}
-
-secrets secrets_of(const std::vector<address>& where) {
-  std::vector<std::string> all;
-  for (const address& a : where) all.insert(all.end(), a.secrets.begin(), a.secrets.end());
-  return secrets(std::move(all));
+  const std::uint64_t high = random_bits();
+  return fmt::format("{}-{:016x}{:016x}", label_of(options), high, random_bits());
 }
 
 std::mt19937_64 seeded_engine() {
-  std::random_device device;
-  std::seed_seq seed{device(), device(), device(), device()};
+  std::array<std::uint32_t, 4> bits{};
+  for (std::size_t i = 0; i < bits.size(); i += 2) {
+    const std::uint64_t two = random_bits();
+    bits[i] = static_cast<std::uint32_t>(two);
+    bits[i + 1] = static_cast<std::uint32_t>(two >> 32U);
+  }
+  std::seed_seq seed(bits.begin(), bits.end());
   return std::mt19937_64(seed);
 }
 
 }  // namespace
 
-client_core::client_core(asio::any_io_executor executor, std::vector<address> where, client_options options)
+client_core::client_core(asio::any_io_executor executor, client_parts parts, client_options options)
     : options_(std::move(options)),
       drift_{options_.drift, options_.drift_floor},
-      server_(shown(where)),
-      secrets_(secrets_of(where)),
-      is_cluster_(where.front().kind == address::scheme::cluster),
-      is_quorum_(where.size() > 1),
+      server_(std::move(parts.server)),
+      secrets_(std::move(parts.secrets)),
+      is_cluster_(parts.is_cluster),
+      is_quorum_(parts.is_quorum),
       base_(std::move(executor)),
-      where_(std::move(where)),
       engine_(seeded_engine()),
       phase_(static_cast<clock::rep>(engine_() >> 2)),
       client_id_(new_client_id(options_)) {
-  servers_.emplace(base_, options_, client_id_);
-  strand_ = servers_->strand();
-  store_ = make_store();
+  stores_ = parts.stores(base_, options_, client_id_);
+  queued_ = parts.queued(*this);
+  strand_ = stores_->strand();
+  store_ = stores_->make(*this);
   has_line_ = store_->has_line();
   takes_back_ = store_->takes_back();
   timer_.emplace(strand_);
@@ -124,12 +111,6 @@ client_core::client_core(asio::any_io_executor executor, std::vector<address> wh
 
 client_core::~client_core() {
   if (alive_) service_of(base_).remove(*this);
-}
-
-std::shared_ptr<store> client_core::make_store() {
-  if (is_quorum_) return make_quorum(*servers_, where_, *this);
-  if (is_cluster_) return make_cluster(*servers_, where_.front(), *this);
-  return servers_->make(where_.front(), client_channel(only_tag, client_id_), *this);
 }
 
 void client_core::start() {
@@ -217,7 +198,7 @@ void client_core::on_rest() {
 void client_core::wake() {
   wanted_ = true;
   if (store_ || stopped()) return;  // It is still stopping: on_rest follows.
-  auto next = make_store();
+  auto next = stores_->make(*this);
   next->assume(memory_);
   store_ = std::move(next);
   resting_ = false;
@@ -355,9 +336,7 @@ void client_core::on_moved(std::uint16_t slot) {
 }
 
 void client_core::ask_again() {
-  std::vector<std::shared_ptr<line_entry>> in_line;
-  for (const auto& [token, entry] : entries_in_line_) in_line.push_back(entry->shared_from_this());
-  for (const auto& entry : in_line) entry->look_now();
+  queued_->look_all();
   if (!up()) return;  // Another way to servers none of which has answered yet.
   decltype(until_up_) waiting;
   waiting.swap(until_up_);
@@ -368,79 +347,17 @@ void client_core::ask_again() {
   }
 }
 
-std::shared_ptr<line_entry> client_core::entry_of(const std::shared_ptr<const lock_identity>& lock) {
-  const auto limit = lock->limit.load(std::memory_order_relaxed);
-  auto& entry = limit == 0 ? entries_[lock->local_line] : entries_[lock->local_line_with(limit)];
-  if (!entry) entry = make_recycled<line_entry>(shared_from_this(), lock, line_entry::role::local_line);
-  return entry;
-}
-
-std::shared_ptr<line_entry> client_core::find_entry(const lock_identity& lock) const {
-  const auto found = entries_.find(lock.local_line);
-  return found == entries_.end() ? nullptr : found->second;
-}
-
-void client_core::forget_entry(line_entry& entry) {
-  forget_token(entry);
-  const auto limit = entry.first_limit();
-  const auto found =
-      limit == 0 ? entries_.find(entry.lock().local_line) : entries_.find(entry.lock().local_line_with(limit));
-  if (found != entries_.end() && found->second.get() == &entry) entries_.erase(found);
-}
-
-void client_core::remember_token(line_entry& entry) {
-  const bool is_new = entries_in_line_.insert_or_assign(entry.token(), &entry).second;
-  if (is_cluster_ && is_new && attended_[entry.lock().slot]++ == 0 && store_) store_->attend(entry.lock().slot);
-}
-
-void client_core::forget_token(line_entry& entry) {
-  if (!entries_in_line_.empty() && entries_in_line_.erase(entry.token()) != 0 && is_cluster_) {
-    const auto attended = attended_.find(entry.lock().slot);
-    if (--attended->second == 0) {
-      attended_.erase(attended);
-      if (store_) store_->leave(entry.lock().slot);
-    }
-  }
-  if (listeners_.empty()) return;
-  const auto& channel = entry.lock().unlock_channel;
-  const auto [first, last] = listeners_.equal_range(channel);
-  const auto found = std::find_if(first, last, [&entry](const auto& l) { return l.second == &entry; });
-  if (found == last) return;
-  listeners_.erase(found);
-  if (store_ && !listeners_.contains(channel)) store_->ignore(channel);
-}
-
-void client_core::listen(line_entry& entry) {
-  const auto& channel = entry.lock().unlock_channel;
-  const auto [first, last] = listeners_.equal_range(channel);
-  if (std::any_of(first, last, [&entry](const auto& l) { return l.second == &entry; })) return;
-  listeners_.emplace(channel, &entry);
-  if (store_) store_->listen(channel);
-}
-
-void client_core::on_channel(std::string_view channel) {
-  std::vector<std::shared_ptr<line_entry>> woken;
-  const auto [first, last] = listeners_.equal_range(std::string(channel));
-  for (auto l = first; l != last; ++l) woken.push_back(l->second->shared_from_this());
-  for (const auto& entry : woken) entry->look_now();
-}
+void client_core::on_channel(std::string_view channel) { queued_->on_channel(channel); }
 
 void client_core::on_told(std::uint16_t slot) {
   told_.insert(slot);
   // After a reconnect they come one after the other.
   if (told_.size() != 1) return;
-  post([self = shared_from_this()] {
-    const auto slots = std::exchange(self->told_, {});
-    std::vector<std::shared_ptr<line_entry>> in_line;
-    for (const auto& [token, entry] : self->entries_in_line_) {
-      if (slots.contains(entry->lock().slot)) in_line.push_back(entry->shared_from_this());
-    }
-    for (const auto& entry : in_line) entry->look_now();
-  });
+  post([self = shared_from_this()] { self->queued_->look_in(std::exchange(self->told_, {})); });
 }
 
 // "granted <token> <fence> <stamp> <lease>[ <depth>]" or "watch <token>" (lua/shared/line.lua), or "broken <token>"
-// (lua/admin.lua). Any other message, or one for a token that no longer waits, is dropped: the next poll finds out.
+// (lua/admin.lua).
 void client_core::on_message(std::string_view message) {
   const auto word = [&message] {
     const auto end = std::min(message.find(' '), message.size());
@@ -449,16 +366,9 @@ void client_core::on_message(std::string_view message) {
     return w;
   };
   const auto what = word();
-  if (what == "broken") return each_member([token = word()](member& m) { m.on_broken(token); });
-  const auto found = entries_in_line_.find(std::string(word()));
-  if (found == entries_in_line_.end()) return;
-  const auto entry = found->second->shared_from_this();
-  if (what == "watch") {
-    entry->on_watch();
-  } else if (what == "granted") {
-    // What is not understood is not believed.
-    entry->on_granted(read_pushed_grant(message).value_or(pushed_grant()));
-  }
+  const auto token = word();
+  if (what == "broken") return each_member([token](member& m) { m.on_broken(token); });
+  queued_->on_message(what, token, message);
 }
 
 void client_core::on_down(std::string_view why) {
@@ -557,16 +467,11 @@ void client_core::abandon() noexcept {
     m.abandon();
   }
   for (auto& waiting : closers) waiting->drop();
-  entries_in_line_.clear();
-  listeners_.clear();
-  attended_.clear();
-  auto entries = std::move(entries_);
-  entries_.clear();
-  entries.clear();
+  queued_->abandon();
   until_up_.clear();
   timer_.reset();
   store_.reset();
-  servers_.reset();
+  stores_.reset();
   const std::lock_guard lock(mutex_);
   strand_ = {};
   base_ = {};

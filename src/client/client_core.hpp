@@ -9,10 +9,9 @@
 #pragma once
 
 #include "client/pending.hpp"
-#include "store/redis/redis.hpp"
+#include "protocol/keys.hpp"
 #include "store/secrets.hpp"
 #include "store/store.hpp"
-#include "store/url.hpp"
 #include "time/alarms.hpp"
 #include "time/lease.hpp"
 #include "time/pauses.hpp"
@@ -33,13 +32,13 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -70,8 +69,36 @@ class member : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
   ~member() = default;
 };
 
-class line_entry;
-struct lock_identity;
+// What is queued in the client, as far as the client must reach it: implemented by lock/registry.hpp.
+class queued_entries {
+ public:
+  virtual ~queued_entries() = default;
+  // Messages may have been lost: every entry in a queue of Redis looks.
+  virtual void look_all() = 0;
+  // The same of those in these slots.
+  virtual void look_in(const std::unordered_set<std::uint16_t>& slots) = 0;
+  // Somebody has published on this channel.
+  virtual void on_channel(std::string_view channel) = 0;
+  // Somebody has published this on the client's channel: `what` happened to `token`.
+  virtual void on_message(std::string_view what, std::string_view token, std::string_view rest) = 0;
+  // The context ends: forget everything.
+  virtual void abandon() = 0;
+};
+
+class client_core;
+
+// What a client is made of, by the facade (client.cpp) or a simulation.
+struct client_parts {
+  std::string server;                // The URLs as they may be shown,
+  std::vector<std::string> secrets;  // and what in them may not.
+  bool is_cluster = false;
+  bool is_quorum = false;
+  // Called once each, by the constructor; the options are the client's, and outlive the factory.
+  std::function<std::unique_ptr<store_factory>(const asio::any_io_executor&, const client_options&,
+                                               const std::string& client_id)>
+      stores;
+  std::function<std::unique_ptr<queued_entries>(client_core&)> queued;
+};
 
 class client_core final : public std::enable_shared_from_this<client_core>, private store::events {
  public:
@@ -104,8 +131,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
         handed_off{0}, passed{0}, clock_jumps{0};
   };
 
-  // Several addresses: a quorum.
-  client_core(asio::any_io_executor, std::vector<address>, client_options);
+  client_core(asio::any_io_executor, client_parts, client_options);
   ~client_core();
 
   // --- From any thread ---
@@ -144,8 +170,11 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   // What an exception with this code can say of the store.
   exception::context about(const error_code&) const;
   counters& count() { return counters_; }
-  bool is_cluster() const { return is_cluster_; }
   bool is_quorum() const { return is_quorum_; }
+  // What the names of keys and channels depend on.
+  key_space keys() const {
+    return {.prefix = options_.prefix, .has_slots = is_cluster_, .has_line = has_line_, .redisson = options_.redisson};
+  }
   // What the store says of itself.
   bool has_line() const { return has_line_; }
   bool takes_back() const { return takes_back_; }
@@ -219,16 +248,21 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   }
   void tell(event::kind, std::string_view name, std::string_view text);
 
-  // The client's entry in the line of this name for all who ask the same.
-  std::shared_ptr<line_entry> entry_of(const std::shared_ptr<const lock_identity>&);
-  // That entry if there is one, else null. Not for semaphores.
-  std::shared_ptr<line_entry> find_entry(const lock_identity&) const;
-  void forget_entry(line_entry&);
-  // Messages to this token go to the entry.
-  void remember_token(line_entry&);
-  void forget_token(line_entry&);
-  // Until forget_token whatever happens on its lock's unlock channel makes it look.
-  void listen(line_entry&);
+  // What is queued here: lock/registry.hpp knows its type.
+  queued_entries& queued() { return *queued_; }
+  // As store::attend, leave, listen and ignore; nothing while there is no store.
+  void attend(std::uint16_t slot) {
+    if (store_) store_->attend(slot);
+  }
+  void leave(std::uint16_t slot) {
+    if (store_) store_->leave(slot);
+  }
+  void listen(const std::string& channel) {
+    if (store_) store_->listen(channel);
+  }
+  void ignore(const std::string& channel) {
+    if (store_) store_->ignore(channel);
+  }
 
   void add(member& m) { members_.push_back(m); }
   // Something that must reach the store before the client may disconnect.
@@ -263,7 +297,6 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void each_member(F f) {
     for (auto it = members_.begin(); it != members_.end();) f(*it++);
   }
-  std::shared_ptr<store> make_store();
   void start_store();
   // Disconnects if nothing was asked of the store for client_options::idle_timeout.
   void rest_if_idle();
@@ -317,22 +350,18 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   std::string last_refusal_;
   std::string last_failure_;
 
-  std::optional<server_maker> servers_;
-  const std::vector<address> where_;
+  std::unique_ptr<store_factory> stores_;
   std::shared_ptr<store> store_;
   std::optional<timer> timer_;
   clock::time_point armed_for_ = clock::time_point::max();
   alarms alarms_;
   boost::intrusive::list<member, boost::intrusive::constant_time_size<false>> members_;
-  std::unordered_map<std::string, std::shared_ptr<line_entry>> entries_;  // By lock_identity::local_line.
-  std::unordered_map<std::string, line_entry*> entries_in_line_;          // By token.
-  std::unordered_multimap<std::string, line_entry*> listeners_;           // By lock_identity::unlock_channel.
+  std::unique_ptr<queued_entries> queued_;
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
-  std::unordered_map<std::uint16_t, std::size_t> attended_;  // How many are in line in a slot of a cluster.
   bool refused_ = false;
   bool excused_ = false;                     // last_failure_ was set by note_excuse.
   std::unordered_set<std::uint16_t> moved_;  // Slots whose members are about to be told that they have moved,
-  std::unordered_set<std::uint16_t> told_;   // and those whose entries in line are about to look.
+  std::unordered_set<std::uint16_t> told_;   // and those whose entries in a queue are about to look.
   clock::time_point other_server_since_ = clock::time_point::min();
   clock::duration stepped_{0};
 

@@ -2,6 +2,7 @@
 #include "lock/acquire.hpp"
 
 #include "client/options.hpp"
+#include "lock/registry.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -52,9 +53,11 @@ void acquire_op::begin() {
     deadline_ = later(began_, wait);
     core_->set(*this, deadline_);
   }
-  const auto entry = single ? make_recycled<line_entry>(core_, lock_->identity, line_entry::role::once)
-                            : core_->entry_of(lock_->identity);
-  entry->add(*this);
+  if (single) return make_recycled<line_entry>(core_, lock_->identity, line_entry::role::once)->add(*this);
+  auto& registered = registry::of(*core_).entry_of(*lock_->identity);
+  if (!registered) registered = make_recycled<line_entry>(core_, lock_->identity, line_entry::role::local_line);
+  // The registry is that of this client's entries, which are all made here.
+  std::static_pointer_cast<line_entry>(registered)->add(*this);
 }
 
 void acquire_op::note_contention() {
@@ -126,7 +129,7 @@ void acquire_op::complete(error_code ec, hold h) {
 void acquire_op::abandon() {
   const auto self = std::move(self_);
   over_ = true;
-  local_waiter::unlink();
+  waiter::unlink();
   entry_.reset();
   std::visit([](auto& handler) { handler.drop(); }, handler_);
 }

@@ -8,6 +8,7 @@
 #include "client/pending.hpp"
 #include "lock/line_entry.hpp"
 #include "lock/lock_state.hpp"
+#include "lock/waiter.hpp"
 
 #include <leasehold/acquire_options.hpp>
 #include <leasehold/hold.hpp>
@@ -18,10 +19,7 @@
 
 namespace leasehold::detail {
 
-class acquire_op final : public local_waiter,
-                         public member,
-                         public alarm,
-                         public std::enable_shared_from_this<acquire_op> {
+class acquire_op final : public waiter, public member, public alarm, public std::enable_shared_from_this<acquire_op> {
  public:
   using wait_handler = pending<void(error_code, hold)>;
   using try_handler = pending<void(error_code, std::optional<hold>)>;
@@ -32,21 +30,18 @@ class acquire_op final : public local_waiter,
       : acquire_op(lock, options, /*once=*/true, std::move(handler)) {}
   static void start(std::shared_ptr<acquire_op> op);
 
-  // For the entry.
-  const acquire_options& options() const { return options_; }
-  const std::shared_ptr<client_handle>& handle() const { return lock_->handle; }
-  clock::time_point deadline() const { return deadline_; }
-  void belong_to(std::shared_ptr<line_entry> entry) { entry_ = std::move(entry); }
-  void note_contention();
-  void complete(hold h) { complete(error_code(), std::move(h)); }
-  void complete(error_code ec) { complete(ec, hold()); }
-  // The one attempt was answered: the lock is busy.
-  void complete_busy();
-  // The end is decided; what may be left of it is being given back. left() ends it, or a limit of 100 ms.
-  void wait_for_leave(error_code outcome);
-  void left();
-  // The store has answered the attempt after all: the lock was busy.
-  void note_busy();
+  const acquire_options& options() const override { return options_; }
+  const std::shared_ptr<client_handle>& handle() const override { return lock_->handle; }
+  clock::time_point deadline() const override { return deadline_; }
+  std::shared_ptr<waiter> shared() override { return shared_from_this(); }
+  void belong_to(std::shared_ptr<line_entry> entry) override { entry_ = std::move(entry); }
+  void note_contention() override;
+  void complete(hold h) override { complete(error_code(), std::move(h)); }
+  void complete(error_code ec) override { complete(ec, hold()); }
+  void complete_busy() override;
+  void wait_for_leave(error_code outcome) override;
+  void left() override;
+  void note_busy() override;
 
  private:
   acquire_op(const std::shared_ptr<lock_state>& lock, const acquire_options& options, bool once,

@@ -2,7 +2,9 @@
 #include "lock/acquire_all.hpp"
 
 #include "client/options.hpp"
+#include "lock/cohort.hpp"
 #include "lock/hold_state.hpp"
+#include "protocol/lease_reply.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -285,6 +287,7 @@ void acquire_all_op::take_all(const reply& r, const answer& a) {
     g.renew = options_.renew;
     g.margin = options_.margin;
     g.confirmed_at = a.sent;
+    g.next = &cohort();
     g.deadline = local_deadline(a.sent, options_.lease, lease.left, core_->drift());
     auto state = make_recycled<hold_state>(lock->handle, lock->identity, std::move(g));
     state->start(/*confirmed=*/true);

@@ -79,7 +79,7 @@ bool have_a_hold_in_common(const lock_details& a, const lock_details& b) {
 }
 
 std::shared_ptr<const lock_identity> identity_of(const std::shared_ptr<client_handle>& handle, std::string name) {
-  return std::make_shared<const lock_identity>(*handle->core, std::move(name), scripts::admin);
+  return std::make_shared<const lock_identity>(handle->core->keys(), std::move(name), scripts::admin);
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ std::string pattern_of(std::string_view prefix) {
 list_op::list_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h)
     : query(handle, scripts::admin, {}, std::move(h)),
       pattern_(pattern_of(options().prefix)),
-      line_of_nobody_(handle->core->is_cluster() ? "" : fmt::format("leasehold:{{{}}}:line:", only_tag)) {}
+      line_of_nobody_(handle->core->keys().has_slots ? "" : line_key(only_tag, {})) {}
 
 void list_op::write(std::uint32_t, arguments& a) {
   if (counting_) {
@@ -174,7 +174,7 @@ void list_op::scan_next() {
 
 void list_op::count_next() {
   if (counted_ == found_.size()) return end(error_code(), std::move(found_));
-  counting_ = std::make_shared<const lock_identity>(core(), found_[counted_].name, scripts::admin);
+  counting_ = std::make_shared<const lock_identity>(core().keys(), found_[counted_].name, scripts::admin);
   ask(counting_->record);
 }
 

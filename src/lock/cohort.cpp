@@ -1,8 +1,10 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "lock/cohort.hpp"
 
-#include "lock/acquire.hpp"
-#include "lock/line_entry.hpp"
+#include "lock/registry.hpp"
+#include "lock/release.hpp"
+#include "lock/waiter.hpp"
+#include "protocol/lease_reply.hpp"
 
 #include <algorithm>
 
@@ -74,9 +76,9 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
       grant_.confirmed_at = a.sent;
       // The lease is as long as Redis says: it was not shortened, and its clock may have been stepped since.
       grant_.deadline = local_deadline(a.sent, kept.left, kept.left, core_->drift());
-      const auto entry = core_->find_entry(*lock_);
+      const auto entry = registry::of(*core_).find(*lock_);
       const auto now = clock::now();
-      const acquire_op* next = entry ? entry->first(now) : nullptr;
+      const waiter* next = entry ? entry->first(now) : nullptr;
       // Whoever waited may have gone meanwhile, and somebody with other wishes may have come.
       if (next != nullptr && next->options().replicas == 0 && next->options().lease <= lease_ &&
           is_brief_enough(grant_, next->options(), now) && grant_.deadline - next->options().margin > now) {
@@ -184,35 +186,43 @@ void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<co
   if (g.tenure->asked) g.may_last_until = std::max(g.may_last_until, core->may_last(g.lease));
 }
 
+class local_successors final : public successors {
+ public:
+  bool pass_on(hold_state& h, release_op::listener& listener) override {
+    const auto& core = h.core();
+    const auto cohort = core->options().cohort;
+    // Without a line nobody knows whether others wait.
+    if (!core->has_line()) return false;
+    if (!core->open() || h.lock().with != company::exclusive) return false;
+    const auto entry = registry::of(*core).find(h.lock());
+    if (!entry) return false;
+    const auto now = clock::now();
+    const waiter* next = entry->first(now);
+    if (next == nullptr || next->options().replicas != 0) return false;
+    auto g = h.as_granted();
+    take_next_fence(g);
+    if (!is_brief_enough(g, next->options(), now)) return false;
+    const bool fits = next->options().lease <= g.lease && g.deadline - next->options().margin > now + least_left;
+    const bool known = now - g.confirmed_at <= cohort && g.confirmed_at > core->other_server_since();
+    if (cohort != cohort.zero() && fits && g.passes < most_passes && known) {
+      ++g.passes;
+      core->count().passed.fetch_add(1, std::memory_order_relaxed);
+      prefetch(core, h.shared_lock(), g, now);
+      entry->grant_locally(std::move(g));
+      if (listener) listener(error_code());
+      return true;
+    }
+    const auto lease = next->options().lease;
+    auto op = make_recycled<keep_op>(core, h.shared_lock(), std::move(g), lease, listener);
+    return op->start();
+  }
+};
+
 }  // namespace
 
-bool pass_on(hold_state& h, release_op::listener& listener) {
-  const auto& core = h.core();
-  const auto cohort = core->options().cohort;
-  // Without a line nobody knows whether others wait.
-  if (!core->has_line()) return false;
-  if (!core->open() || h.lock().with != company::exclusive) return false;
-  const auto entry = core->find_entry(h.lock());
-  if (!entry) return false;
-  const auto now = clock::now();
-  const acquire_op* next = entry->first(now);
-  if (next == nullptr || next->options().replicas != 0) return false;
-  auto g = h.as_granted();
-  take_next_fence(g);
-  if (!is_brief_enough(g, next->options(), now)) return false;
-  const bool fits = next->options().lease <= g.lease && g.deadline - next->options().margin > now + least_left;
-  const bool known = now - g.confirmed_at <= cohort && g.confirmed_at > core->other_server_since();
-  if (cohort != cohort.zero() && fits && g.passes < most_passes && known) {
-    ++g.passes;
-    core->count().passed.fetch_add(1, std::memory_order_relaxed);
-    prefetch(core, h.shared_lock(), g, now);
-    entry->grant_locally(std::move(g));
-    if (listener) listener(error_code());
-    return true;
-  }
-  const auto lease = next->options().lease;
-  auto op = make_recycled<keep_op>(core, h.shared_lock(), std::move(g), lease, listener);
-  return op->start();
+successors& cohort() {
+  static local_successors all;
+  return all;
 }
 
 }  // namespace leasehold::detail

@@ -5,12 +5,11 @@
 #pragma once
 
 #include "lock/hold_state.hpp"
-#include "lock/release.hpp"
 
 namespace leasehold::detail {
 
-// Instead of a release: gives the hold to the client's next waiter, at once or after Redis has said that nobody else waits.
-// False (the hold is as it was): there is none, or it must not have it. `h` is confirmed and not lost.
-bool pass_on(hold_state& h, release_op::listener& listener);
+// For every hold that came through an entry: the client's next waiter may have it, at once or after Redis has said that
+// no other client waits.
+successors& cohort();
 
 }  // namespace leasehold::detail

@@ -2,6 +2,7 @@
 #include "lock/extend.hpp"
 
 #include "client/options.hpp"
+#include "protocol/lease_reply.hpp"
 
 #include <boost/asio/error.hpp>
 

@@ -1,8 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "lock/hold_state.hpp"
 
-#include "lock/cohort.hpp"
-#include "lock/lost.hpp"
+#include "protocol/lease_reply.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -233,14 +232,14 @@ void hold_state::tell_waiters(error_code ec) {
   for (auto& w : waiters) w->complete(ec);
 }
 
-void hold_state::wait_for_loss(std::shared_ptr<lost_op> op) {
+void hold_state::wait_for_loss(std::shared_ptr<loss_listener> op) {
   if (told_) return op->complete(error_code());
   if (released()) return op->complete(error::not_held);
   if (core_->stopped()) return op->complete(error_code());
   waiters_.push_back(std::move(op));
 }
 
-void hold_state::forget(lost_op& op) {
+void hold_state::forget(loss_listener& op) {
   std::erase_if(waiters_, [&op](const auto& w) { return w.get() == &op; });
 }
 
@@ -252,7 +251,8 @@ void hold_state::release(release_op::listener l) {
   if (gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists) {
     // Redis has said so already.
     if (l) l(error::lost);
-  } else if (told_ || !confirmed_ || may_be_reader_ || downgraded_ || !pass_on(*this, l)) {
+  } else if (told_ || !confirmed_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
+             !grant_.next->pass_on(*this, l)) {
     auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
     if (!told_) op->of_a_hold();
     if (grant_.contended) op->hand_on();

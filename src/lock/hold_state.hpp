@@ -4,7 +4,7 @@
 #pragma once
 
 #include "client/client_core.hpp"
-#include "lock/lock_state.hpp"
+#include "lock/lock_identity.hpp"
 #include "lock/release.hpp"
 
 #include <atomic>
@@ -17,7 +17,28 @@
 
 namespace leasehold::detail {
 
-class lost_op;
+class hold_state;
+
+// What waits for the loss of a hold: implemented by lost.hpp.
+class loss_listener {
+ public:
+  virtual void complete(error_code) = 0;
+  // The context ends: destroy the handler.
+  virtual void abandon() = 0;
+
+ protected:
+  ~loss_listener() = default;
+};
+
+// What may take a hold over instead of its release: implemented by cohort.hpp.
+class successors {
+ public:
+  // False (the hold is as it was): there is none, or it must not have it. `h` is confirmed and not lost.
+  virtual bool pass_on(hold_state& h, release_op::listener&) = 0;
+
+ protected:
+  ~successors() = default;
+};
 
 // What a cohort knows of the record that its holds pass on (cohort.hpp): Redis may have given the token a further fence
 // ahead of time, for the next in the cohort, while the hold before is still at work.
@@ -47,7 +68,8 @@ class hold_state final : public caller, public member, public alarm, public std:
     std::uint32_t passes = 0;               // How often it was passed on since, without asking Redis (cohort.hpp).
     std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass.
     std::uint32_t depth = 1;
-    bool contended = false;  // It was waited for, and not kept since because no other client waited.
+    bool contended = false;      // It was waited for, and not kept since because no other client waited.
+    successors* next = nullptr;  // Null: none.
   };
 
   hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant g);
@@ -85,8 +107,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   void start(bool confirmed);
   // After begin_release.
   void release(release_op::listener);
-  void wait_for_loss(std::shared_ptr<lost_op>);
-  void forget(lost_op&);
+  void wait_for_loss(std::shared_ptr<loss_listener>);
+  void forget(loss_listener&);
   // What the next holder in a cohort takes over.
   grant as_granted() const;
   // Whether a record with this fence is that of this tenure.
@@ -164,7 +186,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   bool downgraded_ = false;
   clock::time_point began_{};
   bool counted_ = false;  // In the gauge of holds.
-  std::vector<std::shared_ptr<lost_op>> waiters_;
+  std::vector<std::shared_ptr<loss_listener>> waiters_;
 };
 
 }  // namespace leasehold::detail

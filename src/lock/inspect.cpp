@@ -1,6 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "lock/inspect.hpp"
 
+#include "protocol/lease_reply.hpp"
+
 #include <leasehold/counting_semaphore.hpp>
 
 #include <algorithm>

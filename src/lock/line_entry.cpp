@@ -1,8 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "lock/line_entry.hpp"
 
-#include "lock/acquire.hpp"
+#include "lock/cohort.hpp"
 #include "lock/hold_state.hpp"
+#include "protocol/lease_reply.hpp"
 
 #include <algorithm>
 
@@ -42,9 +43,7 @@ line_entry::line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const 
       limit_(first_limit_),
       pauses_(backoff{}) {}
 
-acquire_op& line_entry::front() { return static_cast<acquire_op&>(waiters_.front()); }
-
-void line_entry::add(acquire_op& op) {
+void line_entry::add(waiter& op) {
   const auto self = shared_from_this();
   const bool first = waiters_.empty();
   waiters_.push_back(op);
@@ -62,8 +61,8 @@ void line_entry::add(acquire_op& op) {
 void line_entry::ask_beside() {
   if (lock_->with != company::together || role_ != role::local_line || answered_ || state_ != state::asking) return;
   while (beside_ + 1 < may_ask_ && std::next(waiters_.begin()) != waiters_.end()) {
-    auto& op = static_cast<acquire_op&>(*std::next(waiters_.begin()));
-    op.local_waiter::unlink();
+    auto& op = *std::next(waiters_.begin());
+    op.unlink();
     const auto entry = make_recycled<line_entry>(core_, lock_, role::beside);
     entry->local_line_ = weak_from_this();
     entry->limit_ = limit_;
@@ -93,7 +92,7 @@ void line_entry::on_outcome_beside(bool let_in) {
 
 // A new entry, for the waiter in front: a token is never used again.
 void line_entry::begin() {
-  core_->forget_token(*this);
+  registry::of(*core_).forget_token(*this);
   if (role_ == role::local_line) follows_ = take_companion();
   pauses_ = pauses(front().options().retry);
   answered_ = false;
@@ -200,7 +199,7 @@ void line_entry::on_busy(const lease_reply& lease, const answer& a) {
   const auto now = a.received;
   if (!std::exchange(answered_, true)) {
     // Who comes from now on is told by add.
-    for (auto& w : waiters_) static_cast<acquire_op&>(w).note_contention();
+    for (auto& w : waiters_) w.note_contention();
   }
   found_busy_ = true;
   in_line_ = true;
@@ -212,13 +211,13 @@ void line_entry::on_busy(const lease_reply& lease, const answer& a) {
     state_ = state::over;
     // An attempt on an earlier connection may still bring something.
     if (unanswered_.exists) give_back(nullptr);
-    const auto op = front().shared_from_this();
+    const auto op = front().shared();
     waiters_.pop_front();
     return op->complete_busy();
   }
   follows_.clear();
   if (!core_->has_line()) {
-    core_->listen(*this);
+    registry::of(*core_).listen(*this);
     state_ = state::pausing;
     const clock::duration until_free =
         lease.left < milliseconds(0) ? clock::duration::max() : lease.left + milliseconds(1);
@@ -226,11 +225,11 @@ void line_entry::on_busy(const lease_reply& lease, const answer& a) {
   }
   state_ = state::waiting;
   waited_ = true;
-  core_->remember_token(*this);
+  registry::of(*core_).remember_token(*this);
   check_.busy(lease.server_time, a.sent);
   // In a cluster the first answer comes before it stands in line: it is asked again as soon as the slot tells of grants.
   const bool in_front = lease.status != 3;
-  if (in_front && !lock_->unlock_channel.empty()) core_->listen(*this);
+  if (in_front && !lock_->unlock_channel.empty()) registry::of(*core_).listen(*this);
   auto look = in_front ? look_often : look_rarely;
   // Nobody runs a script when a lease ends. (Negative: the holder's has no end.) Those further back only look in case
   // nobody in front is alive.
@@ -317,14 +316,14 @@ void line_entry::on_proof(const answer& a) {
   }
   // A token that some replicas know is not used again.
   lacks_replicas_ = ours;
-  const auto op = front().shared_from_this();
+  const auto op = front().shared();
   give_back(nullptr);
   if (role_ == role::once) {
     forget();
     waiters_.pop_front();
     return op->complete(ours ? make_error_code(error::no_quorum) : make_error_code(error::unreachable));
   }
-  core_->forget_token(*this);
+  registry::of(*core_).forget_token(*this);
   take_token();
   pause(a.received);
 }
@@ -384,7 +383,7 @@ void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::t
   g.contended = in_line_;
   if (!answered_) may_ask_ = std::min(may_ask_ + 1, most_at_once);
   on_outcome_beside(true);
-  const auto op = front().shared_from_this();
+  const auto op = front().shared();
   waiters_.pop_front();
   if (lock_->is_reader()) {
     companion_ = token_;
@@ -401,22 +400,23 @@ void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::t
   op->complete(std::move(held));
 }
 
-hold line_entry::hand_over(acquire_op& op, hold_state::grant g, bool confirmed) {
+hold line_entry::hand_over(waiter& op, hold_state::grant g, bool confirmed) {
   g.lease = op.options().lease;
   g.renew = op.options().renew;
   g.margin = op.options().margin;
+  g.next = &cohort();
   auto held = make_recycled<hold_state>(op.handle(), lock_, std::move(g));
   held->start(confirmed);
   return access::make_hold(std::move(held));
 }
 
-acquire_op* line_entry::first(clock::time_point now) {
+waiter* line_entry::first(clock::time_point now) {
   return role_ == role::local_line && drop_late(now) && !waiters_.empty() ? &front() : nullptr;
 }
 
 void line_entry::grant_locally(hold_state::grant g) {
   const auto self = shared_from_this();
-  const auto op = front().shared_from_this();
+  const auto op = front().shared();
   waiters_.pop_front();
   found_busy_ = true;
   auto held = hand_over(*op, std::move(g), /*confirmed=*/true);
@@ -427,15 +427,15 @@ void line_entry::grant_locally(hold_state::grant g) {
 bool line_entry::drop_late(clock::time_point now) {
   const auto self = shared_from_this();
   while (!waiters_.empty() && now >= front().deadline()) {
-    const auto op = front().shared_from_this();
+    const auto op = front().shared();
     leave(op, found_busy_ ? make_error_code(error::timed_out) : no_answer());
   }
   return state_ != state::over;
 }
 
-void line_entry::leave(const std::shared_ptr<acquire_op>& op, error_code why) {
+void line_entry::leave(const std::shared_ptr<waiter>& op, error_code why) {
   const auto self = shared_from_this();
-  op->local_waiter::unlink();
+  op->unlink();
   // The last one takes the entry along.
   if (waiters_.empty() && withdraw(op)) {
     op->wait_for_leave(why);
@@ -445,7 +445,7 @@ void line_entry::leave(const std::shared_ptr<acquire_op>& op, error_code why) {
 }
 
 // Nobody waits any more. True if the store will tell `op` that nothing is left of the entry.
-bool line_entry::withdraw(const std::shared_ptr<acquire_op>& op) {
+bool line_entry::withdraw(const std::shared_ptr<waiter>& op) {
   const bool traces = is_on_its_way() || state_ == state::proving || leaves_traces();
   if (is_on_its_way()) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
   forget();
@@ -488,7 +488,7 @@ void line_entry::end_all(error_code ec) {
   forget();
   if (traces) give_back(nullptr);
   while (!waiters_.empty()) {
-    const auto op = front().shared_from_this();
+    const auto op = front().shared();
     waiters_.pop_front();
     op->complete(ec);
   }
@@ -499,7 +499,7 @@ void line_entry::forget() {
   state_ = state::over;
   unset();
   caller::unlink();
-  core_->forget_entry(*this);
+  registry::of(*core_).forget(*this);
 }
 
 bool line_entry::wants(std::uint32_t attempt) const {

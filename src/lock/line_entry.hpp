@@ -8,8 +8,11 @@
 
 #include "client/client_core.hpp"
 #include "lock/hold_state.hpp"
-#include "lock/lock_state.hpp"
+#include "lock/lock_identity.hpp"
+#include "lock/registry.hpp"
 #include "lock/release.hpp"
+#include "lock/waiter.hpp"
+#include "protocol/lease_reply.hpp"
 #include "protocol/pushed_grant.hpp"
 #include "time/pauses.hpp"
 
@@ -25,13 +28,10 @@
 
 namespace leasehold::detail {
 
-class acquire_op;
-
-// Somebody in the local line.
-class local_waiter
-    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {};
-
-class line_entry final : public caller, public alarm, public std::enable_shared_from_this<line_entry> {
+class line_entry final : public caller,
+                         public alarm,
+                         public registered_entry,
+                         public std::enable_shared_from_this<line_entry> {
  public:
   enum class role {
     local_line,  // The client's entry for all who ask the same.
@@ -41,20 +41,9 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r);
 
   // At the back of the local line.
-  void add(acquire_op&);
+  void add(waiter&);
   // The operation ends with `why`; at once, or when the store has confirmed that nothing is left of it.
-  void leave(const std::shared_ptr<acquire_op>&, error_code why);
-
-  // The local waiter in front, null if there is none whose deadline has not passed.
-  acquire_op* first(clock::time_point now);
-  // Gives the one in front what another of this client has had. The entry leaves the line if nobody is left.
-  void grant_locally(hold_state::grant);
-
-  // Messages on the client's channel (lua/shared/line.lua).
-  void on_granted(const pushed_grant&);
-  void on_watch();
-  // Messages may have been lost, or another program says that the lock is free.
-  void look_now();
+  void leave(const std::shared_ptr<waiter>&, error_code why);
 
   // The last grant was given back, since too few replicas had it, or is still to be acknowledged.
   bool lacks_replicas() const { return lacks_replicas_ || state_ == state::proving; }
@@ -62,10 +51,16 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   bool known_busy(clock::time_point now) const;
   // What it ends with if it was not.
   error_code no_answer() const;
-  const std::string& token() const { return token_; }
-  const lock_identity& lock() const { return *lock_; }
-  // Of a counting semaphore: what those here believe it to be; 0 elsewhere.
-  std::uint32_t first_limit() const { return first_limit_; }
+
+  const std::string& token() const override { return token_; }
+  const lock_identity& lock() const override { return *lock_; }
+  std::uint32_t first_limit() const override { return first_limit_; }
+  std::shared_ptr<registered_entry> shared() override { return shared_from_this(); }
+  void on_granted(const pushed_grant&) override;
+  void on_watch() override;
+  void look_now() override;
+  waiter* first(clock::time_point now) override;
+  void grant_locally(hold_state::grant) override;
 
  private:
   enum class state {
@@ -87,7 +82,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   void store_refuses(error_code) override;
   void ring(clock::time_point now) override;
 
-  acquire_op& front();
+  waiter& front() { return waiters_.front(); }
   void begin();
   void take_token();
   bool leaves_traces() const;
@@ -111,8 +106,8 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   // Whom the next of this local line to ask may follow; "": nobody.
   std::string take_companion();
   // Makes the hold of the operation that was in front; confirmed: Redis has answered this grant.
-  hold hand_over(acquire_op&, hold_state::grant, bool confirmed);
-  bool withdraw(const std::shared_ptr<acquire_op>&);
+  hold hand_over(waiter&, hold_state::grant, bool confirmed);
+  bool withdraw(const std::shared_ptr<waiter>&);
   bool is_on_its_way() const;
   // Drops waiters in front whose deadline has passed; false if nobody is left (the entry has left then).
   bool drop_late(clock::time_point now);
@@ -130,7 +125,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
 
   state state_ = state::idle;
   std::string token_;
-  boost::intrusive::list<local_waiter, boost::intrusive::constant_time_size<false>> waiters_;
+  boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> waiters_;
   pauses pauses_;
   std::uint32_t attempt_ = 0;
   std::uint32_t proof_ = 0;     // The last attempt that was to prove a grant,
@@ -148,7 +143,7 @@ class line_entry final : public caller, public alarm, public std::enable_shared_
   bool found_busy_ = false;  // The lock is busy, or another's since: what was last heard about it, whatever the token.
   bool asked_again_ = false;
   bool too_late_ = false;  // The last attempt ran after its not-after.
-  std::weak_ptr<acquire_op> leaving_;
+  std::weak_ptr<waiter> leaving_;
 
   std::size_t may_ask_ = 1;               // How many of this local line may ask at once,
   std::size_t beside_ = 0;                // and how many do so beside it.

@@ -1,60 +1,19 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What a lock of any kind is: a name, the script of its kind, a client.
+// A lock of any kind: what it is, and its client.
 #pragma once
 
 #include "client/client_core.hpp"
+#include "lock/lock_identity.hpp"
 #include "protocol/scripts.hpp"
 
 #include <leasehold/error.hpp>
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 
 namespace leasehold::detail {
-
-// How several who ask the same get on with each other.
-enum class company {
-  exclusive,  // One at a time; a cohort may pass its hold on.
-  together,   // Several may be in at once.
-};
-
-// Kept by everything that may outlive the lock and even the client: holds, releases.
-struct lock_identity {
-  // ask: what tells those who ask for this lock apart, "" for a kind where all ask the same (lua/shared/call.lua).
-  // limit: of a counting semaphore, whose ask it is; 0 elsewhere.
-  lock_identity(const client_core& core, std::string name, const script& kind, std::string ask = {},
-                company with = company::exclusive, std::uint32_t limit = 0);
-
-  std::string name;
-  std::string record;       // prefix + name: the key, verbatim.
-  std::uint16_t slot;       // Of a cluster; 0 elsewhere.
-  std::string_view fences;  // Derived from the record alone: the keys of its fences and its line.
-  std::string line;
-  std::string entries;
-  const script* kind;
-  std::string ask;
-  company with;
-  mutable std::atomic<std::uint32_t> limit;
-  std::string local_line;  // Those with the same, and the same limit, wait in one line of the client.
-  // Where it is told that such a lock is free: by Redisson, which waits to be told there, too (if
-  // client_options::redisson asks for it), and on a quorum. "": nowhere.
-  std::string unlock_channel;
-  bool tells_redisson = false;
-
-  std::string local_line_with(std::uint32_t l) const { return local_line + " " + std::to_string(l); }
-  bool is_reader() const { return kind == &scripts::shared_mutex && with == company::together; }
-  bool is_writer() const { return kind == &scripts::shared_mutex && with == company::exclusive; }
-  // The keys of a script that may see to the line: record, fence counter, line, entries.
-  void write_keys(arguments& a) const;
-  // believed: the limit of a counting semaphore, as the asker knows it; 0 elsewhere.
-  void write_ask(arguments& a, std::uint32_t believed = 0) const;
-  std::string ask_text() const;
-};
 
 class lock_state {
  public:
@@ -65,18 +24,6 @@ class lock_state {
   const std::shared_ptr<client_handle> handle;
   const std::shared_ptr<const lock_identity> identity;
   const error_code bad;
-};
-
-// What acquire and renew answer: "<status> <fence> <left> <s> <us>[ <depth>]" (lua/shared/lock.lua).
-struct lease_reply {
-  explicit lease_reply(std::string_view text) noexcept;
-
-  bool understood = false;
-  std::int64_t status = 0;
-  std::uint64_t fence = 0;
-  std::chrono::milliseconds left{0};
-  std::int64_t server_time = 0;  // Microseconds.
-  std::uint32_t depth = 1;       // How many times the owner of a recursive mutex is in.
 };
 
 }  // namespace leasehold::detail

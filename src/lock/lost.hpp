@@ -14,7 +14,7 @@
 namespace leasehold::detail {
 
 // Waits in hold_state::waiters_. It does not keep the hold: a hold that is destroyed ends it.
-class lost_op final {
+class lost_op final : public loss_listener {
  public:
   lost_op(const std::shared_ptr<hold_state>& hold, hold_handler handler)
       : core_(hold->core()), hold_(hold), handler_(std::move(handler), core_->executor()) {}
@@ -28,8 +28,8 @@ class lost_op final {
     });
   }
 
-  void complete(error_code ec) { core_->complete(handler_, ec); }
-  void abandon() { handler_.drop(); }
+  void complete(error_code ec) override { core_->complete(handler_, ec); }
+  void abandon() override { handler_.drop(); }
 
  private:
   void cancel() {

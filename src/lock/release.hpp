@@ -4,7 +4,7 @@
 #pragma once
 
 #include "client/client_core.hpp"
-#include "lock/lock_state.hpp"
+#include "lock/lock_identity.hpp"
 
 #include <algorithm>
 #include <chrono>

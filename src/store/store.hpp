@@ -11,6 +11,7 @@
 
 #include <leasehold/error.hpp>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/container/small_vector.hpp>
 #include <boost/intrusive/list.hpp>
 
@@ -87,13 +88,6 @@ class arguments {
   std::size_t keys_ = 0;
   bool tells_first_ = false;
 };
-
-// No lease lasts longer as far as the client is concerned: a sum of such a time and a clock's never overflows.
-inline constexpr std::chrono::milliseconds longest_left = std::chrono::hours(24 * 365 * 100);
-
-inline std::chrono::milliseconds bounded_left(std::int64_t milliseconds) {
-  return std::chrono::milliseconds(std::clamp<std::int64_t>(milliseconds, -1, longest_left.count()));
-}
 
 // The reply to one command: its scalars in order, or the server's error.
 class reply {
@@ -295,6 +289,15 @@ class store {
   // Listens to another channel, in every connection until ignore.
   virtual void listen(const std::string& channel) = 0;
   virtual void ignore(const std::string& channel) = 0;
+};
+
+// Makes a client's stores, one after the other: the next when the client wakes up from its rest. All are on one strand.
+class store_factory {
+ public:
+  virtual ~store_factory() = default;
+  virtual boost::asio::any_io_executor strand() const = 0;
+  // The events outlive the store's last event.
+  virtual std::shared_ptr<store> make(store::events&) const = 0;
 };
 
 }  // namespace leasehold::detail

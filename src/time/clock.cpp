@@ -3,11 +3,9 @@
 
 #include <time.h>
 
-#include <algorithm>
-#include <atomic>
-
 namespace leasehold {
 
+// Alone in its file: a simulation links another one.
 clock::time_point clock::now() noexcept {
   timespec t{};
 #ifdef CLOCK_BOOTTIME
@@ -18,35 +16,4 @@ clock::time_point clock::now() noexcept {
   return time_point(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
 }
 
-namespace detail {
-namespace {
-
-// How much more this clock shows than steady_clock. It grows while the machine sleeps and not otherwise; what is less than
-// a sleep is the time between the two readings, and the same instant is not to be another one each time.
-clock::duration ahead_of_steady() noexcept {
-  static std::atomic<clock::duration> known{clock::duration::min()};
-  constexpr auto least_sleep = std::chrono::milliseconds(1);
-  constexpr auto short_enough = std::chrono::microseconds(100);
-  auto found = clock::duration::max();
-  for (int i = 0; i < 10; ++i) {
-    // The other clock is read first: a pause makes an instant earlier, never later.
-    const auto steady = std::chrono::steady_clock::now();
-    found = std::min(found, clock::duration(clock::now().time_since_epoch() - steady.time_since_epoch()));
-    if (std::chrono::steady_clock::now() - steady < short_enough) break;
-  }
-  auto before = known.load(std::memory_order_relaxed);
-  if (before != clock::duration::min() && std::chrono::abs(found - before) < least_sleep) return before;
-  // If another thread was first both have measured the same.
-  return known.compare_exchange_strong(before, found, std::memory_order_relaxed) ? found : before;
-}
-
-}  // namespace
-
-std::chrono::steady_clock::time_point to_steady(clock::time_point t) noexcept {
-  if (t == clock::time_point::max()) return std::chrono::steady_clock::time_point::max();
-  if (t == clock::time_point::min()) return std::chrono::steady_clock::time_point::min();
-  return later(std::chrono::steady_clock::time_point(), t.time_since_epoch() - ahead_of_steady());
-}
-
-}  // namespace detail
 }  // namespace leasehold

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // What is read out of the replies of servers.
-#include "lock/lock_state.hpp"
+#include "protocol/lease_reply.hpp"
 #include "store/store.hpp"
 
 #include "support/unit_test.hpp"

@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "store/cluster/cluster.hpp"
 
+#include "protocol/keys.hpp"
 #include "protocol/slots.hpp"
 #include "store/cluster/topology.hpp"
 #include "time/clock.hpp"

@@ -4,7 +4,7 @@
 // that has the record's slot.
 #pragma once
 
-#include "store/redis/redis.hpp"
+#include "store/server.hpp"
 #include "store/store.hpp"
 
 #include "store/url.hpp"

@@ -1,12 +1,11 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "store/quorum/ballot.hpp"
 
+#include "protocol/lease_reply.hpp"
 #include "store/quorum/claim.hpp"
 #include "store/quorum/majority.hpp"
 #include "store/quorum/quorum_store.hpp"
 #include "store/quorum/voter.hpp"
-
-#include "lock/lock_state.hpp"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "store/quorum/claim.hpp"
 
+#include "protocol/keys.hpp"
 #include "store/quorum/majority.hpp"
-#include "store/quorum/quorum.hpp"
 #include "store/quorum/quorum_store.hpp"
 #include "store/quorum/voter.hpp"
 

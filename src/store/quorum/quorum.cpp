@@ -3,10 +3,10 @@
 
 #include "store/quorum/ballot.hpp"
 #include "store/quorum/claim.hpp"
+#include "store/quorum/kept_call.hpp"
 #include "store/quorum/majority.hpp"
 #include "store/quorum/quorum_store.hpp"
 #include "store/quorum/voter.hpp"
-#include "store/quorum/kept_call.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -263,8 +263,6 @@ void quorum_store::stop_voters() {
   waiting_.clear();
   for (const auto& v : voters_) v->server->stop();
 }
-
-std::string hint_channel(std::string_view record) { return "leasehold:{0}:free:" + std::string(record); }
 
 std::shared_ptr<store> make_quorum(server_maker servers, std::vector<address> where, store::events& events) {
   return std::make_shared<quorum_store>(std::move(servers), where, events);

@@ -4,7 +4,7 @@
 // redis.io, the algorithm called Redlock).
 #pragma once
 
-#include "store/redis/redis.hpp"
+#include "store/server.hpp"
 #include "store/store.hpp"
 
 #include "store/url.hpp"
@@ -15,9 +15,6 @@
 #include <vector>
 
 namespace leasehold::detail {
-
-// Where those who wait listen for releases of this record: there is no line on a quorum.
-std::string hint_channel(std::string_view record);
 
 std::shared_ptr<store> make_quorum(server_maker servers, std::vector<address> where, store::events& events);
 

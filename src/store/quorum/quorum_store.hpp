@@ -19,7 +19,7 @@
 // Everything happens on the client's strand.
 #pragma once
 
-#include "store/redis/redis.hpp"
+#include "store/server.hpp"
 #include "store/store.hpp"
 
 #include "store/url.hpp"

@@ -9,7 +9,7 @@
 // when their answer is there, since only a call that was answered ends the wait that overdue() speaks of.
 #pragma once
 
-#include "store/redis/redis.hpp"
+#include "store/server.hpp"
 #include "store/store.hpp"
 
 #include <chrono>

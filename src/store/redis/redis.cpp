@@ -1,7 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "store/redis/redis.hpp"
 
-#include "client/pending.hpp"
 #include "protocol/slots.hpp"
 #include "store/redis/connections.hpp"
 #include "store/redis/deprecated.hpp"
@@ -11,6 +10,7 @@
 #include "store/redis/witness.hpp"
 #include "time/alarms.hpp"
 #include "time/pauses.hpp"
+#include "time/random.hpp"
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -38,6 +38,9 @@
 #include <vector>
 
 namespace leasehold::detail {
+
+namespace asio = boost::asio;
+
 namespace {
 
 namespace redis = boost::redis;
@@ -125,7 +128,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         watch_(strand),
         channel_(std::move(channel)),
         another_(std::move(another)),
-        random_(std::random_device()()) {
+        random_(static_cast<std::minstd_rand::result_type>(random_bits())) {
     connection_.set_receive_response(push_sink_);
   }
 
@@ -769,29 +772,22 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
 }  // namespace
 
-std::string client_channel(std::string_view tag, std::string_view client) {
-  return fmt::format("leasehold:{{{}}}:{}", tag, client);
-}
-
-server_maker::server_maker(const asio::any_io_executor& executor, const client_options& options, std::string client)
-    : options_(&options), client_(std::move(client)) {
-  const auto make_on = [this, &options](auto strand) {
-    strand_ = strand;
+server_maker make_redis_servers(const asio::any_io_executor& executor, const client_options& options,
+                                std::string client) {
+  const auto make_on = [&](auto strand) {
     using made = redis_store<decltype(strand)>;
-    make_ = [strand, &options](address where, std::string channel, store::events& events,
-                               redis_server::router* router) {
+    const auto make = [strand, &options](address where, std::string channel, store::events& events,
+                                         redis_server::router* router) {
       const witness::maker another = [strand, &options, where](store::events& e) {
         return std::make_shared<made>(strand, where, options, std::string(), e, nullptr, witness::maker());
       };
       return std::make_shared<made>(strand, std::move(where), options, std::move(channel), events, router, another);
     };
+    return server_maker(strand, options, std::move(client), make);
   };
   // Type erasure costs Boost.Redis a third of its speed.
-  if (const auto* known = executor.target<asio::io_context::executor_type>()) {
-    make_on(asio::make_strand(*known));
-  } else {
-    make_on(asio::make_strand(executor));
-  }
+  const auto* const known = executor.target<asio::io_context::executor_type>();
+  return known != nullptr ? make_on(asio::make_strand(*known)) : make_on(asio::make_strand(executor));
 }
 
 }  // namespace leasehold::detail

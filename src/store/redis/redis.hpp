@@ -1,85 +1,21 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // A store that is one Redis server, over Boost.Redis: the one that the URL names, or the master of a Sentinel group; also
-// as a part of a cluster.
+// as a part of a cluster or quorum.
 #pragma once
 
-#include "store/store.hpp"
-
-#include "store/url.hpp"
+#include "store/server.hpp"
 
 #include <leasehold/client.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 
-#include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace leasehold::detail {
 
-// The channel on which a client is told of its grants, where there is one.
-std::string client_channel(std::string_view tag, std::string_view client);
-
-class redis_server : public store {
- public:
-  // One script on its way.
-  struct call {
-    const script* what_script;
-    std::shared_ptr<caller> who;
-    std::uint32_t what;
-    clock::time_point sent;  // The first time.
-    std::uint16_t slot = 0;
-    std::uint8_t redirections = 0;
-    bool asking = false;      // In a slot that the server is only about to get.
-    bool whole_text = false;  // The server did not know the script by its digest.
-  };
-
-  // Who knows the other servers of the cluster.
-  class router {
-   public:
-    // The server has answered with MOVED or ASK. True: the call was taken over; false: that is its answer.
-    virtual bool redirect(call&, std::string_view words) = 0;
-    virtual bool tells(std::uint16_t slot) const = 0;
-    // The server tells on this channel from now on, or no more.
-    virtual void on_shard_channel(std::string_view channel, bool tells) = 0;
-
-   protected:
-    ~router() = default;
-  };
-
-  // What another server was asked. Only while up.
-  virtual void take_over(call) = 0;
-  // Commands of any kind, in one request; null: not all were answered, or not within command_timeout and `longer`.
-  using commands = std::vector<std::vector<std::string>>;
-  virtual void exec(const commands&, std::chrono::milliseconds longer,
-                    std::function<void(const std::vector<reply>*)> then) = 0;
-  virtual void publish(const std::string& channel, std::string_view message) = 0;
-  virtual void change_shard_channel(const std::string& channel, bool listen) = 0;
-};
-
-// Makes servers that share one strand. The client is told on `channel`, if it is not empty.
-class server_maker {
- public:
-  server_maker(const boost::asio::any_io_executor& executor, const client_options& options, std::string client);
-
-  const boost::asio::any_io_executor& strand() const { return strand_; }
-  const client_options& options() const { return *options_; }
-  const std::string& client() const { return client_; }
-  // The events and the router outlive the server's last event.
-  std::shared_ptr<redis_server> make(address where, std::string channel, store::events& events,
-                                     redis_server::router* router = nullptr) const {
-    return make_(std::move(where), std::move(channel), events, router);
-  }
-
- private:
-  boost::asio::any_io_executor strand_;
-  const client_options* options_;  // The client's.
-  std::string client_;
-  std::function<std::shared_ptr<redis_server>(address, std::string, store::events&, redis_server::router*)> make_;
-};
+// Servers on one strand of the executor. The options are the client's, and outlive every copy of the maker.
+server_maker make_redis_servers(const boost::asio::any_io_executor& executor, const client_options& options,
+                                std::string client);
 
 }  // namespace leasehold::detail

@@ -3,6 +3,7 @@
 
 #include "store/redis/connections.hpp"
 #include "store/redis/tls.hpp"
+#include "time/random.hpp"
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
@@ -128,7 +129,7 @@ sentinels::sentinels(asio::any_io_executor strand, address where, std::chrono::m
       retry_(strand_),
       longest_pause_(retry.max),
       pauses_(retry),
-      random_(std::random_device()()) {}
+      random_(static_cast<std::minstd_rand::result_type>(random_bits())) {}
 
 // Without stop() before it, the context is ending: its handlers, and the links with them, are being destroyed.
 sentinels::~sentinels() {

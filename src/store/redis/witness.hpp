@@ -4,7 +4,7 @@
 // made when it is first needed; and it tells about the writes of its own connection only, so the script runs there, too.
 #pragma once
 
-#include "store/redis/redis.hpp"
+#include "store/server.hpp"
 #include "store/store.hpp"
 
 #include "time/server_clock.hpp"

@@ -1,0 +1,50 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/lock_identity.hpp"
+
+#include "protocol/slots.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace leasehold::detail {
+
+lock_identity::lock_identity(const key_space& space, std::string n, const script& k, std::string a, company w,
+                             std::uint32_t l)
+    : name(std::move(n)),
+      record(space.prefix + name),
+      slot(space.has_slots ? slot_of(record) : 0),
+      fences(space.has_slots ? fence_key(slot) : only_fence_key),
+      kind(&k),
+      ask(std::move(a)),
+      with(w),
+      limit(l),
+      local_line(fmt::format("{} {} {}{}", kind->name, record.size(), record, ask)),
+      tells_redisson(space.redisson && kind == &scripts::recursive_mutex) {
+  const std::string_view tag = space.has_slots ? tag_of_slot(slot) : only_tag;
+  line = line_key(tag, record);
+  entries = entries_key(tag, record);
+  if (tells_redisson) {
+    unlock_channel = redisson_channel(record);
+  } else if (!space.has_line) {
+    unlock_channel = hint_channel(record);
+  }
+}
+
+void lock_identity::write_keys(arguments& a) const {
+  a.key(record);
+  a.key(fences);
+  a.key(line);
+  a.key(entries);
+}
+
+void lock_identity::write_ask(arguments& a, std::uint32_t believed) const {
+  believed == 0 ? a.arg(ask) : a.arg(std::int64_t{believed});
+}
+
+std::string lock_identity::ask_text() const {
+  const auto l = limit.load(std::memory_order_relaxed);
+  return l != 0 ? std::to_string(l) : ask;
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,56 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What a lock of any kind is, apart from its client: a name, the script of its kind, and what tells those who ask apart.
+#pragma once
+
+#include "protocol/keys.hpp"
+#include "protocol/scripts.hpp"
+#include "store/store.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace leasehold::detail {
+
+// How several who ask the same get on with each other.
+enum class company {
+  exclusive,  // One at a time; a cohort may pass its hold on.
+  together,   // Several may be in at once.
+};
+
+// Kept by everything that may outlive the lock and even the client: holds, releases.
+struct lock_identity {
+  // ask: what tells those who ask for this lock apart, "" for a kind where all ask the same (lua/shared/call.lua).
+  // limit: of a counting semaphore, whose ask it is; 0 elsewhere.
+  lock_identity(const key_space& space, std::string name, const script& kind, std::string ask = {},
+                company with = company::exclusive, std::uint32_t limit = 0);
+
+  std::string name;
+  std::string record;       // prefix + name: the key, verbatim.
+  std::uint16_t slot;       // Of a cluster; 0 elsewhere.
+  std::string_view fences;  // Derived from the record alone: the keys of its fences and its line.
+  std::string line;
+  std::string entries;
+  const script* kind;
+  std::string ask;
+  company with;
+  mutable std::atomic<std::uint32_t> limit;
+  std::string local_line;  // Those with the same, and the same limit, wait in one line of the client.
+  // Where it is told that such a lock is free: by Redisson, which waits to be told there, too (if
+  // client_options::redisson asks for it), and on a quorum. "": nowhere.
+  std::string unlock_channel;
+  bool tells_redisson = false;
+
+  std::string local_line_with(std::uint32_t l) const { return local_line + " " + std::to_string(l); }
+  bool is_reader() const { return kind == &scripts::shared_mutex && with == company::together; }
+  bool is_writer() const { return kind == &scripts::shared_mutex && with == company::exclusive; }
+  // The keys of a script that may see to the line: record, fence counter, line, entries.
+  void write_keys(arguments& a) const;
+  // believed: the limit of a counting semaphore, as the asker knows it; 0 elsewhere.
+  void write_ask(arguments& a, std::uint32_t believed = 0) const;
+  std::string ask_text() const;
+};
+
+}  // namespace leasehold::detail

@@ -1,0 +1,17 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/lock_state.hpp"
+
+#include "client/options.hpp"
+
+#include <utility>
+
+namespace leasehold::detail {
+
+lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind, std::string ask,
+                       company with, std::uint32_t limit, error_code b)
+    : handle(std::move(h)),
+      identity(
+          std::make_shared<lock_identity>(handle->core->keys(), std::move(name), kind, std::move(ask), with, limit)),
+      bad(b ? b : check_name(identity->name, identity->record)) {}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,100 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/registry.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace leasehold::detail {
+
+std::shared_ptr<registered_entry>& registry::entry_of(const lock_identity& lock) {
+  const auto limit = lock.limit.load(std::memory_order_relaxed);
+  return limit == 0 ? entries_[lock.local_line] : entries_[lock.local_line_with(limit)];
+}
+
+std::shared_ptr<registered_entry> registry::find(const lock_identity& lock) const {
+  const auto found = entries_.find(lock.local_line);
+  return found == entries_.end() ? nullptr : found->second;
+}
+
+void registry::forget(registered_entry& entry) {
+  forget_token(entry);
+  const auto limit = entry.first_limit();
+  const auto found =
+      limit == 0 ? entries_.find(entry.lock().local_line) : entries_.find(entry.lock().local_line_with(limit));
+  if (found != entries_.end() && found->second.get() == &entry) entries_.erase(found);
+}
+
+void registry::remember_token(registered_entry& entry) {
+  const bool is_new = in_line_.insert_or_assign(entry.token(), &entry).second;
+  if (has_slots_ && is_new && attended_[entry.lock().slot]++ == 0) core_.attend(entry.lock().slot);
+}
+
+void registry::forget_token(registered_entry& entry) {
+  if (!in_line_.empty() && in_line_.erase(entry.token()) != 0 && has_slots_) {
+    const auto attended = attended_.find(entry.lock().slot);
+    if (--attended->second == 0) {
+      attended_.erase(attended);
+      core_.leave(entry.lock().slot);
+    }
+  }
+  if (listeners_.empty()) return;
+  const auto& channel = entry.lock().unlock_channel;
+  const auto [first, last] = listeners_.equal_range(channel);
+  const auto found = std::find_if(first, last, [&entry](const auto& l) { return l.second == &entry; });
+  if (found == last) return;
+  listeners_.erase(found);
+  if (!listeners_.contains(channel)) core_.ignore(channel);
+}
+
+void registry::listen(registered_entry& entry) {
+  const auto& channel = entry.lock().unlock_channel;
+  const auto [first, last] = listeners_.equal_range(channel);
+  if (std::any_of(first, last, [&entry](const auto& l) { return l.second == &entry; })) return;
+  listeners_.emplace(channel, &entry);
+  core_.listen(channel);
+}
+
+void registry::look_all() {
+  std::vector<std::shared_ptr<registered_entry>> in_line;
+  for (const auto& [token, entry] : in_line_) in_line.push_back(entry->shared());
+  for (const auto& entry : in_line) entry->look_now();
+}
+
+void registry::look_in(const std::unordered_set<std::uint16_t>& slots) {
+  std::vector<std::shared_ptr<registered_entry>> in_line;
+  for (const auto& [token, entry] : in_line_) {
+    if (slots.contains(entry->lock().slot)) in_line.push_back(entry->shared());
+  }
+  for (const auto& entry : in_line) entry->look_now();
+}
+
+void registry::on_channel(std::string_view channel) {
+  std::vector<std::shared_ptr<registered_entry>> woken;
+  const auto [first, last] = listeners_.equal_range(std::string(channel));
+  for (auto l = first; l != last; ++l) woken.push_back(l->second->shared());
+  for (const auto& entry : woken) entry->look_now();
+}
+
+void registry::on_message(std::string_view what, std::string_view token, std::string_view rest) {
+  const auto found = in_line_.find(std::string(token));
+  if (found == in_line_.end()) return;
+  const auto entry = found->second->shared();
+  if (what == "watch") {
+    entry->on_watch();
+  } else if (what == "granted") {
+    // What is not understood is not believed.
+    entry->on_granted(read_pushed_grant(rest).value_or(pushed_grant()));
+  }
+}
+
+void registry::abandon() {
+  in_line_.clear();
+  listeners_.clear();
+  attended_.clear();
+  auto entries = std::move(entries_);
+  entries_.clear();
+  entries.clear();
+}
+
+}  // namespace leasehold::detail

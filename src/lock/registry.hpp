@@ -1,0 +1,82 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The entries of one client, by what they wait for, by their tokens and by the channels that they listen to.
+//
+// Owned by the client; everything happens on its strand.
+#pragma once
+
+#include "client/client_core.hpp"
+#include "lock/hold_state.hpp"
+#include "lock/lock_identity.hpp"
+#include "lock/waiter.hpp"
+#include "protocol/pushed_grant.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace leasehold::detail {
+
+// An entry as the registry sees it: implemented by line_entry.hpp.
+class registered_entry {
+ public:
+  virtual const lock_identity& lock() const = 0;
+  // Of a counting semaphore: the limit that its waiters believe in; 0 elsewhere.
+  virtual std::uint32_t first_limit() const = 0;
+  virtual const std::string& token() const = 0;
+  // The same object, to be kept while it is told something that may be its end.
+  virtual std::shared_ptr<registered_entry> shared() = 0;
+
+  // Messages on the client's channel (lua/shared/line.lua).
+  virtual void on_granted(const pushed_grant&) = 0;
+  virtual void on_watch() = 0;
+  // Messages may have been lost, or another program says that the lock is free.
+  virtual void look_now() = 0;
+
+  // The local waiter in front, null if there is none whose deadline has not passed.
+  virtual waiter* first(clock::time_point now) = 0;
+  // Gives the one in front what another of this client has had. The entry leaves the line if nobody is left.
+  virtual void grant_locally(hold_state::grant) = 0;
+
+ protected:
+  ~registered_entry() = default;
+};
+
+class registry final : public queued_entries {
+ public:
+  // has_slots: the store is to attend to the slots in which entries wait.
+  registry(client_core& core, bool has_slots) : core_(core), has_slots_(has_slots) {}
+  static registry& of(client_core& core) { return static_cast<registry&>(core.queued()); }
+
+  // Where the entry for all who ask the same of this lock is kept; null if there is none.
+  std::shared_ptr<registered_entry>& entry_of(const lock_identity&);
+  // That entry if there is one, else null. Not for semaphores.
+  std::shared_ptr<registered_entry> find(const lock_identity&) const;
+  void forget(registered_entry&);
+  // Messages to its token go to the entry.
+  void remember_token(registered_entry&);
+  void forget_token(registered_entry&);
+  // Until forget_token whatever happens on its lock's unlock channel makes it look.
+  void listen(registered_entry&);
+
+  void look_all() override;
+  void look_in(const std::unordered_set<std::uint16_t>& slots) override;
+  void on_channel(std::string_view channel) override;
+  // Any other message, or one for a token that no longer waits, is dropped: the next look finds out.
+  void on_message(std::string_view what, std::string_view token, std::string_view rest) override;
+  void abandon() override;
+
+ private:
+  client_core& core_;
+  const bool has_slots_;
+  std::unordered_map<std::string, std::shared_ptr<registered_entry>> entries_;  // By lock_identity::local_line.
+  std::unordered_map<std::string, registered_entry*> in_line_;                  // By token.
+  std::unordered_multimap<std::string, registered_entry*> listeners_;           // By lock_identity::unlock_channel.
+  std::unordered_map<std::uint16_t, std::size_t> attended_;  // How many are in line in a slot of a cluster.
+};
+
+}  // namespace leasehold::detail

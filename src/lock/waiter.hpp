@@ -1,0 +1,46 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// One operation that waits for a lock, as its entry sees it: implemented by acquire.hpp.
+#pragma once
+
+#include "client/client_core.hpp"
+#include "time/clock.hpp"
+
+#include <leasehold/acquire_options.hpp>
+#include <leasehold/error.hpp>
+#include <leasehold/hold.hpp>
+
+#include <boost/intrusive/list.hpp>
+
+#include <memory>
+
+namespace leasehold::detail {
+
+class line_entry;
+
+class waiter : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+ public:
+  virtual const acquire_options& options() const = 0;
+  virtual const std::shared_ptr<client_handle>& handle() const = 0;
+  // time_point::max(): none.
+  virtual clock::time_point deadline() const = 0;
+  // The same object, to be kept while it is told something that may be its end.
+  virtual std::shared_ptr<waiter> shared() = 0;
+
+  virtual void belong_to(std::shared_ptr<line_entry>) = 0;
+  virtual void note_contention() = 0;
+  virtual void complete(hold) = 0;
+  virtual void complete(error_code) = 0;
+  // The one attempt was answered: the lock is busy.
+  virtual void complete_busy() = 0;
+  // The end is decided; what may be left of it is being given back. left() ends it, or a limit of 100 ms.
+  virtual void wait_for_leave(error_code outcome) = 0;
+  virtual void left() = 0;
+  // The store has answered the attempt after all: the lock was busy.
+  virtual void note_busy() = 0;
+
+ protected:
+  ~waiter() = default;
+};
+
+}  // namespace leasehold::detail

@@ -1,0 +1,27 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "protocol/keys.hpp"
+
+#include <fmt/format.h>
+
+namespace leasehold::detail {
+
+std::string line_key(std::string_view tag, std::string_view record) {
+  return fmt::format("leasehold:{{{}}}:line:{}", tag, record);
+}
+
+std::string entries_key(std::string_view tag, std::string_view record) {
+  return fmt::format("leasehold:{{{}}}:entries:{}", tag, record);
+}
+
+std::string client_channel(std::string_view tag, std::string_view client) {
+  return fmt::format("leasehold:{{{}}}:{}", tag, client);
+}
+
+std::string hint_channel(std::string_view record) { return fmt::format("leasehold:{{{}}}:free:{}", only_tag, record); }
+
+std::string redisson_channel(std::string_view record) {
+  return record.find('{') == record.npos ? fmt::format("redisson_lock__channel:{{{}}}", record)
+                                         : fmt::format("redisson_lock__channel:{}", record);
+}
+
+}  // namespace leasehold::detail

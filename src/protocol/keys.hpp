@@ -1,0 +1,33 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The names of keys and channels (docs/protocol.md, "Keys"). What belongs to a record carries a tag: that of the record's
+// slot in a cluster, elsewhere the only one.
+#pragma once
+
+#include "protocol/slots.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace leasehold::detail {
+
+// What the names in a store depend on: its deployment and the client's options.
+struct key_space {
+  std::string prefix;      // Of every record.
+  bool has_slots = false;  // A cluster.
+  bool has_line = true;    // Not a quorum.
+  bool redisson = false;   // client_options::redisson.
+};
+
+std::string line_key(std::string_view tag, std::string_view record);
+std::string entries_key(std::string_view tag, std::string_view record);
+
+// The channel on which a client is told of its grants, where there is one.
+std::string client_channel(std::string_view tag, std::string_view client);
+// The channel on which a quorum tells of releases of this record: there is no line on a quorum.
+std::string hint_channel(std::string_view record);
+// The channel on which Redisson tells of releases, as it makes it of the lock's name.
+std::string redisson_channel(std::string_view record);
+
+}  // namespace leasehold::detail

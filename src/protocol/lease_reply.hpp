@@ -1,0 +1,32 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What the scripts say of a lease.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+namespace leasehold::detail {
+
+// No lease lasts longer as far as the client is concerned: a sum of such a time and a clock's never overflows.
+inline constexpr std::chrono::milliseconds longest_left = std::chrono::hours(24 * 365 * 100);
+
+inline std::chrono::milliseconds bounded_left(std::int64_t milliseconds) {
+  return std::chrono::milliseconds(std::clamp<std::int64_t>(milliseconds, -1, longest_left.count()));
+}
+
+// What acquire and renew answer: "<status> <fence> <left> <s> <us>[ <depth>]" (lua/shared/lock.lua).
+struct lease_reply {
+  explicit lease_reply(std::string_view text) noexcept;
+
+  bool understood = false;
+  std::int64_t status = 0;
+  std::uint64_t fence = 0;
+  std::chrono::milliseconds left{0};
+  std::int64_t server_time = 0;  // Microseconds.
+  std::uint32_t depth = 1;       // How many times the owner of a recursive mutex is in.
+};
+
+}  // namespace leasehold::detail
