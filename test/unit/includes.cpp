@@ -1,0 +1,150 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Which room of src/ includes which (src/README.md): arrows run one way, and no units include each other in a circle.
+#include "support/unit_test.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leasehold::test {
+
+BOOST_AUTO_TEST_SUITE(includes)
+
+namespace fs = std::filesystem;
+
+// Each room may include itself and those that are named. "store": the files directly in that folder; "": those of src/
+// itself, the facades.
+const std::map<std::string, std::set<std::string>> may_include{
+    {"time", {}},
+    {"protocol", {"time"}},
+    {"store", {"protocol", "time"}},
+    {"store/redis", {"store", "protocol", "time"}},
+    {"store/cluster", {"store", "protocol", "time"}},
+    {"store/quorum", {"store", "protocol", "time"}},
+    {"store/memory", {"store", "protocol", "time"}},
+    {"client", {"store", "protocol", "time"}},
+    {"lock", {"client", "store", "protocol", "time"}},
+    {"", {"lock", "client", "store", "store/redis", "store/cluster", "store/quorum", "protocol", "time"}},
+    {"cli", {}},
+};
+
+// File (from src/) -> what it includes of src/.
+using graph = std::map<std::string, std::vector<std::string>>;
+
+std::string room_of(const std::string& file) {
+  const auto slash = file.rfind('/');
+  return slash == file.npos ? "" : file.substr(0, slash);
+}
+
+// A header and its source are one unit.
+std::string unit_of(const std::string& file) { return file.substr(0, file.rfind('.')); }
+
+// What `#include "..."` of a line names; "" if it is no such line.
+std::string included_by(std::string_view line) {
+  constexpr std::string_view begin = "#include \"";
+  if (!line.starts_with(begin)) return {};
+  line.remove_prefix(begin.size());
+  return std::string(line.substr(0, line.find('"')));
+}
+
+graph read_sources(const fs::path& top) {
+  graph found;
+  for (const auto& file : fs::recursive_directory_iterator(top)) {
+    const auto extension = file.path().extension();
+    if (extension != ".cpp" && extension != ".hpp") continue;
+    const auto name = fs::relative(file.path(), top).generic_string();
+    auto& included = found[name];
+    std::ifstream text(file.path());
+    for (std::string line; std::getline(text, line);) {
+      const auto other = included_by(line);
+      if (other.empty()) continue;
+      // Those of the command are written from their own folder on.
+      included.push_back(fs::exists(top / other) ? other : room_of(name) + "/" + other);
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> wrong_arrows(const graph& sources) {
+  std::vector<std::string> wrong;
+  for (const auto& [file, included] : sources) {
+    const auto room = may_include.find(room_of(file));
+    if (room == may_include.end()) {
+      wrong.push_back(file + " is in no room");
+      continue;
+    }
+    for (const auto& other : included) {
+      const auto to = room_of(other);
+      if (to != room->first && !room->second.contains(to)) wrong.push_back(file + " -> " + other);
+    }
+  }
+  return wrong;
+}
+
+// A circle of units, each of which includes the next; empty if there is none.
+std::vector<std::string> circle(const graph& sources) {
+  std::map<std::string, std::set<std::string>> units;
+  for (const auto& [file, included] : sources) {
+    for (const auto& other : included) {
+      if (unit_of(other) != unit_of(file)) units[unit_of(file)].insert(unit_of(other));
+    }
+  }
+  std::vector<std::string> path;
+  std::set<std::string> done;
+  const auto search = [&](const auto& self, const std::string& unit) -> bool {
+    if (const auto again = std::find(path.begin(), path.end(), unit); again != path.end()) {
+      path.erase(path.begin(), again);
+      return true;
+    }
+    if (!done.insert(unit).second) return false;
+    path.push_back(unit);
+    for (const auto& next : units[unit]) {
+      if (self(self, next)) return true;
+    }
+    path.pop_back();
+    return false;
+  };
+  for (const auto& [file, included] : sources) {
+    if (search(search, unit_of(file))) return path;
+  }
+  return {};
+}
+
+BOOST_AUTO_TEST_CASE(arrows_between_rooms_run_one_way) {
+  const auto sources = read_sources(LEASEHOLD_SOURCE_DIR "/src");
+  BOOST_TEST(sources.size() > 100U);
+  for (const auto& arrow : wrong_arrows(sources)) BOOST_ERROR("a wrong arrow: " << arrow);
+}
+
+BOOST_AUTO_TEST_CASE(no_units_include_each_other_in_a_circle) {
+  for (const auto& unit : circle(read_sources(LEASEHOLD_SOURCE_DIR "/src"))) BOOST_ERROR("in a circle: " << unit);
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_arrow_and_a_circle_are_found) {
+  auto sources = read_sources(LEASEHOLD_SOURCE_DIR "/src");
+  sources["store/store.hpp"].emplace_back("client/client_core.hpp");
+  const std::vector<std::string> arrow{"store/store.hpp -> client/client_core.hpp"};
+  BOOST_TEST(wrong_arrows(sources) == arrow, boost::test_tools::per_element());
+  BOOST_TEST(circle(sources).size() >= 2U);
+  sources["attic/box.cpp"];
+  BOOST_TEST(wrong_arrows(sources).size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(the_map_names_every_room) {
+  std::ifstream file(LEASEHOLD_SOURCE_DIR "/src/README.md");
+  const std::string map((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  for (const auto& [room, others] : may_include) BOOST_TEST(map.find("`" + room) != map.npos, room);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
