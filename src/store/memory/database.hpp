@@ -1,0 +1,72 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A model of the data of one Redis server, in memory: the commands that the scripts of leasehold and their tests use, with
+// the replies and the errors of Redis 7. test/integration/memory_model.cpp compares it with real servers.
+#pragma once
+
+#include "store/memory/reply.hpp"
+#include "store/memory/values.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace leasehold::detail::memory {
+
+// Copyable: a test keeps an older copy for a failover.
+class database {
+ public:
+  using words = std::span<const std::string_view>;
+  // Returns how many clients have received the message. PUBLISH and SPUBLISH both end here.
+  using publisher = std::function<std::int64_t(std::string_view channel, std::string_view message)>;
+
+  // The server's clock, and with it what has expired. Time may also be set back: what has expired and was read or
+  // written since then stays away, as in Redis.
+  void set_time(std::chrono::microseconds since_epoch) { now_us_ = since_epoch.count(); }
+  std::chrono::microseconds time() const { return std::chrono::microseconds(now_us_); }
+
+  void set_publisher(publisher p) { publish_ = std::move(p); }
+
+  // From now on commands that may need memory are refused, as with `maxmemory` exceeded and nothing to evict.
+  void set_out_of_memory(bool is) { is_out_of_memory_ = is; }
+  bool is_out_of_memory() const { return is_out_of_memory_; }
+
+  reply execute(words);
+  reply execute(std::initializer_list<std::string_view> w) { return execute(words(w.begin(), w.size())); }
+  reply execute(const std::vector<std::string>&);
+
+  // A command of a running script. `has_written` belongs to the script: after its first write no shortage of memory
+  // stops it. Clear it when the script begins.
+  reply execute_in_script(words, bool& has_written);
+
+  // All keys that have not expired, one in a line, in the order of their bytes: the key, its expiry in milliseconds since
+  // 1970 (-1: none), its type and its content. Fields of hashes and members of sets are in the order of their bytes.
+  std::string dump() const;
+
+  // How many keys have not expired.
+  std::size_t size() const;
+
+ private:
+  friend struct commands;
+
+  struct stored {
+    any_value value;
+    std::int64_t expires = -1;  // In milliseconds since 1970; -1: never.
+  };
+
+  std::int64_t now_ms() const { return now_us_ / 1000; }
+  bool has_expired(const stored& s) const { return s.expires >= 0 && now_ms() > s.expires; }
+  stored* find(std::string_view key);
+  bool erase(std::string_view key);
+
+  string_map<stored> keys_;
+  std::int64_t now_us_ = 0;
+  bool is_out_of_memory_ = false;
+  publisher publish_;
+};
+
+}  // namespace leasehold::detail::memory

@@ -1,0 +1,451 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/memory/scripting.hpp"
+
+#include "store/memory/text.hpp"
+
+#include <openssl/evp.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <limits>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+extern "C" {
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+}
+
+namespace leasehold::detail::memory {
+namespace {
+
+constexpr const char* chunk_name = "@user_script";
+
+std::string sha1_of(std::string_view text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes;
+  unsigned size = 0;
+  EVP_Digest(text.data(), text.size(), bytes.data(), &size, EVP_sha1(), nullptr);
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string all;
+  for (unsigned i = 0; i < size; ++i) all += {digits[bytes[i] / 16], digits[bytes[i] % 16]};
+  return all;
+}
+
+std::string_view string_at(lua_State* lua, int index) {
+  std::size_t size = 0;
+  const char* const bytes = lua_tolstring(lua, index, &size);
+  return bytes ? std::string_view(bytes, size) : std::string_view();
+}
+
+// Lines would end a reply before its end.
+std::string in_one_line(std::string_view text) {
+  while (!text.empty() && (text.back() == '\r' || text.back() == '\n')) text.remove_suffix(1);
+  while (!text.empty() && (text.front() == '\r' || text.front() == '\n')) text.remove_prefix(1);
+  std::string all(text);
+  std::replace_if(
+      all.begin(), all.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
+  return all;
+}
+
+// A table {err = "CODE text"}. A text that begins with "-" brings its code; otherwise it is ERR.
+void push_error(lua_State* lua, std::string_view text) {
+  std::string all;
+  if (text.starts_with('-')) {
+    text.remove_prefix(1);
+    all = text.find(' ') == text.npos ? "ERR " : "";
+  } else {
+    all = "ERR ";
+  }
+  while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
+  all += text;
+  lua_createtable(lua, 0, 1);
+  lua_pushstring(lua, all.c_str());
+  lua_setfield(lua, -2, "err");
+}
+
+// What redis.call returns.
+void push(lua_State* lua, const reply& r) {
+  switch (r.type) {
+    case reply::kind::nil: lua_pushboolean(lua, 0); return;
+    case reply::kind::integer: lua_pushnumber(lua, static_cast<lua_Number>(r.integer)); return;
+    case reply::kind::bulk: lua_pushlstring(lua, r.text.data(), r.text.size()); return;
+    case reply::kind::status:
+      lua_createtable(lua, 0, 1);
+      lua_pushlstring(lua, r.text.data(), r.text.size());
+      lua_setfield(lua, -2, "ok");
+      return;
+    case reply::kind::error:
+      push_error(lua, "-" + r.text);
+      // In Redis this says that the error has been counted already; scripts see it.
+      lua_pushboolean(lua, 1);
+      lua_setfield(lua, -2, "ignore_error_stats_update");
+      return;
+    case reply::kind::array:
+      lua_checkstack(lua, 4);
+      lua_createtable(lua, static_cast<int>(r.items.size()), 0);
+      int i = 0;
+      for (const auto& item : r.items) {
+        push(lua, item);
+        lua_rawseti(lua, -2, ++i);
+      }
+      return;
+  }
+}
+
+// As C converts it on the machines that Redis runs on: what is out of range becomes the smallest integer.
+std::int64_t to_int64(lua_Number n) {
+  constexpr lua_Number end = 9223372036854775808.0;
+  return n >= -end && n < end ? static_cast<std::int64_t>(n) : std::numeric_limits<std::int64_t>::min();
+}
+
+// The string that a field of the table on top has; nothing if it has another type.
+std::optional<std::string> string_field(lua_State* lua, const char* name) {
+  lua_pushstring(lua, name);
+  lua_rawget(lua, -2);
+  std::optional<std::string> found;
+  if (lua_type(lua, -1) == LUA_TSTRING) found = lua_tostring(lua, -1);
+  lua_pop(lua, 1);
+  return found;
+}
+
+// What a script returned, on top of the stack; it is popped.
+reply pop(lua_State* lua) {
+  reply r;
+  switch (lua_type(lua, -1)) {
+    case LUA_TSTRING: r = bulk(string_at(lua, -1)); break;
+    case LUA_TBOOLEAN:
+      if (lua_toboolean(lua, -1)) r = integer(1);
+      break;
+    case LUA_TNUMBER: r = integer(to_int64(lua_tonumber(lua, -1))); break;
+    case LUA_TTABLE:
+      if (!lua_checkstack(lua, 4)) {
+        r = error("ERR reached lua stack limit");
+      } else if (const auto err = string_field(lua, "err")) {
+        r = error(in_one_line(*err));
+      } else if (const auto ok = string_field(lua, "ok")) {
+        r = status(*ok);
+        std::replace_if(
+            r.text.begin(), r.text.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
+      } else {
+        r = array({});
+        for (int i = 1;; ++i) {
+          lua_rawgeti(lua, -1, i);
+          if (lua_isnil(lua, -1)) {
+            lua_pop(lua, 1);
+            break;
+          }
+          r.items.push_back(pop(lua));
+        }
+      }
+      break;
+    default: break;
+  }
+  lua_pop(lua, 1);
+  return r;
+}
+
+// A function that raises errors must not have C++ objects whose destructors have work to do: Lua leaves it by longjmp.
+int refuse_new_global(lua_State* lua) { return luaL_error(lua, "Attempt to modify a readonly table"); }
+
+int refuse_unknown_global(lua_State* lua) {
+  return luaL_error(lua, "Script attempted to access nonexistent global variable '%s'", lua_tostring(lua, 2));
+}
+
+int error_reply(lua_State* lua) {
+  if (lua_gettop(lua) != 1 || lua_type(lua, 1) != LUA_TSTRING) {
+    push_error(lua, "wrong number or type of arguments");
+  } else {
+    const std::string_view text = lua_tostring(lua, 1);
+    push_error(lua, text.starts_with('-') ? std::string(text) : "-" + std::string(text));
+  }
+  return 1;
+}
+
+int status_reply(lua_State* lua) {
+  if (lua_gettop(lua) != 1 || lua_type(lua, 1) != LUA_TSTRING) {
+    push_error(lua, "wrong number or type of arguments");
+    return 1;
+  }
+  lua_createtable(lua, 0, 1);
+  lua_pushvalue(lua, 1);
+  lua_setfield(lua, -2, "ok");
+  return 1;
+}
+
+int sha1hex(lua_State* lua) {
+  if (lua_gettop(lua) != 1) {
+    push_error(lua, "wrong number of arguments");
+    return lua_error(lua);
+  }
+  lua_pushstring(lua, sha1_of(string_at(lua, 1)).c_str());
+  return 1;
+}
+
+int log(lua_State*) { return 0; }
+
+// pcall as scripts see it: the error of a command is its text and not a table.
+int protected_call(lua_State* lua) {
+  const int arguments = lua_gettop(lua);
+  lua_pushboolean(lua, 1);
+  lua_insert(lua, 1);
+  if (lua_pcall(lua, arguments - 1, LUA_MULTRET, 0) != 0) {
+    lua_remove(lua, 1);
+    if (lua_istable(lua, -1)) {
+      lua_getfield(lua, -1, "err");
+      if (lua_isstring(lua, -1)) lua_replace(lua, -2);
+    }
+    lua_pushboolean(lua, 0);
+    lua_insert(lua, 1);
+  }
+  return lua_gettop(lua);
+}
+
+// Called where an error was raised: makes a table of it, with the place.
+int describe_error(lua_State* lua) {
+  lua_Debug place{};
+  bool is_known = lua_getstack(lua, 1, &place) && lua_getinfo(lua, "nSl", &place);
+  if (is_known && std::string_view(place.what) == "C") {
+    is_known = lua_getstack(lua, 2, &place) && lua_getinfo(lua, "nSl", &place);
+  }
+  if (!lua_istable(lua, 1)) {
+    const char* const text = lua_tostring(lua, 1);
+    lua_pushstring(lua, ("ERR " + std::string(text ? text : luaL_typename(lua, 1))).c_str());
+    lua_createtable(lua, 0, 3);
+    lua_insert(lua, -2);
+    lua_setfield(lua, -2, "err");
+    lua_replace(lua, 1);
+  }
+  if (is_known) {
+    lua_pushstring(lua, place.source);
+    lua_setfield(lua, 1, "source");
+    lua_pushnumber(lua, place.currentline);
+    lua_setfield(lua, 1, "line");
+  }
+  lua_settop(lua, 1);
+  return 1;
+}
+
+}  // namespace
+
+struct scripting::state {
+  struct script {
+    std::string text;
+    std::string digest;
+    int function;
+  };
+
+  state() : lua(luaL_newstate()) {
+    if (!lua) throw std::bad_alloc();
+    open_library("", luaopen_base);
+    open_library(LUA_TABLIBNAME, luaopen_table);
+    open_library(LUA_STRLIBNAME, luaopen_string);
+    open_library(LUA_MATHLIBNAME, luaopen_math);
+    lua_newtable(lua);
+    add_function("call", call);
+    add_function("pcall", pcall);
+    add_function("error_reply", error_reply);
+    add_function("status_reply", status_reply);
+    add_function("sha1hex", sha1hex);
+    add_function("log", log);
+    int level = 0;
+    for (const char* name : {"LOG_DEBUG", "LOG_VERBOSE", "LOG_NOTICE", "LOG_WARNING"}) {
+      lua_pushnumber(lua, level++);
+      lua_setfield(lua, -2, name);
+    }
+    refuse_new_fields();
+    lua_setglobal(lua, "redis");
+    for (const char* name : {LUA_TABLIBNAME, LUA_STRLIBNAME, LUA_MATHLIBNAME}) {
+      lua_getglobal(lua, name);
+      refuse_new_fields();
+      lua_pop(lua, 1);
+    }
+    lua_pushcfunction(lua, protected_call);
+    lua_setglobal(lua, "pcall");
+    for (const char* name : {"dofile", "loadfile", "print", "getfenv", "setfenv"}) {
+      lua_pushnil(lua);
+      lua_setglobal(lua, name);
+    }
+    lua_pushvalue(lua, LUA_GLOBALSINDEX);
+    refuse_new_fields();
+    lua_getmetatable(lua, -1);
+    lua_pushcfunction(lua, refuse_unknown_global);
+    lua_setfield(lua, -2, "__index");
+    lua_pop(lua, 2);
+    lua_pushcfunction(lua, describe_error);
+    describe = luaL_ref(lua, LUA_REGISTRYINDEX);
+  }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+  ~state() { lua_close(lua); }
+
+  void open_library(const char* name, lua_CFunction open) {
+    lua_pushcfunction(lua, open);
+    lua_pushstring(lua, name);
+    lua_call(lua, 1, 0);
+  }
+
+  void add_function(const char* name, lua_CFunction f) {
+    lua_pushlightuserdata(lua, this);
+    lua_pushcclosure(lua, f, 1);
+    lua_setfield(lua, -2, name);
+  }
+
+  // Of the table on top.
+  void refuse_new_fields() {
+    lua_createtable(lua, 0, 2);
+    lua_pushcfunction(lua, refuse_new_global);
+    lua_setfield(lua, -2, "__newindex");
+    lua_setmetatable(lua, -2);
+  }
+
+  // Leaves the result, or an error as a table, on top; whether it is an error that has to be raised.
+  static bool run_command(lua_State* lua, bool raises) noexcept {
+    auto& self = *static_cast<state*>(lua_touserdata(lua, lua_upvalueindex(1)));
+    const int n = lua_gettop(lua);
+    if (n == 0) {
+      push_error(lua, "Please specify at least one argument for this redis.call() call");
+      return true;
+    }
+    struct number {
+      std::array<char, 32> text;
+    };
+    // Most commands have few words.
+    std::array<std::string_view, 16> few;
+    std::vector<std::string_view> many;
+    if (n > static_cast<int>(few.size())) many.resize(static_cast<std::size_t>(n));
+    const std::span<std::string_view> words =
+        many.empty() ? std::span(few).first(static_cast<std::size_t>(n)) : std::span(many);
+    std::vector<number> numbers;
+    for (int i = 1; i <= n; ++i) {
+      auto& word = words[static_cast<std::size_t>(i - 1)];
+      if (lua_type(lua, i) == LUA_TNUMBER) {
+        if (numbers.empty()) numbers.reserve(static_cast<std::size_t>(n));
+        auto& text = numbers.emplace_back().text;
+        const int size = std::snprintf(text.data(), text.size(), "%.17g", lua_tonumber(lua, i));
+        word = {text.data(), static_cast<std::size_t>(size)};
+      } else if (lua_type(lua, i) == LUA_TSTRING) {
+        word = string_at(lua, i);
+      } else {
+        push_error(lua, "Lua redis lib command arguments must be strings or integers");
+        return true;
+      }
+    }
+    const reply r = self.db->execute_in_script(words, self.has_written);
+    push(lua, r);
+    return raises && r.is_error();
+  }
+
+  static int call(lua_State* lua) { return run_command(lua, true) ? lua_error(lua) : 1; }
+
+  static int pcall(lua_State* lua) {
+    run_command(lua, false);
+    return 1;
+  }
+
+  // nullptr: it does not compile, and `failure` says why.
+  const script* find_or_compile(std::string_view text, reply& failure) {
+    for (const auto& [from, known] : latest) {
+      if (from.data() == text.data() && from == known->text) return known;
+    }
+    std::string digest = sha1_of(text);
+    auto at = scripts.find(digest);
+    if (at == scripts.end()) {
+      if (luaL_loadbuffer(lua, text.data(), text.size(), chunk_name) != 0) {
+        failure = error("ERR Error compiling script (new function): " + in_one_line(string_at(lua, -1)));
+        lua_pop(lua, 1);
+        return nullptr;
+      }
+      const int function = luaL_ref(lua, LUA_REGISTRYINDEX);
+      at = scripts.emplace(digest, script{std::string(text), digest, function}).first;
+    }
+    const script* const known = &at->second;
+    // Whole texts are compared, so that another text in the place of this one is seen.
+    std::erase_if(latest, [&](const auto& l) { return l.first.data() == text.data(); });
+    if (latest.size() >= 16) latest.erase(latest.begin());
+    latest.emplace_back(std::string_view(text.data(), text.size()), known);
+    return known;
+  }
+
+  void push_strings(strings all) {
+    lua_createtable(lua, static_cast<int>(all.size()), 0);
+    int i = 0;
+    for (const auto s : all) {
+      lua_pushlstring(lua, s.data(), s.size());
+      lua_rawseti(lua, -2, ++i);
+    }
+  }
+
+  void set_global(const char* name, strings all) {
+    lua_pushstring(lua, name);
+    push_strings(all);
+    lua_rawset(lua, LUA_GLOBALSINDEX);
+  }
+
+  reply run(const script& s, strings keys, strings arguments, database& on) {
+    db = &on;
+    has_written = false;
+    set_global("KEYS", keys);
+    set_global("ARGV", arguments);
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, describe);
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, s.function);
+    const bool has_failed = lua_pcall(lua, 0, 1, -2) != 0;
+    db = nullptr;
+    reply r = has_failed ? failure_of(s) : pop(lua);
+    lua_settop(lua, 0);
+    return r;
+  }
+
+  // The error on top.
+  reply failure_of(const script& s) {
+    if (!lua_istable(lua, -1)) {
+      const char* const text = lua_tostring(lua, -1);
+      return error(in_one_line("ERR Error running script " + s.digest + ", " + (text ? text : "execution failure")));
+    }
+    std::string text = string_field(lua, "err").value_or("ERR unknown error");
+    lua_getfield(lua, -1, "line");
+    const bool has_line = lua_isnumber(lua, -1);
+    const std::string line = has_line ? std::to_string(lua_tointeger(lua, -1)) : "";
+    lua_pop(lua, 1);
+    const auto source = string_field(lua, "source");
+    if (has_line && source) text += " script: " + s.digest + ", on " + *source + ":" + line + ".";
+    return error(in_one_line(text));
+  }
+
+  lua_State* const lua;
+  int describe = 0;
+  database* db = nullptr;
+  bool has_written = false;
+  string_map<script> scripts;  // By digest.
+  // Where callers keep the texts that were run last.
+  std::vector<std::pair<std::string_view, const script*>> latest;
+};
+
+scripting::scripting() : state_(std::make_unique<state>()) {}
+scripting::scripting(scripting&&) noexcept = default;
+scripting& scripting::operator=(scripting&&) noexcept = default;
+scripting::~scripting() = default;
+
+reply scripting::run(std::string_view text, strings keys, strings arguments, database& db) {
+  reply failure;
+  const auto* const script = state_->find_or_compile(text, failure);
+  return script ? state_->run(*script, keys, arguments, db) : failure;
+}
+
+reply scripting::load(std::string_view text) {
+  reply failure;
+  const auto* const script = state_->find_or_compile(text, failure);
+  return script ? bulk(script->digest) : failure;
+}
+
+reply scripting::run_digest(std::string_view digest, strings keys, strings arguments, database& db) {
+  auto found = state_->scripts.find(digest);
+  if (found == state_->scripts.end()) found = state_->scripts.find(to_lower(digest));
+  if (found == state_->scripts.end()) return error("NOSCRIPT No matching script. Please use EVAL.");
+  return state_->run(found->second, keys, arguments, db);
+}
+
+}  // namespace leasehold::detail::memory

@@ -1,0 +1,43 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "store/memory/database.hpp"
+#include "store/memory/reply.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace leasehold::detail::memory {
+
+// Runs Lua scripts against a database as EVAL and EVALSHA do: with KEYS, ARGV and `redis`, the conversions between Lua and
+// RESP2, the texts of errors, and without rollback when a script fails halfway. One Lua state serves any number of
+// databases; it is not safe to use from two threads at once.
+//
+// Not modelled, because no script here uses it: shebang lines, RESP3, the libraries cjson, cmsgpack, struct and bit, time
+// limits, and the protection of globals that exist already.
+class scripting {
+ public:
+  using strings = std::span<const std::string_view>;
+
+  scripting();
+  scripting(scripting&&) noexcept;
+  scripting& operator=(scripting&&) noexcept;
+  ~scripting();
+
+  // As EVAL. A text is compiled once; a known one costs a comparison of its bytes.
+  reply run(std::string_view text, strings keys, strings arguments, database&);
+
+  // As SCRIPT LOAD: the digest, in lower-case hexadecimal, or the error of the compiler.
+  reply load(std::string_view text);
+
+  // As EVALSHA. What has been loaded or run before is known; for the rest the reply is NOSCRIPT.
+  reply run_digest(std::string_view digest, strings keys, strings arguments, database&);
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace leasehold::detail::memory

@@ -1,0 +1,27 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Numbers and patterns as Redis reads and writes them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace leasehold::detail::memory {
+
+// Exactly what Redis writes for a 64-bit integer: no sign "+", no blanks, no leading zeros.
+std::optional<std::int64_t> to_integer(std::string_view);
+
+// A score; "inf" and hexadecimal forms are numbers, too. Not a number is none.
+std::optional<double> to_score(std::string_view);
+std::string from_score(double);
+
+// a, ?, *, [a-c], [^a], and a backslash before a character that stands for itself.
+bool matches(std::string_view pattern, std::string_view text);
+
+// For names of commands and their options. `lower` is in lower case.
+bool is_word(std::string_view text, std::string_view lower);
+std::string to_lower(std::string_view);
+
+}  // namespace leasehold::detail::memory
