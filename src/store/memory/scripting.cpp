@@ -349,7 +349,7 @@ struct scripting::state {
   // nullptr: it does not compile, and `failure` says why.
   const script* find_or_compile(std::string_view text, reply& failure) {
     for (const auto& [from, known] : latest) {
-      if (from.data() == text.data() && from == known->text) return known;
+      if (from.data() == text.data() && text == known->text) return known;
     }
     std::string digest = sha1_of(text);
     auto at = scripts.find(digest);

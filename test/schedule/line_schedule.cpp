@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "integration/line_schedule.hpp"
+#include "schedule/line_schedule.hpp"
 
 #include "support/unit_test.hpp"
 
@@ -75,10 +75,8 @@ const detail::script& script_of(lock_kind kind) {
   }
 }
 
-line_schedule::line_schedule(lock_kind k, std::uint64_t seed) : kind(k), engine_(seed) {
-  for (std::size_t i = 0; i < 5; ++i) subscriber_.command({"SUBSCRIBE", channels + std::to_string(i)});
-  subscriber_.command({"SUBSCRIBE", "end"});
-  connection_.command({"SCRIPT", "LOAD", std::string(script_of(kind).text)});
+line_schedule::line_schedule(lock_kind k, std::uint64_t seed, script_host& host) : kind(k), engine_(seed), host_(host) {
+  host_.load(script_of(kind).text);
   m.lock.now = 1800000000000000;
   set_clock();
 }
@@ -232,28 +230,23 @@ void line_schedule::check() {
 
 void line_schedule::flush() {
   if (sent_.empty()) return;
-  connection_.send({"PUBLISH", "end", "."});
   std::deque<call> calls;
   calls.swap(sent_);
   for (const auto& c : calls) {
-    const std::string got = c.read(connection_.receive());
+    const std::string got = c.read(host_.receive());
     log_.push_back(c.shown + " -> " + got);
     if (log_.size() > 40) log_.pop_front();
     if (got != c.expected) BOOST_FAIL(what_was_done() << "and not " << c.expected);
   }
-  connection_.receive();
-  for (std::size_t next = 0;; ++next) {
-    const reply r = subscriber_.receive();
-    const std::string channel = r.items.at(1).text;
-    const std::string text = r.items.at(2).text;
-    if (channel == "end") {
-      if (next < m.sent.size()) BOOST_FAIL(what_was_done() << "nobody was told: " << m.sent[next].text);
-      break;
-    }
-    BOOST_REQUIRE_MESSAGE(next < m.sent.size(), what_was_done() << "a message too many: " << text);
-    BOOST_REQUIRE_MESSAGE(text == m.sent[next].text, what_was_done()
-                                                         << "told " << text << " and not " << m.sent[next].text);
-    BOOST_REQUIRE(channel == channels + m.sent[next].client);
+  const auto messages = host_.messages();
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const auto& [channel, text] = messages[i];
+    if (i >= m.sent.size()) BOOST_FAIL(what_was_done() << "a message too many: " << text);
+    if (text != m.sent[i].text) BOOST_FAIL(what_was_done() << "sent " << text << " and not " << m.sent[i].text);
+    BOOST_REQUIRE(channel == channels + m.sent[i].client);
+  }
+  if (messages.size() < m.sent.size()) {
+    BOOST_FAIL(what_was_done() << "not sent: " << m.sent[messages.size()].text);
   }
   std::size_t next = 0;
   for (const auto& c : calls) {
@@ -276,7 +269,7 @@ void line_schedule::flush() {
 std::vector<std::string> line_schedule::keys() {
   flush();
   std::vector<std::string> all;
-  for (const auto& key : connection_.command({"KEYS", "*"}).items) {
+  for (const auto& key : host_.command({"KEYS", "*"}).items) {
     if (key.text != counter) all.push_back(key.text);
   }
   return all;
@@ -299,7 +292,7 @@ std::string line_schedule::script(bool all_keys, line_rules::call seen, std::vec
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::string shown = std::to_string(m.lock.now);
   for (const auto& a : arguments) shown += " " + a;
-  connection_.send(words);
+  host_.send(words);
   const std::string expected = seen.reply;
   sent_.push_back({shown, expected, text_of, std::move(seen), nullptr, m.sent.size()});
   ++steps;
@@ -308,7 +301,7 @@ std::string line_schedule::script(bool all_keys, line_rules::call seen, std::vec
 
 void line_schedule::command(const std::vector<std::string>& words, const std::string& expected,
                             std::function<void(line_rules&)> event, reader read) {
-  connection_.send(words);
+  host_.send(words);
   line_rules::call none;
   none.now = m.lock.now;
   sent_.push_back({std::to_string(m.lock.now) + " " + words[0] + " " + words.back(), expected, read ? read : text_of,
@@ -549,6 +542,70 @@ void virtual_clients::run(std::size_t steps) {
     act(c);
     do deliver();
     while (!s.m.sent.empty());
+  }
+}
+
+// ---- Whole runs
+
+void random_schedules_agree_with_the_model(script_host& host, lock_kind kind, std::size_t steps) {
+  const auto seed = chosen_seed();
+  BOOST_TEST_CONTEXT("LEASEHOLD_SEED=" << seed) {
+    line_schedule s(kind, seed, host);
+    for (int episode = 0; s.steps < steps; ++episode) {
+      static constexpr std::size_t sizes[] = {5, 12, 60, 150};
+      line_crowd c{s, sizes[episode % 4], s.one_in(2) ? 30U : 400U};
+      const auto until = s.steps + 2000;
+      const bool attentive = s.one_in(2);
+      for (int i = 0; s.steps < until; ++i) {
+        c.step();
+        if (attentive && i % 20 == 0) c.looks();
+      }
+      s.check();
+      if (s.m.lock.expires < 0) s.foreign_delete();
+      if (s.one_in(2)) {
+        // All leave.
+        while (s.m.lock.foreign > 0) s.foreign_leave();
+        for (const auto& w : c.old) s.release(w.token);
+        for (const auto& w : c.all) s.release(w.token);
+        while (!s.m.waiting.empty()) s.release(std::string(s.m.waiting.front().token));
+        while (!s.m.lock.members.empty()) s.release(std::string(s.m.lock.members.front().token));
+      } else {
+        // All die.
+        s.let_all_expire();
+      }
+      s.check();
+      for (const auto& left : s.keys()) BOOST_FAIL("left: " << left);
+    }
+    BOOST_TEST(s.m.handed_off > steps / 200);
+    BOOST_TEST(s.m.passed_over > steps / 200);
+    BOOST_TEST(s.m.taken_out > steps / 1000);
+    const bool has_cohorts = kind == lock_kind::mutex || kind == lock_kind::shared_mutex;
+    BOOST_TEST((s.m.kept > steps / 2000) == has_cohorts);
+    const bool has_owners = kind == lock_kind::recursive_mutex || kind == lock_kind::shared_mutex;
+    BOOST_TEST((s.m.entered_again > steps / 200) == has_owners);
+    BOOST_TEST_MESSAGE(s.m.handed_off << " handed off, " << s.m.passed_over << " passed over, " << s.m.taken_out
+                                      << " taken out, " << s.m.kept << " kept, " << s.m.entered_again
+                                      << " entered again");
+  }
+}
+
+void waiting_clients_are_granted_soon(script_host& host, lock_kind kind, std::size_t steps) {
+  const auto seed = chosen_seed();
+  BOOST_TEST_CONTEXT("LEASEHOLD_SEED=" << seed) {
+    line_schedule s(kind, seed, host);
+    virtual_clients dying(s, false);
+    dying.run(steps);
+    BOOST_TEST(dying.tenures > 1000U);
+    BOOST_TEST(dying.deaths > 10U);
+    // A lease of two seconds, and the next look of those in front.
+    BOOST_TEST(dying.longest_idle <= 2000000 + 667000 + 2000);
+    s.pass(100000000);
+    virtual_clients failing(s, true);
+    failing.run(steps);
+    BOOST_TEST(failing.tenures > 1000U);
+    // Some frozen ones after another, two to three seconds each.
+    BOOST_TEST(failing.longest_idle <= 15000000);
+    BOOST_TEST_MESSAGE("idle for " << dying.longest_idle << " and " << failing.longest_idle << " us at the most");
   }
 }
 

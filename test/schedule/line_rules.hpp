@@ -3,7 +3,7 @@
 // What must hold whatever the model says: seen from the clients, by what they were told and nothing else.
 #pragma once
 
-#include "integration/line_model.hpp"
+#include "schedule/line_model.hpp"
 
 #include <cstdint>
 #include <map>

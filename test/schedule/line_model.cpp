@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "integration/line_model.hpp"
+#include "schedule/line_model.hpp"
 
 #include "support/unit_test.hpp"
 

@@ -1,14 +1,13 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Random schedules for the script of one kind of lock, on a real server whose clock the test moves: each reply, each
-// message and the whole state are compared with the model's, and the rules are watched beside it.
+// Random schedules for the script of one kind of lock, on a host whose clock the test moves: each reply, each message and
+// the whole state are compared with the model's, and the rules are checked as well.
 #pragma once
 
-#include "integration/line_model.hpp"
-#include "integration/line_rules.hpp"
 #include "protocol/scripts.hpp"
-#include "support/redis_server.hpp"
-#include "support/stepped_clock.hpp"
+#include "schedule/line_model.hpp"
+#include "schedule/line_rules.hpp"
+#include "schedule/script_host.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -22,11 +21,19 @@ namespace leasehold::test {
 // LEASEHOLD_SEED repeats a run.
 std::uint64_t chosen_seed();
 
+// Each reply, each message and the whole state are the model's; the rules hold; nothing is left when all clients are gone.
+void random_schedules_agree_with_the_model(script_host&, lock_kind, std::size_t steps);
+
+// No waiter is forgotten: each is notified of its grant, or finds it soon. Twice so many steps, with milder and with worse
+// faults.
+void waiting_clients_are_granted_soon(script_host&, lock_kind, std::size_t steps);
+
 const detail::script& script_of(lock_kind);
 
 class line_schedule {
  public:
-  line_schedule(lock_kind kind, std::uint64_t seed);
+  // The host is empty, and serves this schedule alone.
+  line_schedule(lock_kind kind, std::uint64_t seed, script_host&);
 
   const lock_kind kind;
   std::size_t steps = 0;
@@ -83,13 +90,10 @@ class line_schedule {
   std::string script(bool all_keys, line_rules::call seen, std::vector<std::string> words);
   void command(const std::vector<std::string>& words, const std::string& expected,
                std::function<void(line_rules&)> event = nullptr, reader = nullptr);
-  void set_clock() { clock_.stop_at(m.lock.now); }
+  void set_clock() { host_.set_time(m.lock.now); }
 
   std::mt19937_64 engine_;
-  stepped_clock clock_;
-  redis_server redis_{{}, clock_.environment()};
-  redis_connection connection_{redis_.socket_path()};
-  redis_connection subscriber_{redis_.socket_path()};
+  script_host& host_;
   line_rules rules_{kind};
   std::deque<call> sent_;
   std::deque<std::string> log_;
