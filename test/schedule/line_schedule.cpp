@@ -580,9 +580,9 @@ void random_schedules_agree_with_the_model(script_host& host, lock_kind kind, st
     BOOST_TEST(s.m.passed_over > steps / 200);
     BOOST_TEST(s.m.taken_out > steps / 1000);
     const bool has_cohorts = kind == lock_kind::mutex || kind == lock_kind::shared_mutex;
-    BOOST_TEST((s.m.kept > steps / 2000) == has_cohorts);
+    BOOST_TEST((s.m.kept > steps / 5000) == has_cohorts);
     const bool has_owners = kind == lock_kind::recursive_mutex || kind == lock_kind::shared_mutex;
-    BOOST_TEST((s.m.entered_again > steps / 200) == has_owners);
+    BOOST_TEST((s.m.entered_again > steps / 400) == has_owners);
     BOOST_TEST_MESSAGE(s.m.handed_off << " handed off, " << s.m.passed_over << " passed over, " << s.m.taken_out
                                       << " taken out, " << s.m.kept << " kept, " << s.m.entered_again
                                       << " entered again");
@@ -595,14 +595,14 @@ void waiting_clients_are_granted_soon(script_host& host, lock_kind kind, std::si
     line_schedule s(kind, seed, host);
     virtual_clients dying(s, false);
     dying.run(steps);
-    BOOST_TEST(dying.tenures > 1000U);
-    BOOST_TEST(dying.deaths > 10U);
+    BOOST_TEST(dying.tenures > steps / 10);
+    BOOST_TEST(dying.deaths > steps / 1000);
     // A lease of two seconds, and the next look of those in front.
     BOOST_TEST(dying.longest_idle <= 2000000 + 667000 + 2000);
     s.pass(100000000);
     virtual_clients failing(s, true);
     failing.run(steps);
-    BOOST_TEST(failing.tenures > 1000U);
+    BOOST_TEST(failing.tenures > steps / 10);
     // Some frozen ones after another, two to three seconds each.
     BOOST_TEST(failing.longest_idle <= 15000000);
     BOOST_TEST_MESSAGE("idle for " << dying.longest_idle << " and " << failing.longest_idle << " us at the most");

@@ -41,6 +41,10 @@ std::vector<script_host::message> memory_host::messages() { return std::exchange
 reply memory_host::run(const std::vector<std::string>& words) {
   const std::string& name = words.at(0);
   if (name == "SCRIPT" && words.size() == 3 && words[1] == "LOAD") return converted(scripting_.load(words[2]));
+  if (name == "CONFIG" && words.size() == 4 && words[1] == "SET" && words[2] == "maxmemory") {
+    database_.set_out_of_memory(words[3] != "0");
+    return converted(detail::memory::status("OK"));
+  }
   if (name != "EVAL" && name != "EVALSHA") return converted(database_.execute(words));
   std::size_t keys = 0;
   const std::string& count = words.at(2);

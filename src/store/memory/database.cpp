@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <optional>
@@ -59,9 +60,12 @@ struct score_bound {
 std::optional<score_bound> to_bound(std::string_view text) {
   const bool is_excluded = text.starts_with('(');
   if (is_excluded) text.remove_prefix(1);
-  const auto score = to_score(text);
-  if (!score) return std::nullopt;
-  return score_bound{*score, is_excluded};
+  // Unlike a score, it may be empty or begin with blanks.
+  const std::string copy(text);
+  char* end = nullptr;
+  const double score = std::strtod(copy.c_str(), &end);
+  if (*end != '\0' || std::isnan(score)) return std::nullopt;
+  return score_bound{score, is_excluded};
 }
 
 bool is_above(double score, score_bound low) { return low.is_excluded ? score > low.score : score >= low.score; }
@@ -77,20 +81,6 @@ std::vector<reply> page_of(const sorted_set_value& set, bool with_scores, std::s
     if (with_scores) all.push_back(bulk(from_score(item.score)));
   }
   return all;
-}
-
-std::string shown(std::string_view bytes) {
-  std::string all = "\"";
-  for (const char c : bytes) {
-    if (c >= ' ' && c <= '~' && c != '"' && c != '\\') {
-      all += c;
-    } else {
-      static constexpr char digits[] = "0123456789abcdef";
-      const auto byte = static_cast<unsigned char>(c);
-      all += {'\\', 'x', digits[byte / 16], digits[byte % 16]};
-    }
-  }
-  return all + "\"";
 }
 
 }  // namespace
@@ -783,16 +773,25 @@ bool database::erase(std::string_view key) {
   return true;
 }
 
+void database::set_time(std::chrono::microseconds since_epoch) {
+  if (since_epoch.count() < now_us_) std::erase_if(keys_, [this](const auto& k) { return has_expired(k.second); });
+  now_us_ = since_epoch.count();
+}
+
 reply database::execute(words w) {
   if (w.empty()) return error("ERR no command");
   const auto* const command = commands::find(w[0]);
   if (!command) {
-    std::string text = "ERR unknown command '" + std::string(w[0].substr(0, 128)) + "', with args beginning with: ";
-    const auto names_end = text.size();
-    for (std::size_t i = 1; i < w.size() && text.size() - names_end < 128; ++i) {
-      text += "'" + std::string(w[i].substr(0, 128 - (text.size() - names_end))) + "' ";
+    // C strings: they end at a zero byte.
+    const auto shortened = [](std::string_view word, std::size_t most) {
+      return std::string(word.substr(0, std::min(most, word.find('\0'))));
+    };
+    std::string text = "ERR unknown command '" + shortened(w[0], 128) + "', with args beginning with: ";
+    const auto begin = text.size();
+    for (std::size_t i = 1; i < w.size() && text.size() - begin < 128; ++i) {
+      text += "'" + shortened(w[i], 128 - (text.size() - begin)) + "' ";
     }
-    return error(std::move(text));
+    return error(in_one_line(text));
   }
   if (!has_right_number(*command, w)) return wrong_number(w[0]);
   if (is_out_of_memory_ && (command->flags & commands::needs_memory)) return error(out_of_memory);

@@ -24,9 +24,9 @@ class database {
   // Returns how many clients have received the message. PUBLISH and SPUBLISH both end here.
   using publisher = std::function<std::int64_t(std::string_view channel, std::string_view message)>;
 
-  // The server's clock, and with it what has expired. Time may also be set back: what has expired and was read or
-  // written since then stays away, as in Redis.
-  void set_time(std::chrono::microseconds since_epoch) { now_us_ = since_epoch.count(); }
+  // The server's clock, and with it what has expired. If it is set back, what had expired before does not come back, as
+  // on a server, which deletes expired keys within milliseconds.
+  void set_time(std::chrono::microseconds since_epoch);
   std::chrono::microseconds time() const { return std::chrono::microseconds(now_us_); }
 
   void set_publisher(publisher p) { publish_ = std::move(p); }

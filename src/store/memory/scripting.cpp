@@ -41,16 +41,6 @@ std::string_view string_at(lua_State* lua, int index) {
   return bytes ? std::string_view(bytes, size) : std::string_view();
 }
 
-// Lines would end a reply before its end.
-std::string in_one_line(std::string_view text) {
-  while (!text.empty() && (text.back() == '\r' || text.back() == '\n')) text.remove_suffix(1);
-  while (!text.empty() && (text.front() == '\r' || text.front() == '\n')) text.remove_prefix(1);
-  std::string all(text);
-  std::replace_if(
-      all.begin(), all.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
-  return all;
-}
-
 // A table {err = "CODE text"}. A text that begins with "-" brings its code; otherwise it is ERR.
 void push_error(lua_State* lua, std::string_view text) {
   std::string all;
@@ -307,7 +297,7 @@ struct scripting::state {
     auto& self = *static_cast<state*>(lua_touserdata(lua, lua_upvalueindex(1)));
     const int n = lua_gettop(lua);
     if (n == 0) {
-      push_error(lua, "Please specify at least one argument for this redis.call() call");
+      push_error(lua, "Please specify at least one argument for this redis lib call");
       return true;
     }
     struct number {

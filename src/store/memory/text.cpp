@@ -93,6 +93,29 @@ bool matches(std::string_view pattern, std::string_view text) {
   return pattern.empty() && text.empty();
 }
 
+std::string shown(std::string_view bytes) {
+  std::string all = "\"";
+  for (const char c : bytes) {
+    if (c >= ' ' && c <= '~' && c != '"' && c != '\\') {
+      all += c;
+    } else {
+      static constexpr char digits[] = "0123456789abcdef";
+      const auto byte = static_cast<unsigned char>(c);
+      all += {'\\', 'x', digits[byte / 16], digits[byte % 16]};
+    }
+  }
+  return all + "\"";
+}
+
+std::string in_one_line(std::string_view text) {
+  while (!text.empty() && (text.back() == '\r' || text.back() == '\n')) text.remove_suffix(1);
+  while (!text.empty() && (text.front() == '\r' || text.front() == '\n')) text.remove_prefix(1);
+  std::string all(text);
+  std::replace_if(
+      all.begin(), all.end(), [](char c) { return c == '\r' || c == '\n'; }, ' ');
+  return all;
+}
+
 bool is_word(std::string_view text, std::string_view lower) {
   if (text.size() != lower.size()) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {

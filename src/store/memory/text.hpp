@@ -20,6 +20,12 @@ std::string from_score(double);
 // a, ?, *, [a-c], [^a], and a backslash before a character that stands for itself.
 bool matches(std::string_view pattern, std::string_view text);
 
+// In quotation marks; other bytes than printable ASCII become \xNN.
+std::string shown(std::string_view);
+
+// For replies that end with their line: without line ends at both ends, and with blanks for the others.
+std::string in_one_line(std::string_view);
+
 // For names of commands and their options. `lower` is in lower case.
 bool is_word(std::string_view text, std::string_view lower);
 std::string to_lower(std::string_view);
