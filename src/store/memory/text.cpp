@@ -67,6 +67,9 @@ std::string from_score(double d) {
 }
 
 bool matches(std::string_view pattern, std::string_view text) {
+  // Redis has these two rules: any other pattern than this one does not match an empty key.
+  if (pattern == "*") return true;
+  if (text.empty()) return pattern.empty();
   while (!pattern.empty() && !text.empty()) {
     switch (pattern[0]) {
       case '*':
