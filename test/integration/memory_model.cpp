@@ -14,7 +14,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <map>
 #include <random>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -86,6 +88,8 @@ std::string compared(const words& w, reply r) {
   return without_names(text_of(r));
 }
 
+std::string first_word(std::string_view text) { return std::string(text.substr(0, text.find(' '))); }
+
 // Both, side by side.
 class both {
  public:
@@ -124,6 +128,7 @@ class both {
       const std::string got = compared(w, model_.receive());
       log_.push_back(std::to_string(now_) + " " + text_of(w) + " -> " + expected.substr(0, 1000));
       if (log_.size() > 60) log_.pop_front();
+      if (w[0] == "EVALSHA") note(w, got);
       if (got == expected) continue;
       if (!goes_on_) BOOST_FAIL(history() << "the model: " << got);
       BOOST_ERROR(text_of(w) << "\nthe server: " << expected << "\nthe model:  " << got);
@@ -143,9 +148,20 @@ class both {
     if (expected.size() != got.size()) {
       BOOST_FAIL(history() << expected.size() << " messages; the model: " << got.size());
     }
+    for (const auto& m : got) reached_.insert(first_word(m.text));
     const std::string content = dump_of_server(), model = model_.database().dump();
     if (content != model) BOOST_FAIL(history() << content << "the model:\n" << model);
   }
+
+  struct grant {
+    std::string token;
+    std::string fence;
+  };
+  // The latest one for this lock whose reply has been read; it may be over.
+  const grant& latest_grant(const std::string& record) { return latest_[record]; }
+
+  // How replies of scripts and messages have begun so far: that the calls were not too tame.
+  const std::set<std::string>& reached() const { return reached_; }
 
   // So that no key that has expired is still stored.
   void touch_all(const words& keys) {
@@ -160,6 +176,13 @@ class both {
     std::string all = "\n";
     for (const auto& l : log_) all += l + "\n";
     return all;
+  }
+
+  void note(const words& w, const std::string& answer) {
+    reached_.insert(first_word(answer));
+    if (w.size() > 8 && w[7] == "acquire" && answer.starts_with("$\"1 ")) {
+      latest_[w[3]] = {w[8], first_word(std::string_view(answer).substr(4))};
+    }
   }
 
   std::string dump_of_server() {
@@ -204,6 +227,8 @@ class both {
   memory_host model_;
   std::int64_t now_ = 0;
   bool goes_on_ = false;
+  std::map<std::string, grant> latest_;
+  std::set<std::string> reached_;
   std::deque<words> sent_;
   std::deque<std::string> log_;
 };
@@ -496,9 +521,6 @@ class generator {
     if (kind == "counting_semaphore") return std::to_string(1 + random(one_in(3) ? 4 : 2));
     return "";
   }
-  std::string fence(std::int64_t now) {
-    return std::to_string((now + static_cast<std::int64_t>(random(100000))) * 2048);
-  }
 
   words script(const std::string& kind, std::int64_t now) {
     static const words verbs = {"acquire",   "acquire", "acquire", "acquire", "acquire", "confirm",
@@ -544,13 +566,15 @@ class generator {
     return all;
   }
 
-  words operators(std::int64_t now) {
+  words operators(both& b) {
+    const std::string name = lock_name();
     words all = {"EVALSHA", std::string(scripts::admin.sha1), "4"};
-    for (const auto& k : lock_keys(lock_name())) all.push_back(k);
-    if (one_in(2)) {
+    for (const auto& k : lock_keys(name)) all.push_back(k);
+    if (one_in(3)) {
       all.push_back("show");
     } else {
-      all.insert(all.end(), {"break", token(), one_in(2) ? "" : fence(now)});
+      const auto& grant = b.latest_grant(name);
+      all.insert(all.end(), {"break", one_in(5) ? token() : grant.token, one_in(5) ? "" : grant.fence});
       if (one_in(3)) all.push_back("force");
     }
     return all;
@@ -589,14 +613,14 @@ class generator {
   }
 
   // Most calls in a row are about one kind.
-  words lock_command(std::int64_t now) {
+  words lock_command(both& b) {
     static const words kinds = {"mutex", "recursive_mutex", "shared_mutex", "counting_semaphore"};
     if (one_in(60)) kind_ = one_of(kinds);
     switch (random(40)) {
       case 0: return disturbance();
-      case 1: return operators(now);
+      case 1: return operators(b);
       case 2: return several();
-      default: return script(one_in(50) ? one_of(kinds) : kind_, now);
+      default: return script(one_in(50) ? one_of(kinds) : kind_, b.now());
     }
   }
 
@@ -611,7 +635,7 @@ std::size_t chosen_number() {
 }
 
 template <class Next>
-void run_random(Next next, const words& keys) {
+void run_random(Next next, const words& keys, const words& to_reach = {}) {
   const auto seed = chosen_seed();
   BOOST_TEST_CONTEXT("LEASEHOLD_SEED=" << seed) {
     generator g(seed);
@@ -627,24 +651,28 @@ void run_random(Next next, const words& keys) {
       }
       if (g.one_in(2000)) b.set_time(b.now() + static_cast<std::int64_t>(g.random(100000000)));
       if (g.one_in(200)) b.run({"CONFIG", "SET", "maxmemory", g.one_in(3) ? "1" : "0"});
-      b.run(next(g, b.now()));
+      b.run(next(g, b));
       if (i % 100 == 99) b.check();
     }
     b.check();
+    for (const auto& r : to_reach) BOOST_TEST(b.reached().contains(r), "not reached: " << r);
   }
 }
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(random_commands_have_the_same_replies_and_leave_the_same_keys) {
-  run_random([](generator& g, std::int64_t now) { return g.one_in(4) ? g.command_in_script(now) : g.command(now); },
+  run_random([](generator& g, both& b) { return g.one_in(4) ? g.command_in_script(b.now()) : g.command(b.now()); },
              generator::keys());
 }
 
 BOOST_AUTO_TEST_CASE(random_calls_of_the_scripts_have_the_same_replies_and_leave_the_same_keys) {
   words keys = generator::lock_keys("a");
   for (const auto& k : generator::lock_keys("b")) keys.push_back(k);
-  run_random([](generator& g, std::int64_t now) { return g.lock_command(now); }, keys);
+  // The statuses of all verbs, what release answers, errors, and all messages.
+  run_random([](generator& g, both& b) { return g.lock_command(b); }, keys,
+             {R"($"1)", R"($"0)", R"($"2)", R"($"3)", R"($"-1)", R"($"-2)", R"(:"1")", R"(:"0")", R"(:"-1")",
+              R"(-"WRONGTYPE)", R"(-"OOM)", R"(-"ERR)", R"(*[$"1)", "granted", "watch", "broken"});
 }
 
 // Between Lua and RESP, and what the sandbox refuses.

@@ -29,7 +29,7 @@ void agree_with_a_model(lock_kind kind) {
 
 void are_granted_soon(lock_kind kind) {
   memory_host host;
-  leasehold::test::waiting_clients_are_granted_soon(host, kind, 10000);
+  leasehold::test::waiting_clients_are_granted_soon(host, kind, steps() / 6);
 }
 
 }  // namespace
