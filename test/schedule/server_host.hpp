@@ -20,7 +20,8 @@ class server_host : public script_host {
 
  private:
   stepped_clock clock_;
-  redis_server redis_{{}, clock_.environment()};
+  // A log that is not read would fill its pipe, and stop the server.
+  redis_server redis_{{"logfile /dev/null"}, clock_.environment()};
   redis_connection connection_{redis_.socket_path()};
   redis_connection subscriber_{redis_.socket_path()};
 };
