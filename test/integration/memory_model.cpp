@@ -1,7 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // The store in memory against real servers: the same random commands and scripts run on both, with the same clock. Each
-// reply, each message and the whole content are compared. LEASEHOLD_SEED repeats a run, LEASEHOLD_COMMANDS makes it longer.
+// reply, each message and the whole content are compared. LEASEHOLD_SEED repeats a run, LEASEHOLD_COMMANDS makes it
+// longer.
 #include "protocol/scripts.hpp"
 #include "schedule/line_schedule.hpp"
 #include "schedule/memory_host.hpp"
@@ -234,9 +235,9 @@ class both {
 };
 
 // Random commands. In a form, $ and a letter stand for something of a kind:
-//   $k any key, $s of a string, $h of a hash, $z of a sorted set, $e of a set, $l of a list; $f field, $v value, $i integer,
-//   $t milliseconds, $T seconds, $a instant in milliseconds, $A in seconds, $n score, $m member, $r index, $b bound,
-//   $N what may be none, $p pattern
+//   $k any key, $s of a string, $h of a hash, $z of a sorted set, $e of a set, $l of a list; $f field, $v value,
+//   $i integer, $t milliseconds, $T seconds, $a instant in milliseconds, $A in seconds, $n score, $m member, $r index,
+//   $b bound, $o offset (versions differ in what a negative one means), $N what may be no score, $p pattern
 constexpr std::string_view forms[] = {
     "SET $s $v",
     "SET $s $v",
@@ -348,7 +349,7 @@ constexpr std::string_view forms[] = {
     "ZRANGE $z $r $r REV WITHSCORES",
     "ZRANGE $z $i $r",
     "ZRANGE $z $b $b BYSCORE",
-    "ZRANGE $z $b $b BYSCORE LIMIT $r $r",
+    "ZRANGE $z $b $b BYSCORE LIMIT $o $r",
     "ZRANGE $z $b $b BYSCORE REV WITHSCORES",
     "ZRANGE $z $b $b BYSCORE REV LIMIT 1 2",
     "ZRANGE $z $r $r LIMIT 0 1",
@@ -356,7 +357,7 @@ constexpr std::string_view forms[] = {
     "ZRANGE $z $v $r",
     "ZRANGEBYSCORE $z $b $b",
     "ZRANGEBYSCORE $z $b $b WITHSCORES",
-    "ZRANGEBYSCORE $z $b $b LIMIT $r $r",
+    "ZRANGEBYSCORE $z $b $b LIMIT $o $r",
     "ZRANGEBYSCORE $z $v $b",
     "ZRANGEBYSCORE $z $b $b LIMIT 1",
     "SADD $e $m",
@@ -466,6 +467,7 @@ class generator {
       }
       case 'm': return one_in(20) ? value() : "m" + std::to_string(random(one_in(10) ? 60 : 6));
       case 'r': return std::to_string(static_cast<std::int64_t>(random(14)) - 6);
+      case 'o': return std::to_string(random(7));
       case 'b': return (one_in(3) ? "(" : "") + score();
       case 'p': {
         static const words all = {"*",  "h*",   "?0",     "[hz]?", "[^s]*", "[a-s]1", "s\\0",

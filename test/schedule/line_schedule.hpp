@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Random schedules for the script of one kind of lock, on a host whose clock the test moves: each reply, each message and
-// the whole state are compared with the model's, and the rules are checked as well.
+// Random schedules for the script of one kind of lock, on a host whose clock the test moves: each reply, each message
+// and the whole state are compared with the model's, and the rules are checked as well.
 #pragma once
 
 #include "protocol/scripts.hpp"
@@ -21,10 +21,11 @@ namespace leasehold::test {
 // LEASEHOLD_SEED repeats a run.
 std::uint64_t chosen_seed();
 
-// Each reply, each message and the whole state are the model's; the rules hold; nothing is left when all clients are gone.
+// Each reply, each message and the whole state are the model's; the rules hold; nothing is left when all clients are
+// gone.
 void random_schedules_agree_with_the_model(script_host&, lock_kind, std::size_t steps);
 
-// No waiter is forgotten: each is notified of its grant, or finds it soon. Twice so many steps, with milder and with worse
+// No waiter is forgotten: each is notified of its grant, or finds it soon. Runs `steps` with milder and then with worse
 // faults.
 void waiting_clients_are_granted_soon(script_host&, lock_kind, std::size_t steps);
 

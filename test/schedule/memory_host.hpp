@@ -24,7 +24,7 @@ class memory_host : public script_host {
   detail::memory::scripting& scripting() { return scripting_; }
 
  private:
-  // EVAL, EVALSHA, SCRIPT LOAD, CONFIG SET maxmemory (0: memory is not short), and all commands that the database knows.
+  // EVAL, EVALSHA, SCRIPT LOAD, CONFIG SET maxmemory (0: memory is not short), and the commands of the database.
   reply run(const std::vector<std::string>& words);
 
   detail::memory::database database_;

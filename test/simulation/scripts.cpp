@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// The scripts of all kinds on the store in memory, under random schedules that are compared with a model. LEASEHOLD_SEED
-// repeats a run, LEASEHOLD_STEPS makes it longer or shorter.
+// The scripts of all kinds on the store in memory, under random schedules that are compared with a model.
+// LEASEHOLD_SEED repeats a run, LEASEHOLD_STEPS makes it longer or shorter.
 #include "schedule/line_schedule.hpp"
 #include "schedule/memory_host.hpp"
 #include "support/unit_test.hpp"

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A model of the data of one Redis server, in memory: the commands that the scripts of leasehold and their tests use, with
-// the replies and the errors of Redis 7. test/integration/memory_model.cpp compares it with real servers.
+// A model of the data of one Redis server, in memory: the commands that the scripts of leasehold and their tests use,
+// with the replies and the errors of Redis 7. test/integration/memory_model.cpp compares it with real servers.
 #pragma once
 
 #include "store/memory/reply.hpp"
@@ -43,8 +43,8 @@ class database {
   // stops it. Clear it when the script begins.
   reply execute_in_script(words, bool& has_written);
 
-  // All keys that have not expired, one in a line, in the order of their bytes: the key, its expiry in milliseconds since
-  // 1970 (-1: none), its type and its content. Fields of hashes and members of sets are in the order of their bytes.
+  // All keys that have not expired, one in a line, in the order of their bytes: the key, its expiry in milliseconds
+  // since 1970 (-1: none), its type and its content. Fields of hashes and members of sets are sorted by their bytes.
   std::string dump() const;
 
   // How many keys have not expired.

@@ -11,12 +11,12 @@
 
 namespace leasehold::detail::memory {
 
-// Runs Lua scripts against a database as EVAL and EVALSHA do: with KEYS, ARGV and `redis`, the conversions between Lua and
-// RESP2, the texts of errors, and without rollback when a script fails halfway. One Lua state serves any number of
+// Runs Lua scripts against a database as EVAL and EVALSHA do: with KEYS, ARGV and `redis`, the conversions between Lua
+// and RESP2, the texts of errors, and without rollback when a script fails halfway. One Lua state serves any number of
 // databases; it is not safe to use from two threads at once.
 //
-// Not modelled, because no script here uses it: shebang lines, RESP3, the libraries cjson, cmsgpack, struct and bit, time
-// limits, and the protection of globals that exist already.
+// Not modelled, because no script here uses it: shebang lines, RESP3, the libraries cjson, cmsgpack, struct and bit,
+// time limits, and the protection of globals that exist already.
 class scripting {
  public:
   using strings = std::span<const std::string_view>;
