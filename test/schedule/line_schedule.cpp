@@ -580,7 +580,7 @@ void random_schedules_agree_with_the_model(script_host& host, lock_kind kind, st
     BOOST_TEST(s.m.passed_over > steps / 200);
     BOOST_TEST(s.m.taken_out > steps / 1000);
     const bool has_cohorts = kind == lock_kind::mutex || kind == lock_kind::shared_mutex;
-    BOOST_TEST((s.m.kept > steps / 5000) == has_cohorts);
+    BOOST_TEST((s.m.kept > 0) == has_cohorts);
     const bool has_owners = kind == lock_kind::recursive_mutex || kind == lock_kind::shared_mutex;
     BOOST_TEST((s.m.entered_again > steps / 400) == has_owners);
     BOOST_TEST_MESSAGE(s.m.handed_off << " handed off, " << s.m.passed_over << " passed over, " << s.m.taken_out
