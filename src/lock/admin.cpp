@@ -2,6 +2,7 @@
 #include "lock/admin.hpp"
 
 #include "client/options.hpp"
+#include "lock/lock_replies.hpp"
 #include "protocol/slots.hpp"
 
 #include <fmt/format.h>
@@ -13,63 +14,8 @@
 namespace leasehold::detail {
 namespace {
 
-using std::chrono::milliseconds;
-
 // The states in the replies to show and break.
 enum state : std::int64_t { nobodys = 0, ours = 1, foreign = 2, broken = 3 };
-
-// What an ask says (lua/shared/call.lua) of a reader, a writer, an owner.
-template <class Asker>
-void read_ask(std::string_view kind, std::string_view ask, Asker& asker) {
-  if (kind == scripts::shared_mutex.name && !ask.empty()) {
-    asker.role = ask.front() == 'w' ? "writer" : "reader";
-    asker.owner = ask.substr(1);
-  } else if (kind == scripts::recursive_mutex.name) {
-    asker.owner = ask;
-  }
-}
-
-// What a list may read in all, lest a server keep it going for ever: some million pages.
-constexpr std::size_t most_bytes = std::size_t{256} * 1024 * 1024;
-
-// Where a lock's first hold begins behind the lock itself, and how many scalars each hold has.
-constexpr std::size_t first_hold = 7, size_of_hold = 4;
-
-// "What it is" (lua/admin.lua) from the reply's scalar `i` on; returns where that ends.
-std::size_t read_lock(const reply& r, std::size_t i, lock_details& lock) {
-  lock.kind = r.text(i);
-  lock.fence = r.number<std::uint64_t>(i + 1);
-  lock.waiters = r.number<std::size_t>(i + 3);
-  lock.holders = r.number<std::size_t>(i + 4);
-  const std::string_view about = r.text(i + 5);
-  const std::size_t rest = r.size() - std::min(i + first_hold, r.size());
-  const std::size_t holds = std::min(r.number<std::size_t>(i + 6), rest / size_of_hold);
-  const std::size_t end = std::min(i + first_hold + holds * size_of_hold, r.size());
-  for (std::size_t h = i + first_hold; h < end; h += size_of_hold) {
-    listed_hold hold;
-    hold.token = r.text(h);
-    if (r.left(h + 1).count() >= 0) hold.ttl = r.left(h + 1);
-    hold.fence = r.number<std::uint64_t>(h + 2);
-    read_ask(lock.kind, r.text(h + 3), hold);
-    lock.holds.push_back(std::move(hold));
-  }
-  if (lock.holds.empty()) return end;
-  lock.held = true;
-  lock.token = lock.holds.front().token;
-  if (r.left(i + 2).count() >= 0) lock.ttl = r.left(i + 2);
-  if (lock.kind == scripts::shared_mutex.name) {
-    lock.mode = about == "w" ? "writer" : "readers";
-    if (about == "w") lock.owner = lock.holds.front().owner;
-  } else if (lock.kind == scripts::counting_semaphore.name) {
-    lock.limit = r.number<std::uint32_t>(i + 5);
-  } else {
-    lock.owner = about;
-    if (lock.kind.empty()) lock.holds.front().owner = about;
-  }
-  std::stable_sort(lock.holds.begin(), lock.holds.end(),
-                   [](const listed_hold& a, const listed_hold& b) { return a.fence < b.fence; });
-  return end;
-}
 
 bool have_a_hold_in_common(const lock_details& a, const lock_details& b) {
   return std::any_of(a.holds.begin(), a.holds.end(), [&](const listed_hold& x) {
@@ -109,7 +55,7 @@ void list_op::write(std::uint32_t, arguments& a) {
   }
   a.arg("list");
   a.arg(pattern_);
-  a.arg(cursor_);
+  a.arg(scan_.cursor());
   a.arg(line_of_nobody_);
 }
 
@@ -126,23 +72,12 @@ void list_op::take(const reply& r, const answer&) {
     if (routes_.size() > 1) return scan_next();
     routes_.clear();
   }
-  if (const auto* const problem = take_cursor(r)) {
+  if (const auto* const problem = scan_.take(r)) {
     core().note_refusal(problem);
     return end(error::refused);
   }
-  const std::string& prefix = options().prefix;
-  for (std::size_t i = 1; i < r.size();) {
-    const std::string_view record = r.text(i);
-    listed_lock lock;
-    i = read_lock(r, i + 1, lock);
-    if (!record.starts_with(prefix)) continue;
-    lock.name = record.substr(prefix.size());
-    // A key of a form that no lock can have.
-    if (check_name(lock.name, record)) continue;
-    // The script takes any digits for a fence, also 0 and more than 64 bits.
-    if (lock.fence != 0) found_.push_back(std::move(lock));
-  }
-  if (cursor_ != "0") return ask();
+  read_page(r, options().prefix, found_);
+  if (scan_.cursor() != "0") return ask();
   if (!routes_.empty()) return scan_next();
   // SCAN may come across a key twice.
   const auto by_name = [](const listed_lock& a, const listed_lock& b) { return a.name < b.name; };
@@ -152,21 +87,8 @@ void list_op::take(const reply& r, const answer&) {
   line_of_nobody_.empty() ? count_next() : end(error_code(), std::move(found_));
 }
 
-// Null, or why the scan would not come to an end.
-const char* list_op::take_cursor(const reply& r) {
-  std::uint64_t cursor = 0;
-  if (!r.read(0, cursor)) return "the server's answer to SCAN is none";
-  if (!cursors_.insert(cursor).second) return "the server's SCAN goes in a circle";
-  // An empty page counts, too.
-  bytes_ += std::max<std::size_t>(r.bytes(), 256);
-  if (bytes_ > most_bytes) return "the list is longer than 256 MiB";
-  cursor_ = r.text(0);
-  return nullptr;
-}
-
 void list_op::scan_next() {
-  cursor_ = "0";
-  cursors_.clear();
+  scan_.begin();
   std::string next = std::move(routes_.back());
   routes_.pop_back();
   ask(std::move(next));
@@ -191,20 +113,7 @@ void show_op::write(std::uint32_t, arguments& a) {
   a.arg("show");
 }
 
-void show_op::take(const reply& r, const answer&) {
-  lock_status status;
-  std::size_t i = read_lock(r, 1, status);
-  const std::string_view kind = r.text(i++);
-  for (; i + 3 < r.size(); i += 4) {
-    waiter w;
-    w.token = r.text(i);
-    w.lease = std::max(r.left(i + 1), milliseconds(0));
-    w.silent = r.number(i + 2) == 1;
-    read_ask(kind, r.text(i + 3), w);
-    status.line.push_back(std::move(w));
-  }
-  end(error_code(), std::move(status));
-}
+void show_op::take(const reply& r, const answer&) { end(error_code(), read_status(r)); }
 
 // --- break_lock ---
 
@@ -239,7 +148,7 @@ void break_op::take(const reply& r, const answer&) {
   if (found == nobodys) return end(error::not_held);
   if (found == foreign && !force_) return end(error::wrong_type);
   const bool looked = fence_.empty();
-  fence_ = r.text(1 + first_hold + 2);
+  fence_ = fence_of_first_hold(r, 1);
   seen_ = std::move(lock);
   if (looked) return ask();
   changed_hands_ = true;

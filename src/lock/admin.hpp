@@ -4,6 +4,7 @@
 #pragma once
 
 #include "client/query.hpp"
+#include "lock/lock_replies.hpp"
 #include "lock/lock_state.hpp"
 
 #include <leasehold/admin.hpp>
@@ -13,7 +14,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 namespace leasehold::detail {
@@ -29,7 +29,6 @@ class list_op final : public query<std::vector<listed_lock>> {
   void write(std::uint32_t, arguments&) override;
   void take(const reply&, const answer&) override;
 
-  const char* take_cursor(const reply&);
   void scan_next();
   void count_next();
 
@@ -37,9 +36,7 @@ class list_op final : public query<std::vector<listed_lock>> {
   const std::string line_of_nobody_;  // To be followed by a record; "": lines have tags of their own.
   std::vector<std::string> routes_;   // To the servers that are still to be scanned,
   bool routed_ = false;               // once they are known.
-  std::string cursor_ = "0";
-  std::unordered_set<std::uint64_t> cursors_;  // That this server has given.
-  std::size_t bytes_ = 0;                      // Of all replies.
+  scan scan_;
   std::vector<listed_lock> found_;
   std::size_t counted_ = 0;                        // So many of those found have their waiters, and
   std::shared_ptr<const lock_identity> counting_;  // this one is asked for next.

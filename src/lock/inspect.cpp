@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "lock/inspect.hpp"
 
+#include "lock/lock_replies.hpp"
 #include "protocol/lease_reply.hpp"
 
 #include <leasehold/counting_semaphore.hpp>
@@ -19,22 +20,7 @@ void inspect_op::write(std::uint32_t, arguments& a) {
   a.arg("inspect");
 }
 
-void inspect_op::take(const reply& r, const answer&) {
-  lock_info info;
-  info.held = r.number(0) > 0;
-  info.waiters = r.number<std::size_t>(3);
-  if (info.held) {
-    info.fence = r.number<std::uint64_t>(1);
-    if (r.left(2).count() >= 0) info.ttl = r.left(2);
-    info.token = r.text(5);
-    info.holders = r.number<std::size_t>(0);
-    // What the holder asked for: his owner, or a letter and his owner (lua/shared/call.lua).
-    if (lock_->kind == &scripts::recursive_mutex) info.owner = r.text(4);
-    if (lock_->kind == &scripts::shared_mutex && r.text(4) == "w" && !r.text(7).empty())
-      info.owner = r.text(7).substr(1);
-  }
-  end(error_code(), std::move(info));
-}
+void inspect_op::take(const reply& r, const answer&) { end(error_code(), read_inspection(r, *lock_->kind)); }
 
 resize_op::resize_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h, std::uint32_t limit)
     : query(lock->handle, *lock->identity->kind, lock->identity->record, std::move(h)),

@@ -3,6 +3,7 @@
 
 #include "protocol/lease_reply.hpp"
 #include "store/quorum/claim.hpp"
+#include "store/quorum/inspections.hpp"
 #include "store/quorum/majority.hpp"
 #include "store/quorum/quorum_store.hpp"
 #include "store/quorum/voter.hpp"
@@ -15,14 +16,8 @@
 #include <utility>
 
 namespace leasehold::detail {
-namespace {
 
 using std::chrono::milliseconds;
-
-// No expiry lasts longest.
-milliseconds comparable(milliseconds left) { return left < milliseconds(0) ? milliseconds::max() : left; }
-
-}  // namespace
 
 ballot::ballot(quorum_store& q, const script& s, kept_call c, std::shared_ptr<caller> who, std::uint32_t what)
     : quorum_(q),
@@ -330,49 +325,11 @@ void ballot::decide_inspection(bool late) {
     if (!end_with_error()) end_undecided(answers);
     return;
   }
-  struct seen {
-    std::vector<milliseconds> lefts;
-    std::map<std::string, std::size_t> fences;
-    std::string about, ask;
-  };
-  std::map<std::string, seen> holds;
+  std::vector<const reply*> replies;
   for (const auto& v : voices_) {
-    if (v.said != answer_is::yes || v.words.number(0) == 0) continue;
-    // One owner of another program may be in without a token.
-    const bool no_tokens = v.words.size() < 8;
-    for (std::size_t i = 5; no_tokens ? i == 5 : i + 2 < v.words.size(); i += 3) {
-      auto& h = holds[no_tokens ? std::string() : std::string(v.words.text(i))];
-      h.lefts.push_back(comparable(milliseconds(v.words.number(no_tokens ? 2 : i + 1))));
-      ++h.fences[std::string(v.words.text(1))];
-      h.about = v.words.text(4);
-      h.ask = no_tokens ? std::string() : std::string(v.words.text(i + 2));
-    }
+    if (v.said == answer_is::yes) replies.push_back(&v.words);
   }
-  std::erase_if(holds, [this](const auto& h) { return h.second.lefts.size() < quorum_.majority(); });
-  reply r;
-  if (holds.empty()) {
-    for (const auto* s : {"0", "0", "0", "0", ""}) r.add(s);
-    return end(r);
-  }
-  milliseconds longest{0};
-  for (const auto& [token, h] : holds) longest = std::max(longest, nth_largest(h.lefts, quorum_.majority()));
-  const auto text = [](milliseconds left) {
-    return left == milliseconds::max() ? std::string("-1") : std::to_string(left.count());
-  };
-  const auto& first = holds.begin()->second;
-  r.add(std::to_string(holds.size()));
-  r.add(std::max_element(first.fences.begin(), first.fences.end(), [](const auto& a, const auto& b) {
-          return a.second < b.second;
-        })->first);
-  r.add(text(longest));
-  r.add("0");
-  r.add(first.about);
-  for (const auto& [token, h] : holds) {
-    r.add(token);
-    r.add(text(nth_largest(h.lefts, quorum_.majority())));
-    r.add(h.ask);
-  }
-  end(r);
+  end(merge_inspections(replies, quorum_.majority()));
 }
 
 bool ballot::end_with_error() {

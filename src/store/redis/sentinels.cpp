@@ -2,14 +2,13 @@
 #include "store/redis/sentinels.hpp"
 
 #include "store/redis/connections.hpp"
+#include "store/redis/sentinel_answer.hpp"
 #include "store/redis/tls.hpp"
 #include "time/random.hpp"
 
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/redis/connection.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
@@ -23,11 +22,6 @@ namespace {
 
 // For how long a Sentinel is asked alone, before the next one is asked as well.
 constexpr std::chrono::milliseconds head_start{200};
-
-// A Sentinel that names more of them is not believed.
-constexpr std::size_t most_sentinels = 100;
-
-bool same(const host_and_port& a, const host_and_port& b) { return a.host == b.host && a.port == b.port; }
 
 }  // namespace
 
@@ -219,42 +213,18 @@ void sentinels::note(const link& l, std::string_view words) {
 
 void sentinels::on_answer(link& l, const std::vector<reply>& replies) {
   if (replies.size() != 4) return;  // The connection was lost; its end follows.
-  const reply* const master = replies[1].is_error() ? &replies[3] : &replies[2];
-  const reply& bad = replies[0].is_error() ? replies[0] : *master;
-  if (bad.is_error() || master->size() != 2 || master->text(0).empty()) {
+  auto answer = read_sentinel_answer(replies, l.where(), where_);
+  if (!answer.usable) {
     ++refusals_;
-    const std::string words(&bad == &replies[0] ? why_no_hello(bad.text(0)) : std::string(bad.text(0)));
-    note(l, bad.is_error() ? words : "knows no master '" + where_.master + "'");
+    note(l, answer.problem);
     return no_answer(l);
   }
-  const host_and_port where{std::string(master->text(0)), std::string(master->text(1))};
-  // Who answers is asked first the next time, then those of the URL, then those that this one knows.
-  std::vector<host_and_port> order{l.where()};
-  const auto add = [&order](const host_and_port& h) {
-    if (std::none_of(order.begin(), order.end(), [&h](const host_and_port& o) { return same(o, h); }))
-      order.push_back(h);
-  };
-  for (const auto& h : where_.hosts) add(h);
-  if (!replies[1].is_error() && !replies[3].is_error()) {
-    host_and_port other;
-    for (std::size_t i = 0; i + 1 < replies[3].size(); i += 2) {
-      if (replies[3].text(i) == "ip") other.host = replies[3].text(i + 1);
-      if (replies[3].text(i) != "port") continue;
-      other.port = replies[3].text(i + 1);
-      add(other);
-      if (order.size() > most_sentinels + where_.hosts.size()) {
-        ++refusals_;
-        note(l, fmt::format("names more than {} Sentinels", most_sentinels));
-        return no_answer(l);
-      }
-    }
-  }
-  known_ = std::move(order);
+  known_ = std::move(answer.sentinels);
   const auto mine = std::find_if(links_.begin(), links_.end(), [&l](const auto& o) { return o.get() == &l; });
   watched_ = std::move(*mine);
   links_.erase(mine);
   watched_since_ = clock::now();
-  conclude({where, {}, false});
+  conclude({std::move(answer.master), {}, false});
 }
 
 // It ends the round without a master.
@@ -303,12 +273,8 @@ void sentinels::retry_later() {
   });
 }
 
-// "+switch-master": <name> <old address> <old port> <new address> <new port>
 void sentinels::on_message(const reply& message) {
-  const std::string_view text = message.text(2);
-  if (!text.starts_with(where_.master + " ")) return;
-  if (text.ends_with(" " + found_.master.host + " " + found_.master.port)) return;  // It is known already.
-  changed_();
+  if (tells_of_another_master(message, where_.master, found_.master)) changed_();
 }
 
 }  // namespace leasehold::detail

@@ -1,0 +1,130 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/lock_replies.hpp"
+
+#include "client/options.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace leasehold::detail {
+namespace {
+
+// What an ask says (lua/shared/call.lua) of a reader, a writer, an owner.
+template <class Asker>
+void read_ask(std::string_view kind, std::string_view ask, Asker& asker) {
+  if (kind == scripts::shared_mutex.name && !ask.empty()) {
+    asker.role = ask.front() == 'w' ? "writer" : "reader";
+    asker.owner = ask.substr(1);
+  } else if (kind == scripts::recursive_mutex.name) {
+    asker.owner = ask;
+  }
+}
+
+// What a list may read in all, lest a server keep it going for ever: some million pages.
+constexpr std::size_t most_bytes = std::size_t{256} * 1024 * 1024;
+
+// Where a lock's first hold begins behind the lock itself, and how many scalars each hold has.
+constexpr std::size_t first_hold = 7, size_of_hold = 4;
+
+}  // namespace
+
+std::size_t read_lock(const reply& r, std::size_t i, lock_details& lock) {
+  lock.kind = r.text(i);
+  lock.fence = r.number<std::uint64_t>(i + 1);
+  lock.waiters = r.number<std::size_t>(i + 3);
+  lock.holders = r.number<std::size_t>(i + 4);
+  const std::string_view about = r.text(i + 5);
+  const std::size_t rest = r.size() - std::min(i + first_hold, r.size());
+  const std::size_t holds = std::min(r.number<std::size_t>(i + 6), rest / size_of_hold);
+  const std::size_t end = std::min(i + first_hold + holds * size_of_hold, r.size());
+  for (std::size_t h = i + first_hold; h < end; h += size_of_hold) {
+    listed_hold hold;
+    hold.token = r.text(h);
+    if (r.left(h + 1).count() >= 0) hold.ttl = r.left(h + 1);
+    hold.fence = r.number<std::uint64_t>(h + 2);
+    read_ask(lock.kind, r.text(h + 3), hold);
+    lock.holds.push_back(std::move(hold));
+  }
+  if (lock.holds.empty()) return end;
+  lock.held = true;
+  lock.token = lock.holds.front().token;
+  if (r.left(i + 2).count() >= 0) lock.ttl = r.left(i + 2);
+  if (lock.kind == scripts::shared_mutex.name) {
+    lock.mode = about == "w" ? "writer" : "readers";
+    if (about == "w") lock.owner = lock.holds.front().owner;
+  } else if (lock.kind == scripts::counting_semaphore.name) {
+    lock.limit = r.number<std::uint32_t>(i + 5);
+  } else {
+    lock.owner = about;
+    if (lock.kind.empty()) lock.holds.front().owner = about;
+  }
+  std::stable_sort(lock.holds.begin(), lock.holds.end(),
+                   [](const listed_hold& a, const listed_hold& b) { return a.fence < b.fence; });
+  return end;
+}
+
+std::string_view fence_of_first_hold(const reply& r, std::size_t i) { return r.text(i + first_hold + 2); }
+
+lock_status read_status(const reply& r) {
+  lock_status status;
+  std::size_t i = read_lock(r, 1, status);
+  const std::string_view kind = r.text(i++);
+  for (; i + 3 < r.size(); i += 4) {
+    waiter w;
+    w.token = r.text(i);
+    w.lease = std::max(r.left(i + 1), std::chrono::milliseconds(0));
+    w.silent = r.number(i + 2) == 1;
+    read_ask(kind, r.text(i + 3), w);
+    status.line.push_back(std::move(w));
+  }
+  return status;
+}
+
+void read_page(const reply& r, const std::string& prefix, std::vector<listed_lock>& found) {
+  for (std::size_t i = 1; i < r.size();) {
+    const std::string_view record = r.text(i);
+    listed_lock lock;
+    i = read_lock(r, i + 1, lock);
+    if (!record.starts_with(prefix)) continue;
+    lock.name = record.substr(prefix.size());
+    // A key of a form that no lock can have.
+    if (check_name(lock.name, record)) continue;
+    // The script takes any digits for a fence, also 0 and more than 64 bits.
+    if (lock.fence != 0) found.push_back(std::move(lock));
+  }
+}
+
+lock_info read_inspection(const reply& r, const script& kind) {
+  lock_info info;
+  info.held = r.number(0) > 0;
+  info.waiters = r.number<std::size_t>(3);
+  if (info.held) {
+    info.fence = r.number<std::uint64_t>(1);
+    if (r.left(2).count() >= 0) info.ttl = r.left(2);
+    info.token = r.text(5);
+    info.holders = r.number<std::size_t>(0);
+    // What the holder asked for: his owner, or a letter and his owner (lua/shared/call.lua).
+    if (&kind == &scripts::recursive_mutex) info.owner = r.text(4);
+    if (&kind == &scripts::shared_mutex && r.text(4) == "w" && !r.text(7).empty()) info.owner = r.text(7).substr(1);
+  }
+  return info;
+}
+
+void scan::begin() {
+  cursor_ = "0";
+  cursors_.clear();
+}
+
+const char* scan::take(const reply& r) {
+  std::uint64_t cursor = 0;
+  if (!r.read(0, cursor)) return "the server's answer to SCAN is none";
+  if (!cursors_.insert(cursor).second) return "the server's SCAN goes in a circle";
+  // An empty page counts, too.
+  bytes_ += std::max<std::size_t>(r.bytes(), 256);
+  if (bytes_ > most_bytes) return "the list is longer than 256 MiB";
+  cursor_ = r.text(0);
+  return nullptr;
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,50 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What the scripts reply to list, show, break_lock and inspect (lua/admin.lua, lua/shared/lock.lua). No I/O.
+#pragma once
+
+#include "protocol/scripts.hpp"
+#include "store/store.hpp"
+
+#include <leasehold/admin.hpp>
+#include <leasehold/lock.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace leasehold::detail {
+
+// "What it is" (lua/admin.lua) from the reply's scalar `i` on; returns where that ends.
+std::size_t read_lock(const reply&, std::size_t i, lock_details&);
+// As Redis has it, of a lock that begins at scalar `i`.
+std::string_view fence_of_first_hold(const reply&, std::size_t i);
+
+// The reply to show.
+lock_status read_status(const reply&);
+
+// Appends the locks of one page of a list whose names a client with this prefix can use.
+void read_page(const reply&, const std::string& prefix, std::vector<listed_lock>&);
+
+// The reply to inspect, of a lock of this kind.
+lock_info read_inspection(const reply&, const script& kind);
+
+// The cursor of a SCAN, page by page.
+class scan {
+ public:
+  // Of one more server.
+  void begin();
+  const std::string& cursor() const { return cursor_; }
+  // Null, or why the scan would not come to an end.
+  const char* take(const reply&);
+
+ private:
+  std::string cursor_ = "0";
+  std::unordered_set<std::uint64_t> cursors_;  // That this server has given.
+  std::size_t bytes_ = 0;                      // Of all replies.
+};
+
+}  // namespace leasehold::detail
