@@ -75,6 +75,20 @@ BOOST_AUTO_TEST_CASE(a_refusal_of_hello_select_or_subscribe_is_told_in_the_serve
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_refusal_without_words_is_one_all_the_same) {
+  for (const std::size_t place : {0U, 1U, 4U}) {
+    auto all = replies();
+    all[place] = error_of("");
+    const auto o = handshake(server, "channel", false).read(all);
+    BOOST_REQUIRE(o);
+    BOOST_TEST(o->problem == "the server gives no reason");
+    BOOST_TEST(o->refused);
+  }
+  auto all = replies();
+  all[3] = error_of("");
+  BOOST_TEST(handshake(server, "channel", false).read(all)->server.mute == "the server gives no reason");
+}
+
 BOOST_AUTO_TEST_CASE(a_server_without_hello_is_not_quoted) {
   auto all = replies();
   all[0] = error_of("ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'password' ");

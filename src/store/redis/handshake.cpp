@@ -31,6 +31,11 @@ std::string field_of(std::string_view text, std::string_view name) {
   return {};
 }
 
+// Of an error. There always are some: "" stands for no problem.
+std::string words_of(const reply& r) {
+  return r.text(0).empty() ? "the server gives no reason" : std::string(r.text(0));
+}
+
 // In microseconds.
 std::optional<std::int64_t> read_time(const reply& r) {
   std::uint32_t seconds = 0;
@@ -75,7 +80,7 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
   outcome o;
   for (const auto needed : {hello, select, time}) {
     if (!replies[needed].is_error()) continue;
-    o.problem = replies[needed].text(0);
+    o.problem = words_of(replies[needed]);
     if (needed == hello) o.problem = why_no_hello(o.problem);
     // A busy server is one that does not answer yet.
     o.refused = classify(o.problem) != refusal::try_again;
@@ -106,7 +111,7 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
     o.server.uptime = read_uptime(field_of(about, "uptime_in_seconds"));
     o.run_id = field_of(about, "run_id");
   }
-  if (replies[publish].is_error()) o.server.mute = replies[publish].text(0);
+  if (replies[publish].is_error()) o.server.mute = words_of(replies[publish]);
   return o;
 }
 
