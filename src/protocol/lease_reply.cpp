@@ -13,7 +13,7 @@ lease_reply::lease_reply(std::string_view text) noexcept {
   bool fine = true;
   const auto next = [&](auto& number, char behind) {
     const auto [stopped, ec] = std::from_chars(at, end, number);
-    fine = fine && ec == std::errc() && (stopped == end ? behind == '\0' : *stopped == behind);
+    fine = fine && ec == std::errc() && (stopped == end ? behind == '\0' : behind != '\0' && *stopped == behind);
     at = stopped == end ? end : stopped + 1;
   };
   std::int64_t milliseconds = 0;

@@ -58,6 +58,13 @@ BOOST_AUTO_TEST_CASE(numbers_out_of_range_are_not_understood) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_nul_byte_is_not_the_end) {
+  using namespace std::string_view_literals;
+  for (const std::string_view bad : {"1 2 3 4 5\0"sv, "1 2 3 4 5\0006"sv, "1 2 3 4 5 6\0"sv, "1 2 3 4 5 6\0007"sv}) {
+    BOOST_TEST(!lease_reply(bad).understood);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
