@@ -91,7 +91,7 @@ void read_page(const reply& r, const std::string& prefix, std::vector<listed_loc
     // A key of a form that no lock can have.
     if (check_name(lock.name, record)) continue;
     // The script takes any digits for a fence, also 0 and more than 64 bits.
-    if (lock.fence != 0) found.push_back(std::move(lock));
+    if (lock.held && lock.fence != 0) found.push_back(std::move(lock));
   }
 }
 

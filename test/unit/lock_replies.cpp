@@ -1,0 +1,52 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "lock/lock_replies.hpp"
+
+#include "store/quorum/inspections.hpp"
+
+#include "support/unit_test.hpp"
+
+#include <initializer_list>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::test {
+
+BOOST_AUTO_TEST_SUITE(lock_replies)
+
+detail::reply reply_with(std::initializer_list<std::string_view> scalars) {
+  detail::reply r;
+  for (const auto s : scalars) r.add(s);
+  return r;
+}
+
+BOOST_AUTO_TEST_CASE(a_page_of_a_list_is_read) {
+  std::vector<listed_lock> found;
+  detail::read_page(reply_with({"0",   "p:a",   "mutex", "2048", "1000", "2", "1", "",  "1", "t",    "1000", "2048", "",
+                                "q:b", "mutex", "2048",  "1000", "0",    "1", "",  "1", "u", "1000", "2048", ""}),
+                    "p:", found);
+  BOOST_REQUIRE_EQUAL(found.size(), 1U);
+  BOOST_TEST(found[0].name == "a");
+  BOOST_TEST(found[0].token == "t");
+  BOOST_TEST(found[0].waiters == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_list_has_no_lock_that_nobody_holds) {
+  std::vector<listed_lock> found;
+  detail::read_page(reply_with({"0", "p:a", "mutex", "2048", "1000", "0", "0", "", "0"}), "p:", found);
+  // A page that ends in the middle of a lock.
+  detail::read_page(reply_with({"0", "p:b", "mutex", "2048", "1000", "0", "1", "", "1", "t"}), "p:", found);
+  BOOST_TEST(found.empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_quorum_has_the_holds_that_a_majority_names) {
+  const auto a = reply_with({"1", "2048", "1000", "0", "", "t", "1000", ""});
+  const auto b = reply_with({"1", "2048", "900", "0", "", "t", "900", ""});
+  const auto none = reply_with({"0", "0", "0", "0", ""});
+  BOOST_TEST(detail::merge_inspections({&a, &b, &none}, 2).text(5) == "t");
+  BOOST_TEST(detail::merge_inspections({&a, &b, &none}, 2).text(2) == "900");
+  BOOST_TEST(detail::merge_inspections({&a, &none, &none}, 2).number(0) == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
