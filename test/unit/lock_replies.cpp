@@ -47,6 +47,12 @@ BOOST_AUTO_TEST_CASE(a_quorum_has_the_holds_that_a_majority_names) {
   BOOST_TEST(detail::merge_inspections({&a, &none, &none}, 2).number(0) == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_server_that_names_a_hold_twice_is_no_majority) {
+  const auto twice = reply_with({"2", "2048", "1000", "0", "", "t", "1000", "", "t", "1000", ""});
+  const auto none = reply_with({"0", "0", "0", "0", ""});
+  BOOST_TEST(detail::merge_inspections({&twice, &none, &none}, 2).number(0) == 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 
 namespace leasehold::detail {
 
@@ -23,8 +25,12 @@ reply merge_inspections(const std::vector<const reply*>& replies, std::size_t ma
     if (words->number(0) == 0) continue;
     // One owner of another program may be in without a token.
     const bool no_tokens = words->size() < 8;
+    // A server is one voice, however many times it names a hold.
+    std::set<std::string> named;
     for (std::size_t i = 5; no_tokens ? i == 5 : i + 2 < words->size(); i += 3) {
-      auto& h = holds[no_tokens ? std::string() : std::string(words->text(i))];
+      const std::string token(no_tokens ? std::string_view() : words->text(i));
+      if (!named.insert(token).second) continue;
+      auto& h = holds[token];
       h.lefts.push_back(comparable(milliseconds(words->number(no_tokens ? 2 : i + 1))));
       ++h.fences[std::string(words->text(1))];
       h.about = words->text(4);
