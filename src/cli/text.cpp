@@ -1,6 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "text.hpp"
 
+#include <boost/algorithm/string/predicate.hpp>
+
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -121,7 +123,7 @@ std::string in_quotes(std::string_view text) {
 
 std::string word_in_quotes(std::string_view word) {
   const bool url = word.find('@') != word.npos || word.find("//") != word.npos;
-  const bool parameter = word.find("password") != word.npos || word.find("auth") != word.npos;
+  const bool parameter = boost::algorithm::icontains(word, "password") || boost::algorithm::icontains(word, "auth");
   if (!url && !parameter) return in_quotes(word);
   // The name of an option is no secret: '--redi=***'.
   const auto end = word.find_first_not_of("abcdefghijklmnopqrstuvwxyz-");

@@ -1,0 +1,21 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "cli/text.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+namespace leasehold::test {
+
+BOOST_AUTO_TEST_SUITE(command_text)
+
+BOOST_AUTO_TEST_CASE(a_word_that_may_have_a_password_is_not_repeated) {
+  for (const char* word :
+       {"u:p@h", "redis://h", "password=p", "sentinel_password=p", "auth=p", "Password=p", "AUTH=p"}) {
+    BOOST_TEST(cli::word_in_quotes(word) == "'***'", word);
+  }
+  BOOST_TEST(cli::word_in_quotes("--redi=u:p@h") == "'--redi=***'");
+  BOOST_TEST(cli::word_in_quotes("jobs/nightly") == "'jobs/nightly'");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
