@@ -1,24 +1,54 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What must be true of every URL, however broken. Checked for random ones by the unit tests, and for those that libFuzzer
-// makes by test/fuzz/run.
+// What must be true of every URL, however broken.
 #pragma once
 
+#include "fuzz/known_secret.hpp"
 #include "store/secrets.hpp"
 #include "store/url.hpp"
 
 #include <leasehold/error.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace leasehold::test {
 
-// Long and unusual: it is nothing that the library says by itself.
-inline constexpr std::string_view known_secret = "hUnTeR2-zQx7";
+inline bool is_port(const std::string& text) {
+  std::uint32_t port = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return ec == std::errc() && end == text.data() + text.size() && port >= 1 && port <= 65535;
+}
 
-inline bool shows_secret(std::string_view text) { return text.find(known_secret) != text.npos; }
+// Of a URL that was understood.
+inline std::string check_address(const detail::address& a) {
+  using scheme = detail::address::scheme;
+  if (a.hosts.empty() != (a.kind == scheme::unix_socket)) return "only a unix socket has no host";
+  if (a.hosts.size() > 1 && a.kind != scheme::sentinel && a.kind != scheme::cluster) return "there are several hosts";
+  for (const auto& h : a.hosts) {
+    if (h.host.empty() || h.host.find('\0') != h.host.npos || !is_port(h.port)) return "a host or a port cannot be";
+  }
+  if (a.path.empty() == (a.kind == scheme::unix_socket)) return "only a unix socket has a path";
+  if (a.path.size() > 107 || a.path.find('\0') != a.path.npos) return "the path cannot be a socket's";
+  if (a.master.empty() == (a.kind == scheme::sentinel)) return "only a Sentinel group has a master";
+  if (a.kind == scheme::cluster && a.database != 0) return "a cluster has one database";
+  if (a.database > 2147483647U) return "the database is out of range";
+  if (!a.tls && !(a.verify && a.ca.empty() && a.certificate.empty() && a.key.empty())) return "TLS is set without TLS";
+  if (a.certificate.empty() != a.key.empty()) return "there is a certificate without a key, or a key alone";
+  if (!detail::is_same_server(a, a)) return "the server is not the same as itself";
+  return {};
+}
+
+// What may be shown of a URL without credentials is a URL, and names the same server.
+inline std::string check_shown(const detail::address& a) {
+  if (a.shown.find('@') != a.shown.npos || a.shown.ends_with("***")) return {};
+  const auto again = detail::parse_url(a.shown);
+  return detail::is_same_server(a, again) && a.kind == again.kind ? "" : "what may be shown is another server";
+}
 
 // A URL with the secret in it. Returns what is wrong, or "".
 inline std::string check_broken_url(const std::string& url) {
@@ -32,6 +62,8 @@ inline std::string check_broken_url(const std::string& url) {
     }
     return {};
   }
+  if (auto wrong = check_address(a); !wrong.empty()) return wrong;
+  if (auto wrong = check_shown(a); !wrong.empty()) return wrong;
   // The URL is whole. What was meant as a password may have become the name of a host, which may be shown.
   const bool is_credential = shows_secret(a.user) || shows_secret(a.password) || shows_secret(a.sentinel_user) ||
                              shows_secret(a.sentinel_password);
@@ -48,5 +80,7 @@ inline std::string check_broken_url(const std::string& url) {
   }
   return {};
 }
+
+inline std::string check_broken_urls(std::string_view input) { return check_broken_url(with_secret(input)); }
 
 }  // namespace leasehold::test

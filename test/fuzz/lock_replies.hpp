@@ -1,0 +1,112 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What the scripts reply to list, show, break_lock and inspect. Several replies are those of a quorum to inspect, too.
+#pragma once
+
+#include "fuzz/replies_of.hpp"
+#include "lock/lock_replies.hpp"
+#include "store/quorum/inspections.hpp"
+#include "store/quorum/majority.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::test {
+
+// A double, which JSON has, still has room for it.
+inline bool is_ttl(const std::optional<std::chrono::milliseconds>& ttl) {
+  return !ttl || (ttl->count() >= 0 && ttl->count() <= std::int64_t{1} << 53);
+}
+
+inline bool is_role(const std::string& role) { return role.empty() || role == "reader" || role == "writer"; }
+
+inline std::string check_lock(const lock_details& lock, const detail::reply& r) {
+  if (lock.held == lock.holds.empty()) return "a lock is held by nobody, or free and somebody's";
+  if (lock.holds.size() * 4 > r.size()) return "there are more holds than the reply has room for";
+  if (!is_ttl(lock.ttl)) return "the lock's ttl is out of range";
+  if (!lock.held && (lock.ttl || !lock.token.empty() || !lock.mode.empty())) return "a free lock has a token or a ttl";
+  const auto by_fence = [](const listed_hold& a, const listed_hold& b) { return a.fence < b.fence; };
+  if (!std::is_sorted(lock.holds.begin(), lock.holds.end(), by_fence)) return "the holds are not in order";
+  for (const auto& h : lock.holds) {
+    if (!is_ttl(h.ttl) || !is_role(h.role)) return "a hold has a role or a ttl that cannot be";
+  }
+  if (lock.kind != detail::scripts::shared_mutex.name && !lock.mode.empty()) return "only a shared mutex has a mode";
+  if (lock.kind != detail::scripts::counting_semaphore.name && lock.limit != 0) return "only a semaphore has a limit";
+  return {};
+}
+
+inline std::string check_inspection(const detail::reply& r) {
+  for (const auto* kind : {&detail::scripts::mutex, &detail::scripts::recursive_mutex, &detail::scripts::shared_mutex,
+                           &detail::scripts::counting_semaphore}) {
+    const lock_info info = detail::read_inspection(r, *kind);
+    if (info.held != (info.holders != 0)) return "a lock is held by nobody, or free and somebody's";
+    if (!is_ttl(info.ttl)) return "the ttl is out of range";
+    if (!info.held && (info.ttl || info.fence != 0 || !info.token.empty())) return "a free lock has a token";
+    const bool has_owners = kind == &detail::scripts::recursive_mutex || kind == &detail::scripts::shared_mutex;
+    if (!has_owners && !info.owner.empty()) return "this kind has no owners";
+  }
+  return {};
+}
+
+// Whether the server names this hold.
+inline bool names_hold(const detail::reply& r, std::string_view token) {
+  if (r.number(0) == 0) return false;
+  if (r.size() < 8) return token.empty();
+  for (std::size_t i = 5; i + 2 < r.size(); i += 3) {
+    if (r.text(i) == token) return true;
+  }
+  return false;
+}
+
+inline std::string check_quorum(const std::vector<detail::reply>& replies) {
+  std::vector<const detail::reply*> all;
+  for (const auto& r : replies) {
+    if (!r.is_error()) all.push_back(&r);
+  }
+  const auto majority = detail::majority_of(replies.size());
+  if (all.size() < majority) return {};
+  const detail::reply merged = detail::merge_inspections(all, majority);
+  if (auto wrong = check_inspection(merged); !wrong.empty()) return "of a quorum: " + wrong;
+  if (merged.number(0) == 0) return {};
+  const auto holds = static_cast<std::size_t>(merged.number(0));
+  if (merged.size() != 5 + 3 * holds) return "the quorum's reply does not count its holds";
+  for (std::size_t i = 5; i + 2 < merged.size(); i += 3) {
+    const auto token = merged.text(i);
+    const auto naming = std::count_if(all.begin(), all.end(), [&](const auto* r) { return names_hold(*r, token); });
+    if (static_cast<std::size_t>(naming) < majority) return "fewer than a majority of the servers name a hold";
+  }
+  return {};
+}
+
+inline std::string check_lock_replies(std::string_view text) {
+  const auto replies = replies_of(text);
+  detail::scan cursor;
+  std::size_t pages = 0;
+  for (const auto& r : replies) {
+    const lock_status status = detail::read_status(r);
+    if (auto wrong = check_lock(status, r); !wrong.empty()) return wrong;
+    if (status.line.size() * 4 > r.size()) return "there are more waiters than the reply has room for";
+    for (const auto& w : status.line) {
+      if (!is_ttl(w.lease) || !is_role(w.role)) return "a waiter has a role or a lease that cannot be";
+    }
+    std::vector<listed_lock> page;
+    detail::read_page(r, "p:", page);
+    if (page.size() * 12 > r.size()) return "there are more locks than the page has room for";
+    for (const auto& lock : page) {
+      if (auto wrong = check_lock(lock, r); !wrong.empty()) return "in a list: " + wrong;
+      if (lock.name.empty() || lock.fence == 0 || !lock.held)
+        return "the list has a lock that none of this library's can be";
+    }
+    if (auto wrong = check_inspection(r); !wrong.empty()) return wrong;
+    if (cursor.take(r) == nullptr && ++pages > replies.size()) return "a scan has more pages than replies";
+  }
+  return check_quorum(replies);
+}
+
+}  // namespace leasehold::test
