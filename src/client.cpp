@@ -104,9 +104,12 @@ client_parts parts_for(std::vector<address> where) {
   parts.is_quorum = where.size() > 1;
   parts.stores = [where = std::move(where)](const asio::any_io_executor& executor, const client_options& options,
                                             const std::string& client_id) {
-    return std::make_unique<deployment>(make_redis_servers(executor, options, client_id), where);
+    const auto make = where.front().kind == address::scheme::memory ? memory_servers() : make_redis_servers;
+    return std::make_unique<deployment>(make(executor, options, client_id), where);
   };
-  parts.queued = [has_slots = parts.is_cluster](client_core& core) { return std::make_unique<registry>(core, has_slots); };
+  parts.queued = [has_slots = parts.is_cluster](client_core& core) {
+    return std::make_unique<registry>(core, has_slots);
+  };
   return parts;
 }
 
@@ -126,6 +129,14 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
     if (a.kind == address::scheme::cluster && urls.size() > 1) {
       fail(error::not_supported, "'" + a.shown + "' in a quorum");
     }
+  }
+  const auto in_memory = std::count_if(addresses.begin(), addresses.end(),
+                                       [](const address& a) { return a.kind == address::scheme::memory; });
+  if (in_memory != 0 && memory_servers() == nullptr) {
+    fail(error::not_supported, "'memory:' in a program that does not link leasehold::testing");
+  }
+  if (in_memory != 0 && static_cast<std::size_t>(in_memory) != addresses.size()) {
+    fail(error::not_supported, "a quorum of servers in memory and others");
   }
   // A server that counted twice would be a majority of fewer servers.
   for (auto a = addresses.begin(); a != addresses.end(); ++a) {

@@ -218,6 +218,8 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   bool refused() const { return refused_; }
 
   void set(alarm&, clock::time_point due);
+  // When the client's timer or one of its store's rings next, for who moves the time: a simulation.
+  clock::time_point due() const { return std::min(armed_for_, store_ ? store_->due() : clock::time_point::max()); }
   template <class... Args>
   void complete(pending<void(Args...)>& handler, std::type_identity_t<Args>... args) {
     if (handler) handler.complete(base_, std::move(args)...);

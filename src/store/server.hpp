@@ -86,4 +86,9 @@ class server_maker {
   function make_;
 };
 
+// Where a URL memory:NAME leads: set by leasehold::testing, null in programs without it.
+using server_source = server_maker (*)(const boost::asio::any_io_executor&, const client_options&, std::string client);
+void set_memory_servers(server_source) noexcept;
+server_source memory_servers() noexcept;
+
 }  // namespace leasehold::detail

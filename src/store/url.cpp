@@ -22,6 +22,7 @@ class parser {
   parser(std::string_view url, std::string_view which) : url_(url), which_(which), rest_(url) {}
 
   address parse() {
+    if (rest_.starts_with("memory:")) return parse_memory();
     const auto colon = rest_.find("://");
     if (colon == rest_.npos) fail("has no scheme: " + schemes());
     const std::string_view scheme = rest_.substr(0, colon);
@@ -76,6 +77,20 @@ class parser {
   [[noreturn]] void fail(const std::string& why) const {
     const std::string subject = which_.empty() ? only_scheme(url_) : std::string(which_) + only_scheme(url_);
     throw exception(make_error_code(error::invalid_url), {.detail = subject + " " + why});
+  }
+
+  // memory:NAME, a server of the program's own tests (leasehold::testing).
+  address parse_memory() const {
+    address a;
+    a.kind = address::scheme::memory;
+    a.path = rest_.substr(std::string_view("memory:").size());
+    const bool is_name =
+        !a.path.empty() && a.path.size() <= 64 && std::all_of(a.path.begin(), a.path.end(), [](char c) {
+          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+        });
+    if (!is_name) fail("needs a name of 1 to 64 letters, digits, '_' or '-': memory:NAME");
+    a.shown = url_;
+    return a;
   }
 
   static std::string schemes() {

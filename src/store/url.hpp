@@ -17,10 +17,10 @@ struct host_and_port {
 };
 
 struct address {
-  enum class scheme { redis, rediss, unix_socket, sentinel, cluster };
+  enum class scheme { redis, rediss, unix_socket, sentinel, cluster, memory };
   scheme kind = scheme::redis;
-  std::vector<host_and_port> hosts;  // One; more only for sentinel and cluster; none for a unix socket.
-  std::string path;                  // Of the unix socket.
+  std::vector<host_and_port> hosts;  // One; more only for sentinel and cluster; none for a unix socket and in memory.
+  std::string path;                  // Of the unix socket; the name of a server in memory.
   std::string master;                // Of a Sentinel group.
   std::string user;                  // "" : the default user.
   std::string password;              // "" : none.

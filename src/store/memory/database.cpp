@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -778,6 +780,20 @@ void database::set_time(std::chrono::microseconds since_epoch) {
   now_us_ = since_epoch.count();
 }
 
+// A command that may write says 0 or nil if there was nothing to change; some say 0 for other reasons.
+reply database::counted(bool writes, std::string_view name, reply r) {
+  static constexpr std::string_view may_say_zero[] = {"HSET", "ZADD", "HINCRBY", "INCR", "INCRBY"};
+  const auto same = [name](std::string_view other) {
+    return std::equal(name.begin(), name.end(), other.begin(), other.end(),
+                      [](unsigned char a, unsigned char b) { return std::toupper(a) == b; });
+  };
+  const bool is_zero = r.type == reply::kind::integer && r.integer == 0 &&
+                       std::none_of(std::begin(may_say_zero), std::end(may_say_zero), same);
+  const bool nothing = !writes || r.is_error() || r.type == reply::kind::nil || is_zero;
+  if (!nothing) ++changes_;
+  return r;
+}
+
 reply database::execute(words w) {
   if (w.empty()) return error("ERR no command");
   const auto* const command = commands::find(w[0]);
@@ -795,7 +811,7 @@ reply database::execute(words w) {
   }
   if (!has_right_number(*command, w)) return wrong_number(w[0]);
   if (is_out_of_memory_ && (command->flags & commands::needs_memory)) return error(out_of_memory);
-  return command->run(*this, w);
+  return counted((command->flags & commands::writes) != 0, w[0], command->run(*this, w));
 }
 
 reply database::execute(const std::vector<std::string>& all) {
@@ -809,7 +825,7 @@ reply database::execute_in_script(words w, bool& has_written) {
   if (!has_right_number(*command, w)) return error("ERR Wrong number of args calling Redis command from script");
   if (is_out_of_memory_ && !has_written && (command->flags & commands::needs_memory)) return error(out_of_memory);
   if (command->flags & commands::writes) has_written = true;
-  return command->run(*this, w);
+  return counted((command->flags & commands::writes) != 0, w[0], command->run(*this, w));
 }
 
 std::size_t database::size() const {

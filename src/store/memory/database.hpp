@@ -43,6 +43,9 @@ class database {
   // stops it. Clear it when the script begins.
   reply execute_in_script(words, bool& has_written);
 
+  // How many commands have changed something, as far as replication is concerned: the replica of a server learns of them.
+  std::uint64_t changes() const { return changes_; }
+
   // All keys that have not expired, one in a line, in the order of their bytes: the key, its expiry in milliseconds
   // since 1970 (-1: none), its type and its content. Fields of hashes and members of sets are sorted by their bytes.
   std::string dump() const;
@@ -64,7 +67,13 @@ class database {
   bool erase(std::string_view key);
 
   string_map<stored> keys_;
+  reply counted(bool writes, std::string_view name, reply r);
+
+  reply counted(bool writes, std::string_view name, reply r);
+
   std::int64_t now_us_ = 0;
+  std::uint64_t changes_ = 0;
+  std::uint64_t changes_ = 0;
   bool is_out_of_memory_ = false;
   publisher publish_;
 };

@@ -59,6 +59,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   // Claims may still have something to take back from servers that are away.
   bool quiet() const override { return claims_.empty() && open_.empty() && waiting_.empty(); }
   bool up() const override;
+  clock::time_point due() const override { return armed_for_; }
   // Asked by who got no answer in time: if anybody answers at all, it is too few.
   bool too_few_answer() const override;
   bool has_line() const override { return false; }

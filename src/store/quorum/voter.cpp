@@ -10,7 +10,7 @@ namespace leasehold::detail {
 namespace {
 
 std::string name_of(const address& where) {
-  if (where.kind == address::scheme::unix_socket) return where.path;
+  if (where.hosts.empty()) return where.path;
   return where.hosts.front().host + ':' + where.hosts.front().port;
 }
 

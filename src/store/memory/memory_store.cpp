@@ -1,0 +1,448 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/memory/memory_store.hpp"
+
+#include "time/pauses.hpp"
+#include "time/random.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace leasehold::detail::memory {
+namespace {
+
+namespace asio = boost::asio;
+
+using events = leasehold::detail::store::events;
+using client_reply = leasehold::detail::reply;
+// store has members of the same names.
+using memory_server = server;
+using memory_reply = reply;
+
+// As redis/redis.cpp: how long a connection that seems silent is given before the second look.
+constexpr std::chrono::milliseconds second_look{100};
+
+// As add_node of redis/connections.cpp: the scalars in order.
+void flatten(const reply& from, client_reply& to) {
+  switch (from.type) {
+    case reply::kind::array:
+      for (const auto& item : from.items) flatten(item, to);
+      return;
+    case reply::kind::error: to.set_error(); break;
+    case reply::kind::integer: return to.add(std::to_string(from.integer));
+    default: break;
+  }
+  to.add(from.text);
+}
+
+// A script call, as it travels.
+struct request {
+  const script* what_script;
+  bool whole_text = false;
+  std::vector<std::string> keys, arguments;
+
+  reply run(server& s, bool* wrote = nullptr) const {
+    const std::vector<std::string_view> k(keys.begin(), keys.end());
+    const std::vector<std::string_view> a(arguments.begin(), arguments.end());
+    return s.run(*what_script, whole_text, k, a, wrote);
+  }
+};
+
+class memory_store;
+
+// One connection, between the network's two ends. It outlives the client: what was sent may arrive afterwards.
+class link final : public session, public connection, public std::enable_shared_from_this<link> {
+ public:
+  link(server& to, network& over, std::weak_ptr<memory_store> client)
+      : server_(to), network_(over), client_(std::move(client)) {}
+
+  // Runs f at the server once it has arrived there.
+  void send(std::function<void(server&)> f) {
+    to_server_ = std::max(to_server_, network_.now() + network_.takes());
+    network_.at(to_server_, [self = shared_from_this(), f = std::move(f)]() mutable { self->arrive(std::move(f)); });
+  }
+  // Runs f in the client once it has arrived there.
+  void reply_to_client(std::function<void(memory_store&)> f);
+
+  void deliver(std::string_view channel, std::string_view message) override;
+  void close() override { cut(); }
+  void cut() override;
+  // The client has gone, or has given the connection up.
+  void drop() {
+    is_cut_ = true;
+    server_.detach(*this);
+  }
+  bool is_cut() const { return is_cut_; }
+
+ private:
+  void arrive(std::function<void(server&)> f) {
+    if (!is_cut_) return server_.arrive(std::move(f));
+    // In order, and nothing behind what was lost.
+    const auto more = is_closed_ ? std::nullopt : network_.late();
+    if (!more) {
+      is_closed_ = true;
+      return;
+    }
+    late_at_ = std::max(late_at_, network_.now() + *more);
+    network_.at(late_at_,
+                [self = shared_from_this(), f = std::move(f)]() mutable { self->server_.arrive(std::move(f)); });
+  }
+
+  server& server_;
+  network& network_;
+  const std::weak_ptr<memory_store> client_;
+  clock::time_point to_server_{};
+  clock::time_point to_client_{};
+  clock::time_point late_at_{};
+  bool is_cut_ = false;
+  bool is_closed_ = false;
+};
+
+class memory_store final : public redis_server, public std::enable_shared_from_this<memory_store> {
+ public:
+  memory_store(asio::any_io_executor strand, endpoint where, const client_options& options, std::string channel,
+               events& owner)
+      : strand_(std::move(strand)),
+        where_(std::move(where)),
+        connect_timeout_(options.connect_timeout),
+        command_timeout_(options.command_timeout),
+        events_(&owner),
+        channel_(std::move(channel)),
+        clock_(options.drift),
+        pauses_(options.reconnect),
+        random_(random_bits()) {}
+  ~memory_store() {
+    if (link_) link_->drop();
+  }
+
+  void start(std::shared_ptr<void> keep_alive) override {
+    keep_alive_ = std::move(keep_alive);
+    connect();
+  }
+
+  void stop() override {
+    if (std::exchange(stopping_, true)) return;
+    up_ = false;
+    if (link_) link_->drop();
+    asio::post(strand_, [self = shared_from_this()] {
+      self->fail_calls();
+      self->link_.reset();
+      const auto kept = std::exchange(self->keep_alive_, nullptr);
+      if (self->events_ != nullptr) std::exchange(self->events_, nullptr)->on_stopped();
+    });
+  }
+
+  store::memory known() const override {
+    store::memory m;
+    m.servers = {{run_id_, was_up_before_, {}, false}};
+    return m;
+  }
+  void assume(const store::memory& m) override {
+    if (m.servers.empty()) return;
+    run_id_ = m.servers.front().run_id;
+    was_up_before_ = m.servers.front().was_up;
+  }
+
+  bool up() const override { return up_; }
+  std::uint64_t epoch() const override { return epoch_; }
+
+  bool run(const script& s, std::string_view, std::shared_ptr<caller> who, std::uint32_t what) override {
+    if (!up_) return false;
+    send_call({&s, std::move(who), what, clock::now()});
+    return true;
+  }
+
+  void take_over(call c) override { send_call(std::move(c)); }
+
+  // WAIT tells about the last write of its own connection; of a connection that has not written it says that every replica
+  // has it.
+  bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> who, std::uint32_t what,
+                        std::uint32_t replicas, std::chrono::milliseconds limit) override {
+    if (!up_) return false;
+    const auto sent = clock::now();
+    auto r = written(s, *who, what);
+    r.whole_text = true;
+    waits_.push_back(who);
+    // After the limit and a command's time there is no answer any more.
+    where_.over->at(where_.over->now() + limit + command_timeout_, [weak = weak_from_this(), who, what, sent] {
+      if (const auto self = weak.lock()) self->give_up_waiting(who, what, sent);
+    });
+    link_->send([l = link_, r = std::move(r), who = std::weak_ptr(who), what, sent, replicas, limit,
+                 over = where_.over](memory_server& at) {
+      bool wrote = false;
+      const auto answered = r.run(at, &wrote);
+      const auto number = [wrote, &at] { return wrote ? at.replicas_that_answer : at.replicas; };
+      over->at(over->now() + (number() >= replicas ? over->takes() : clock::duration(limit)),
+               [l, answered, who, what, sent, number] {
+                 l->reply_to_client([who, what, sent, answered, n = number()](memory_store& self) {
+                   client_reply said;
+                   flatten(answered, said);
+                   said.add(std::to_string(n));
+                   self.on_acknowledged(who.lock(), what, sent, said);
+                 });
+               });
+    });
+    return true;
+  }
+
+  void exec(const commands& all, std::chrono::milliseconds,
+            std::function<void(const std::vector<client_reply>*)> then) override {
+    if (!up_) return asio::post(strand_, [then = std::move(then)] { then(nullptr); });
+    link_->send([l = link_, all, then = std::move(then)](memory_server& at) {
+      std::vector<client_reply> replies;
+      for (const auto& words : all) flatten(at.execute(words), replies.emplace_back());
+      l->reply_to_client([replies = std::move(replies), then](memory_store&) { then(&replies); });
+    });
+  }
+
+  void publish(const std::string& channel, std::string_view message) override {
+    if (!up_) return;
+    link_->send([words = std::vector<std::string>{"PUBLISH", channel, std::string(message)}](memory_server& at) {
+      at.execute(words);
+    });
+  }
+
+  void change_shard_channel(const std::string&, bool) override {}
+
+  void listen(const std::string& channel) override {
+    if (channels_.insert(channel).second && up_) subscribe(channel);
+  }
+  void ignore(const std::string& channel) override {
+    if (channels_.erase(channel) == 0 || !up_) return;
+    link_->send([l = link_, channel](memory_server&) { l->channels.erase(channel); });
+  }
+
+  // --- What a link brings ---
+
+  void arrived(const std::shared_ptr<link>& from, std::function<void(memory_store&)> f) {
+    asio::post(strand_, [self = shared_from_this(), from, f = std::move(f)] {
+      if (self->link_ != from || self->stopping_) return;
+      self->heard_at_ = clock::now();
+      self->doubted_ = false;
+      f(*self);
+    });
+  }
+  void lost(const std::shared_ptr<link>& which) {
+    asio::post(strand_, [self = shared_from_this(), which] {
+      if (self->link_ == which && !self->stopping_) self->drop_connection("the connection was closed");
+    });
+  }
+  void on_published(const std::string& channel, const std::string& message) {
+    channel == channel_ ? events_->on_message(message) : events_->on_channel(channel);
+  }
+
+ private:
+  struct pending_call {
+    call what;
+    std::chrono::milliseconds patience;
+  };
+
+  request written(const script& s, caller& who, std::uint32_t what) {
+    arguments args({clock_, true});
+    who.write(what, args);
+    request r{&s, false, {}, {}};
+    for (std::size_t i = 0; i < args.number_of_keys(); ++i) r.keys.emplace_back(args.key_at(i));
+    for (std::size_t i = 0; i < args.number_of_args(); ++i) r.arguments.emplace_back(args.arg_at(i));
+    return r;
+  }
+
+  void send_call(call c) {
+    auto r = written(*c.what_script, *c.who, c.what);
+    r.whole_text = c.whole_text;
+    const auto patience = std::min(command_timeout_, c.who->patience_of(c.what));
+    calls_.push_back({std::move(c), patience});
+    watch(patience);
+    link_->send([l = link_, r = std::move(r)](memory_server& at) {
+      l->reply_to_client([answered = r.run(at)](memory_store& self) { self.on_reply(answered); });
+    });
+  }
+
+  void on_reply(const memory_reply& from) {
+    if (calls_.empty()) return;
+    auto c = std::move(calls_.front().what);
+    calls_.pop_front();
+    client_reply r;
+    flatten(from, r);
+    const bool unknown = r.is_error() && r.text(0).starts_with("NOSCRIPT") && !c.whole_text;
+    if (unknown && c.who->wants(c.what)) {
+      c.whole_text = true;
+      return send_call(std::move(c));
+    }
+    const auto who = std::move(c.who);
+    who->answered(c.what, answer{unknown ? nullptr : &r, c.sent, clock::now(), &clock_});
+  }
+
+  void on_acknowledged(const std::shared_ptr<caller>& who, std::uint32_t what, clock::time_point sent,
+                       const client_reply& r) {
+    if (forget_wait(who)) who->answered(what, answer{&r, sent, clock::now(), &clock_});
+  }
+  void give_up_waiting(const std::shared_ptr<caller>& who, std::uint32_t what, clock::time_point sent) {
+    asio::post(strand_, [self = shared_from_this(), who, what, sent] {
+      if (self->forget_wait(who)) who->answered(what, answer{nullptr, sent, clock::now(), nullptr});
+    });
+  }
+  bool forget_wait(const std::shared_ptr<caller>& who) {
+    const auto found = std::find(waits_.begin(), waits_.end(), who);
+    if (found == waits_.end()) return false;
+    waits_.erase(found);
+    return true;
+  }
+
+  // --- The connection ---
+
+  void connect() {
+    if (stopping_) return;
+    ++epoch_;
+    link_ = std::make_shared<link>(*where_.to, *where_.over, weak_from_this());
+    if (where_.on_connect) where_.on_connect(link_);
+    if (!where_.to->is_up()) return lost(link_);
+    where_.over->at(where_.over->now() + connect_timeout_, [weak = weak_from_this(), l = link_] {
+      if (const auto self = weak.lock()) self->give_up_connecting(l);
+    });
+    link_->send([l = link_, sent = clock::now(), channel = channel_](memory_server& at) {
+      at.attach(l);
+      if (!channel.empty()) l->channels.insert(channel);
+      l->reply_to_client([sent, run_id = at.run_id(), uptime = at.uptime(), time = at.time()](memory_store& self) {
+        self.on_connected(run_id, uptime, time, sent);
+      });
+    });
+  }
+
+  void give_up_connecting(const std::shared_ptr<link>& l) {
+    asio::post(strand_, [self = shared_from_this(), l] {
+      if (self->link_ == l && !self->up_ && !self->stopping_) self->drop_connection("no answer");
+    });
+  }
+
+  void on_connected(const std::string& run_id, std::chrono::seconds uptime, std::chrono::microseconds time,
+                    clock::time_point sent) {
+    if (up_) return;
+    store::server found;
+    found.version = "7.0.0";
+    found.maxmemory_policy = "noeviction";
+    found.uptime = uptime;
+    found.again = std::exchange(was_up_, true);
+    found.another = std::exchange(was_up_before_, true) && run_id != run_id_;
+    run_id_ = run_id;
+    if (found.another) clock_.reset();
+    const auto jump = clock_.observe(time.count(), sent, clock::now());
+    up_ = true;
+    pauses_.reset();
+    if (jump != clock::duration(0)) events_->on_clock_jump(jump);
+    for (const auto& channel : channels_) subscribe(channel);
+    events_->on_up(found);
+  }
+
+  void subscribe(const std::string& channel) {
+    link_->send([l = link_, channel](memory_server&) {
+      l->channels.insert(channel);
+      l->reply_to_client([channel](memory_store& self) { self.events_->on_channel(channel); });
+    });
+  }
+
+  void drop_connection(std::string_view why) {
+    link_->drop();
+    const bool was_up = std::exchange(up_, false);
+    doubted_ = false;
+    for (const auto& c : std::exchange(calls_, {})) {
+      asio::post(strand_, [c = c.what] { c.who->answered(c.what, answer{nullptr, c.sent, clock::now(), nullptr}); });
+    }
+    was_up ? events_->on_down(why) : events_->on_no_answer(why);
+    if (stopping_) return;
+    const auto pause = pauses_.next(std::uniform_real_distribution<double>(0.0, 1.0)(random_));
+    where_.over->at(where_.over->now() + pause, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (self) asio::post(self->strand_, [self] { self->connect(); });
+    });
+  }
+
+  void fail_calls() {
+    for (const auto& c : std::exchange(calls_, {})) {
+      c.what.who->answered(c.what.what, answer{nullptr, c.what.sent, clock::now(), nullptr});
+    }
+  }
+
+  // --- A server that does not answer ---
+
+  void watch(clock::duration in) {
+    where_.over->at(where_.over->now() + in, [weak = weak_from_this(), l = link_] {
+      const auto self = weak.lock();
+      if (!self || self->link_ != l || self->calls_.empty()) return;
+      asio::post(self->strand_, [self, l] {
+        if (self->link_ == l && self->up_ && !self->stopping_) self->look_for_silence();
+      });
+    });
+  }
+
+  void look_for_silence() {
+    const auto now = clock::now();
+    const bool is_silent = std::any_of(calls_.begin(), calls_.end(), [&](const auto& c) {
+      return now >= later(std::max(c.what.sent, heard_at_), c.patience);
+    });
+    if (!is_silent) {
+      if (!calls_.empty()) watch(second_look);
+      return;
+    }
+    // It may be the client that stood still, and what has arrived is not read yet.
+    if (std::exchange(doubted_, true)) return drop_connection("no answer");
+    watch(second_look);
+  }
+
+  const asio::any_io_executor strand_;
+  const endpoint where_;
+  const std::chrono::milliseconds connect_timeout_;
+  const std::chrono::milliseconds command_timeout_;
+  events* events_;
+  const std::string channel_;
+  server_clock clock_;
+  pauses pauses_;
+  std::mt19937_64 random_;
+  std::shared_ptr<void> keep_alive_;
+  std::shared_ptr<link> link_;
+  std::uint64_t epoch_ = 0;
+  std::string run_id_;
+  bool was_up_ = false;
+  bool was_up_before_ = false;
+  bool up_ = false;
+  bool stopping_ = false;
+  bool doubted_ = false;
+  clock::time_point heard_at_{};
+  std::deque<pending_call> calls_;
+  std::vector<std::shared_ptr<caller>> waits_;
+  std::set<std::string> channels_;
+};
+
+void link::reply_to_client(std::function<void(memory_store&)> f) {
+  if (is_cut_) return;
+  to_client_ = std::max(to_client_, network_.now() + network_.takes());
+  network_.at(to_client_, [self = shared_from_this(), f = std::move(f)]() mutable {
+    const auto client = self->client_.lock();
+    if (client && !self->is_cut_) client->arrived(self, std::move(f));
+  });
+}
+
+void link::deliver(std::string_view channel, std::string_view message) {
+  reply_to_client([channel = std::string(channel), message = std::string(message)](memory_store& self) {
+    self.on_published(channel, message);
+  });
+}
+
+void link::cut() {
+  if (std::exchange(is_cut_, true)) return;
+  server_.detach(*this);
+  if (const auto client = client_.lock()) client->lost(shared_from_this());
+}
+
+}  // namespace
+
+std::shared_ptr<redis_server> make_memory_store(asio::any_io_executor strand, endpoint where,
+                                                const client_options& options, std::string channel, events& owner) {
+  return std::make_shared<memory_store>(std::move(strand), std::move(where), options, std::move(channel), owner);
+}
+
+}  // namespace leasehold::detail::memory

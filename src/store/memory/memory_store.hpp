@@ -1,0 +1,57 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A store that is one server in memory, over a network that a test makes: what redis/redis.cpp is over Boost.Redis.
+#pragma once
+
+#include "store/memory/server.hpp"
+#include "store/server.hpp"
+#include "time/clock.hpp"
+
+#include <leasehold/client.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace leasehold::detail::memory {
+
+// Between clients and servers. Its time is that of the test: clocks of clients and servers may differ from it.
+class network {
+ public:
+  // How long the next message is on its way; messages of one connection stay in order.
+  virtual clock::duration takes() = 0;
+  // What was sent on a connection that has been cut since and has not arrived: how much later it does; none: never.
+  virtual std::optional<clock::duration> late() = 0;
+  virtual clock::time_point now() = 0;
+  virtual void at(clock::time_point, std::function<void()>) = 0;
+
+ protected:
+  ~network() = default;
+};
+
+// A connection, to be cut by the test: the client notices, and connects again. Of what is on its way to the server,
+// network::late decides; what is on its way to the client is lost.
+class connection {
+ public:
+  virtual void cut() = 0;
+
+ protected:
+  ~connection() = default;
+};
+
+// The server and the network outlive the store. `on_connect` is told each connection.
+struct endpoint {
+  server* to;
+  network* over;
+  std::function<void(std::shared_ptr<connection>)> on_connect;
+};
+
+// The options are the client's, as for make_redis_servers. `strand`: on which the client runs.
+std::shared_ptr<redis_server> make_memory_store(boost::asio::any_io_executor strand, endpoint where,
+                                                const client_options& options, std::string channel,
+                                                leasehold::detail::store::events& events);
+
+}  // namespace leasehold::detail::memory

@@ -1,0 +1,98 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/memory/server.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace leasehold::detail::memory {
+
+server::server(scripting& scripts, clock_function now) : scripting_(scripts), now_(std::move(now)) {
+  started_ = now_();
+  take_run_id();
+  data_.set_publisher([this](std::string_view channel, std::string_view text) { return publish(channel, text); });
+}
+
+void server::take_run_id() { run_id_ = fmt::format("{:040x}", ++starts_); }
+
+database& server::data() {
+  data_.set_time(now_());
+  return data_;
+}
+
+std::chrono::seconds server::uptime() const {
+  return std::max(std::chrono::duration_cast<std::chrono::seconds>(now_() - started_), std::chrono::seconds(0));
+}
+
+void server::kill() {
+  is_up_ = false;
+  is_frozen_ = false;
+  held_back_.clear();
+  close_all();
+}
+
+void server::start(database data) {
+  kill();
+  data_ = std::move(data);
+  data_.set_publisher([this](std::string_view channel, std::string_view text) { return publish(channel, text); });
+  known_.clear();
+  take_run_id();
+  started_ = now_();
+  is_up_ = true;
+}
+
+void server::thaw() {
+  is_frozen_ = false;
+  for (auto& f : std::exchange(held_back_, {})) f(*this);
+}
+
+void server::arrive(std::function<void(server&)> f) {
+  if (!is_up_) return;
+  if (is_frozen_) {
+    held_back_.push_back(std::move(f));
+  } else {
+    f(*this);
+  }
+}
+
+reply server::run(const script& s, bool whole_text, scripting::strings keys, scripting::strings arguments,
+                  bool* wrote) {
+  if (whole_text) {
+    known_.insert(&s);
+  } else if (!known_.contains(&s)) {
+    return error("NOSCRIPT No matching script. Please use EVAL.");
+  }
+  database& d = data();
+  const auto before = d.changes();
+  reply r = scripting_.run(s.text, keys, arguments, d);
+  if (wrote != nullptr) *wrote = d.changes() != before;
+  if (on_run) on_run(s, {arguments.begin(), arguments.end()}, r);
+  return r;
+}
+
+void server::detach(const session& s) {
+  std::erase_if(sessions_, [&s](const auto& weak) {
+    const auto strong = weak.lock();
+    return !strong || strong.get() == &s;
+  });
+}
+
+std::int64_t server::publish(std::string_view channel, std::string_view message) {
+  std::int64_t receivers = 0;
+  for (const auto& weak : sessions_) {
+    const auto s = weak.lock();
+    if (!s || !s->channels.contains(channel)) continue;
+    s->deliver(channel, message);
+    ++receivers;
+  }
+  return receivers;
+}
+
+void server::close_all() {
+  for (const auto& weak : std::exchange(sessions_, {})) {
+    if (const auto s = weak.lock()) s->close();
+  }
+}
+
+}  // namespace leasehold::detail::memory

@@ -1,0 +1,88 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What must be true of what clients have seen and what the servers have done. It is told what happens, and says what is
+// wrong: the first complaint ends a schedule.
+#pragma once
+
+#include "simulation/world.hpp"
+
+#include <leasehold/hold.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace leasehold::simulation {
+
+enum class kind { mutex, recursive_mutex, shared_mutex, counting_semaphore };
+std::string_view name_of(kind);
+
+// A promise is broken.
+struct broken : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// One hold, as its user sees it.
+struct held {
+  process* by;
+  std::string worker, name, owner;
+  bool reader = false;
+  bool reentrant = false;       // Of a recursive mutex: its owner was in already.
+  bool becomes_reader = false;  // A downgrade was asked for: since then it may be either.
+  hold held_by_user{};
+  std::uint64_t fence = 0;
+  clock::time_point since{};
+  std::optional<clock::time_point> told{};  // lost() has completed.
+  bool given_up = false;                    // Released, or dropped.
+};
+
+class judge {
+ public:
+  struct rules {
+    kind of = kind::mutex;
+    std::uint32_t limit = 1;  // Of a semaphore.
+    // Data of the servers may be lost, or a server's clock be stepped forward: exclusion is not promised.
+    bool lossy = false;
+    // There is one server, whose record tells more than clients see.
+    bool one_server = true;
+  };
+  judge(world& w, const rules& r) : world_(w), rules_(r) {}
+
+  std::shared_ptr<held> granted(held);
+  void told(held&);
+  void given_up(held& h) { h.given_up = true; }
+  // An operation with this limit has ended now; forever: it had none.
+  void ended(const process&, std::string_view what, clock::time_point began, clock::duration frozen_then,
+             clock::duration limit);
+  // To be called after each instant.
+  void look();
+  // Every process of it has died.
+  void forget(const process&);
+  // Nothing must be left on the servers but the counters of fences.
+  void nothing_is_left();
+
+  std::uint64_t grants() const { return grants_; }
+
+ private:
+  // By the clock of its process.
+  bool is_valid(const held&) const;
+  // Its user may work under it.
+  bool works(const held& h) const { return !h.given_up && !h.told && is_valid(h); }
+  [[noreturn]] void complain(const std::string& what) const;
+  void exclude(const held&);
+  void look_at_server(const held&);
+  void look_at_fence(const held&);
+
+  world& world_;
+  const rules rules_;
+  std::vector<std::shared_ptr<held>> holds_;
+  std::map<std::string, std::uint64_t> highest_fence_, highest_writer_;
+  std::uint64_t grants_ = 0;
+};
+
+}  // namespace leasehold::simulation

@@ -1,0 +1,507 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "simulation/schedule.hpp"
+
+#include <leasehold/acquire_all.hpp>
+#include <leasehold/counting_semaphore.hpp>
+#include <leasehold/mutex.hpp>
+#include <leasehold/recursive_mutex.hpp>
+#include <leasehold/shared_mutex.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+namespace leasehold::simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
+
+std::string text_of(const error_code& ec) { return ec ? ec.message() : "done"; }
+
+using any_lock = std::variant<mutex, recursive_mutex, counting_semaphore, shared_mutex, shared_mutex::reader_side>;
+
+class schedule {
+ public:
+  schedule(deployment d, std::uint64_t seed, reach& reached, bool with_history, const cut_down& without);
+
+  outcome run();
+
+ private:
+  struct fault {
+    clock::duration when;
+    std::string what;
+    std::function<void()> strike;
+    std::function<void()> end;  // Called when faults stop, if the fault lasts.
+  };
+
+  void plan();
+  void plan_faults();
+  void make_process(std::size_t i);
+  void start_workers(std::size_t i);
+  asio::awaitable<void> work(std::size_t i, std::size_t worker, std::shared_ptr<process> p);
+  asio::awaitable<void> use(dice& d, process& p, const std::string& who, std::shared_ptr<held> h, bool writer);
+  asio::awaitable<void> watch(std::shared_ptr<held> h);
+  any_lock lock_of(process& p, const std::string& name, bool reader, const std::string& owner) const;
+  acquire_options options(dice&) const;
+  void stop_faults();
+  void note(std::string_view who, const std::string& what);
+  void count(std::string_view what) { ++reached_[std::string(what)]; }
+  void count_calls(const detail::script&, const std::vector<std::string_view>& arguments, const detail::memory::reply&);
+  bool is_over() { return world_.now() >= ends_; }
+
+  const deployment deployment_;
+  const std::uint64_t seed_;
+  reach& reached_;
+  const bool with_history_;
+  const cut_down& without_;
+  dice dice_;
+  world world_;
+  judge::rules rules_;
+  std::optional<judge> judge_;
+  clock::time_point ends_;
+  clock::duration longest_pause_{}, longest_work_{};
+  milliseconds shortest_lease_{}, longest_lease_{};
+  std::size_t workers_each_ = 1;
+  std::vector<std::string> names_;
+  std::vector<client_options> client_options_;
+  std::vector<skewed_clock> clocks_;
+  std::vector<std::shared_ptr<process>> processes_;
+  std::vector<std::shared_ptr<process>> dead_;
+  std::vector<fault> faults_;
+  std::size_t at_work_ = 0;
+  std::exception_ptr failure_;
+  std::vector<std::string> history_;
+};
+
+std::size_t servers_of(deployment d, std::uint64_t seed) { return d != deployment::quorum ? 1 : seed % 4 == 0 ? 5 : 3; }
+
+schedule::schedule(deployment d, std::uint64_t seed, reach& reached, bool with_history, const cut_down& without)
+    : deployment_(d),
+      seed_(seed),
+      reached_(reached),
+      with_history_(with_history),
+      without_(without),
+      dice_(seed, 0),
+      world_(seed, servers_of(d, seed)) {
+  plan();
+}
+
+void schedule::plan() {
+  auto& d = dice_;
+  const auto kinds = deployment_ == deployment::quorum ? 3 : 4;
+  rules_.of = static_cast<kind>(d.between(0, kinds - 1));
+  rules_.limit = static_cast<std::uint32_t>(d.between(1, 3));
+  rules_.one_server = deployment_ != deployment::quorum;
+  rules_.lossy = deployment_ == deployment::failover;
+  if (d.chance(0.2)) world_.slowest = 50ms;
+  ends_ = world_.now() + d.between(2s, 8s);
+  longest_pause_ = d.chance(0.5) ? clock::duration(20ms) : clock::duration(500ms);
+  longest_work_ = d.chance(0.5) ? clock::duration(20ms) : clock::duration(1500ms);
+  shortest_lease_ = milliseconds(d.between(200, 1500));
+  longest_lease_ = d.chance(0.5) ? shortest_lease_ : shortest_lease_ * 2;
+  workers_each_ = static_cast<std::size_t>(d.between(1, 3));
+  const auto names = d.between(1, 2);
+  for (std::int64_t i = 0; i < names; ++i) names_.push_back(fmt::format("n{}", i));
+  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+    world_.clock_of_server(i) = {d.between(-10s, 10s), d.between(-3000, 3000)};
+    world_.server(i).replicas = deployment_ == deployment::failover ? 1 : 0;
+    world_.server(i).replicas_that_answer = world_.server(i).replicas;
+    if (with_history_ || seed_ % 8 == 0) {
+      world_.server(i).on_run = [this, i](const detail::script& s, const std::vector<std::string_view>& arguments,
+                                          const detail::memory::reply& r) {
+        count_calls(s, arguments, r);
+        if (!with_history_) return;
+        std::string all;
+        for (const auto& a : arguments) all += fmt::format(" {}", a);
+        note(fmt::format("server {}", i), fmt::format("{}{} -> {}{}", s.name, all, r.text, r.integer));
+      };
+    }
+  }
+  const auto processes = static_cast<std::size_t>(d.between(2, 3));
+  for (std::size_t i = 0; i < processes; ++i) {
+    client_options o;
+    o.label = fmt::format("p{}", i);
+    o.cohort = d.chance(0.5) ? 0us : 10ms;
+    o.command_timeout = milliseconds(d.between(300, 2000));
+    o.connect_timeout = milliseconds(d.between(300, 2000));
+    o.idle_timeout = d.chance(0.3) ? milliseconds(d.between(5, 500)) : milliseconds(10000);
+    o.restart_delay = 2 * longest_lease_ + 1s;
+    client_options_.push_back(o);
+    clocks_.push_back({d.between(0s, 100s), d.between(-3000, 3000)});
+  }
+  plan_faults();
+  judge_.emplace(world_, rules_);
+}
+
+// Which of them break no promise: a server's clock that is stepped forward and lost data make a schedule lossy.
+void schedule::plan_faults() {
+  dice d(seed_, 3);
+  const bool is_calm = d.chance(0.1);
+  const auto number = is_calm ? 0 : d.between(1, 10);
+  const auto length = ends_ - world_.now();
+  const auto any_process = [this, &d] {
+    return static_cast<std::size_t>(d.between(0, std::int64_t(client_options_.size()) - 1));
+  };
+  const auto any_server = [this, &d] {
+    return static_cast<std::size_t>(d.between(0, std::int64_t(world_.number_of_servers()) - 1));
+  };
+  for (std::int64_t n = 0; n < number; ++n) {
+    fault f;
+    f.when = d.between(0s, length);
+    const auto for_how_long = d.between(1ms, 3s);
+    switch (d.between(0, 11)) {
+      case 0:
+      case 1:
+      case 2: {
+        const auto i = any_process();
+        f.what = fmt::format("the connections of p{} are cut", i);
+        f.strike = [this, i] { processes_[i]->cut_connections(); };
+        break;
+      }
+      case 3: {
+        const auto i = any_server();
+        f.what = fmt::format("server {} stands still for {} ms", i, for_how_long / 1ms);
+        f.strike = [this, i, for_how_long] {
+          world_.server(i).freeze();
+          world_.after(for_how_long, [this, i] { world_.server(i).thaw(); });
+        };
+        f.end = [this, i] { world_.server(i).thaw(); };
+        break;
+      }
+      case 4: {
+        const auto i = any_process();
+        f.what = fmt::format("p{} stands still for {} ms", i, for_how_long / 1ms);
+        f.strike = [this, i, for_how_long] {
+          processes_[i]->freeze();
+          world_.after(for_how_long, [this, i, p = std::weak_ptr(processes_[i])] {
+            if (const auto one = p.lock()) one->thaw();
+          });
+        };
+        f.end = [this, i] { processes_[i]->thaw(); };
+        break;
+      }
+      case 5: {
+        const auto i = any_process();
+        f.what = fmt::format("p{} dies, and another takes its place", i);
+        f.strike = [this, i] {
+          judge_->forget(*processes_[i]);
+          processes_[i]->die();
+          dead_.push_back(processes_[i]);
+          at_work_ -= workers_each_;
+          make_process(i);
+          if (!is_over()) start_workers(i);
+        };
+        break;
+      }
+      case 6: {
+        const auto i = any_server();
+        const bool keeps = deployment_ != deployment::quorum || d.chance(0.5);
+        f.what = fmt::format("server {} ends, and starts again after {} ms {}", i, for_how_long / 1ms,
+                             keeps ? "with its data" : "empty");
+        f.strike = [this, i, for_how_long, keeps] {
+          auto& s = world_.server(i);
+          if (!s.is_up()) return;
+          const auto data = std::make_shared<detail::memory::database>(keeps ? s.data() : detail::memory::database());
+          s.kill();
+          world_.after(for_how_long, [&s, data] {
+            if (!s.is_up()) s.start(std::move(*data));
+          });
+        };
+        break;
+      }
+      case 7: {
+        const auto i = any_server();
+        f.what = fmt::format("server {} forgets its scripts", i);
+        f.strike = [this, i] { world_.server(i).forget_scripts(); };
+        break;
+      }
+      case 8: {
+        const auto i = any_server();
+        const auto step = d.between(1ms, 5s);
+        f.what = fmt::format("the clock of server {} is set back by {} ms", i, step / 1ms);
+        f.strike = [this, i, step] { world_.clock_of_server(i).offset -= step; };
+        break;
+      }
+      case 9: {
+        f.what = "the network becomes slow";
+        f.strike = [this] { world_.slowest = 300ms; };
+        f.end = [this] { world_.slowest = 2ms; };
+        break;
+      }
+      case 10: {
+        const auto i = any_server();
+        f.what = fmt::format("server {} is out of memory for {} ms", i, for_how_long / 1ms);
+        f.strike = [this, i, for_how_long] {
+          world_.server(i).data().set_out_of_memory(true);
+          world_.after(for_how_long, [this, i] { world_.server(i).data().set_out_of_memory(false); });
+        };
+        f.end = [this, i] { world_.server(i).data().set_out_of_memory(false); };
+        break;
+      }
+      default: {
+        if (deployment_ != deployment::failover) continue;
+        // The replica has stopped some time before.
+        const auto lag = d.between(0ms, 500ms);
+        f.what = fmt::format("a replica takes over that is {} ms behind", lag / 1ms);
+        f.strike = [this, lag] {
+          auto& s = world_.server(0);
+          const auto older = std::make_shared<detail::memory::database>(s.data());
+          s.replicas_that_answer = 0;
+          world_.after(lag, [this, &s, older] {
+            s.start(std::move(*older));
+            s.replicas_that_answer = s.replicas;
+          });
+        };
+        break;
+      }
+    }
+    faults_.push_back(std::move(f));
+  }
+}
+
+void schedule::make_process(std::size_t i) {
+  processes_.resize(std::max(processes_.size(), i + 1));
+  processes_[i] = std::make_shared<process>(world_, fmt::format("p{}", i), clocks_[i], client_options_[i]);
+}
+
+void schedule::start_workers(std::size_t i) {
+  for (std::size_t w = 0; w < workers_each_; ++w) {
+    ++at_work_;
+    asio::co_spawn(processes_[i]->executor(), work(i, w, processes_[i]), [this](const std::exception_ptr& e) {
+      --at_work_;
+      if (e && !failure_) failure_ = e;
+    });
+  }
+}
+
+any_lock schedule::lock_of(process& p, const std::string& name, bool reader, const std::string& owner) const {
+  switch (rules_.of) {
+    case kind::mutex: return mutex(p.client(), name);
+    case kind::recursive_mutex: return recursive_mutex(p.client(), name, owner);
+    case kind::counting_semaphore: return counting_semaphore(p.client(), name, rules_.limit);
+    case kind::shared_mutex: break;
+  }
+  const shared_mutex both(p.client(), name);
+  if (reader) return both.shared();
+  return both;
+}
+
+acquire_options schedule::options(dice& d) const {
+  acquire_options o;
+  o.lease = milliseconds(d.between(shortest_lease_.count(), longest_lease_.count()));
+  o.wait = d.chance(0.3) ? forever : milliseconds(d.between(1, 3000));
+  o.renew = d.chance(0.7) ? renewal::automatic : d.chance(0.5) ? renewal::none : renewal::at_most(2);
+  if (d.chance(0.2)) o.margin = o.lease / 5;
+  if (deployment_ == deployment::failover && d.chance(0.5)) o.replicas = 1;
+  return o;
+}
+
+asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::shared_ptr<process> p) {
+  dice d(seed_, 16 + 16 * i + worker);
+  const std::string who = fmt::format("p{}.{}", i, worker);
+  const bool is_left_out =
+      std::find(without_.workers.begin(), without_.workers.end(), i * 16 + worker) != without_.workers.end();
+  while (!is_over() && !is_left_out) {
+    const auto pause = d.between(clock::duration(0), longest_pause_);
+    co_await p->sleep(pause);
+    if (is_over()) break;
+    const std::string name = names_[static_cast<std::size_t>(d.between(0, std::int64_t(names_.size()) - 1))];
+    const bool reader = rules_.of == kind::shared_mutex && d.chance(0.6);
+    const std::string owner = fmt::format("o{}", d.between(0, 1));
+    const auto one_of_them = lock_of(*p, name, reader, owner);
+    const basic_lock& lock = std::visit([](const basic_lock& l) -> const basic_lock& { return l; }, one_of_them);
+    const auto o = options(d);
+    const bool once = d.chance(0.15);
+    const auto began = world_.now();
+    const auto frozen = p->frozen();
+    const auto stop = std::make_shared<asio::cancellation_signal>();
+    const bool cancels = d.chance(0.1);
+    const auto cancel_after = d.between(clock::duration(0), clock::duration(1s));
+    auto stopped_at = std::make_shared<std::optional<std::pair<clock::time_point, clock::duration>>>();
+    if (cancels) {
+      p->after(cancel_after, [this, stop, stopped_at, p = p.get()] {
+        *stopped_at = std::pair(world_.now(), p->frozen());
+        stop->emit(asio::cancellation_type::terminal);
+      });
+    }
+    if (with_history_) note(who, fmt::format("{} {}{}", once ? "tries" : "wants", name, reader ? " to read" : ""));
+    error_code ec;
+    hold h;
+    if (once) {
+      auto token = asio::bind_cancellation_slot(stop->slot(), as_tuple);
+      auto [e, found] = co_await lock.try_acquire(o, token);
+      ec = e;
+      if (found) h = std::move(*found);
+      if (!ec && !found) ec = make_error_code(error::timed_out);
+    } else {
+      auto token = asio::bind_cancellation_slot(stop->slot(), as_tuple);
+      auto [e, found] = co_await lock.acquire(o, token);
+      ec = e;
+      h = std::move(found);
+    }
+    count(fmt::format("{} {}", once ? "try_acquire" : "acquire", text_of(ec)));
+    if (with_history_) note(who, fmt::format("{}: {}", name, ec ? ec.message() : fmt::format("fence {}", h.fence())));
+    if (*stopped_at) {
+      judge_->ended(*p, "a cancelled acquire", (*stopped_at)->first, (*stopped_at)->second, 0ms);
+    } else if (once) {
+      judge_->ended(*p, "try_acquire", began, frozen, std::min(o.wait, client_options_[i].command_timeout));
+    } else if (o.wait != forever) {
+      judge_->ended(*p, "acquire", began, frozen, o.wait);
+    }
+    if (ec) continue;
+    held one{.by = p.get(), .worker = who, .name = name, .owner = owner, .reader = reader};
+    one.fence = h.fence();
+    one.reentrant = h.depth() > 1;
+    one.held_by_user = std::move(h);
+    const auto kept = judge_->granted(std::move(one));
+    asio::co_spawn(p->executor(), watch(kept), asio::detached);
+    co_await use(d, *p, who, kept, rules_.of == kind::shared_mutex && !reader);
+  }
+}
+
+asio::awaitable<void> schedule::watch(std::shared_ptr<held> h) {
+  auto waiting = h->held_by_user.lost(as_tuple);
+  const auto [ec] = co_await std::move(waiting);
+  if (ec) co_return;
+  judge_->told(*h);
+  count("hold lost");
+  if (with_history_) note(h->worker, "is told of the loss of " + h->name);
+}
+
+asio::awaitable<void> schedule::use(dice& d, process& p, const std::string& who, std::shared_ptr<held> h, bool writer) {
+  const auto work = d.between(clock::duration(0), longest_work_);
+  co_await p.sleep(work);
+  if (d.chance(0.15)) {
+    const auto lease = milliseconds(d.between(shortest_lease_.count(), 2 * longest_lease_.count()));
+    auto waiting = h->held_by_user.extend(lease, as_tuple);
+    const auto [ec] = co_await std::move(waiting);
+    count("extend " + text_of(ec));
+    if (with_history_) note(who, fmt::format("extends {} to {} ms: {}", h->name, lease.count(), text_of(ec)));
+  }
+  if (writer && d.chance(0.3)) {
+    h->becomes_reader = true;
+    auto waiting = h->held_by_user.downgrade(as_tuple);
+    const auto [ec] = co_await std::move(waiting);
+    count("downgrade " + text_of(ec));
+    if (with_history_) note(who, fmt::format("downgrades {}: {}", h->name, text_of(ec)));
+    const auto more = d.between(clock::duration(0), longest_work_);
+    co_await p.sleep(more);
+  }
+  judge_->given_up(*h);
+  if (d.chance(0.1)) {
+    if (with_history_) note(who, "drops " + h->name);
+    h->held_by_user = hold();
+    co_return;
+  }
+  if (with_history_) note(who, "releases " + h->name);
+  auto waiting = h->held_by_user.release(as_tuple);
+  const auto [ec] = co_await std::move(waiting);
+  count("release " + text_of(ec));
+  if (with_history_) note(who, fmt::format("released {}: {}", h->name, text_of(ec)));
+}
+
+void schedule::note(std::string_view who, const std::string& what) {
+  if (!with_history_) return;
+  const auto since = std::chrono::duration<double, std::milli>(world_.now().time_since_epoch() - 100h).count();
+  history_.push_back(fmt::format("{:12.3f} ms  {:<10} {}", since, who, what));
+}
+
+void schedule::count_calls(const detail::script& s, const std::vector<std::string_view>& arguments,
+                           const detail::memory::reply& r) {
+  const std::string_view verb = arguments.empty() ? std::string_view() : arguments.front();
+  const bool is_number = r.type == detail::memory::reply::kind::integer;
+  const auto status = is_number      ? std::to_string(r.integer)
+                      : r.is_error() ? r.text.substr(0, r.text.find(' '))
+                                     : r.text.substr(0, r.text.find(' '));
+  count(fmt::format("{} {} -> {}", s.name, verb, status));
+}
+
+void schedule::stop_faults() {
+  for (const auto& f : faults_) {
+    if (f.end) f.end();
+  }
+  world_.slowest = 2ms;
+  note("faults", "end");
+}
+
+outcome schedule::run() {
+  outcome result;
+  result.faults = faults_.size();
+  result.workers = client_options_.size() * workers_each_;
+  try {
+    for (std::size_t i = 0; i < client_options_.size(); ++i) make_process(i);
+    for (std::size_t i = 0; i < processes_.size(); ++i) start_workers(i);
+    for (std::size_t i = 0; i < faults_.size(); ++i) {
+      if (std::find(without_.faults.begin(), without_.faults.end(), i) != without_.faults.end()) continue;
+      world_.after(faults_[i].when, [this, i] {
+        note("fault", faults_[i].what);
+        if (!is_over()) faults_[i].strike();
+      });
+    }
+    world_.at(ends_, [this] { stop_faults(); });
+    const auto look = [this] { judge_->look(); };
+    const auto done = [this] { return failure_ || (is_over() && at_work_ == 0); };
+    // A server that was ended last is back three seconds later; a ghost in a line goes after eleven, one that nobody stands
+    // behind with the line after sixty.
+    const auto bound = ends_ + 3s + 2 * longest_lease_ + 30s;
+    if (!world_.run(bound, done, look)) throw broken("somebody still waits long after the faults have stopped");
+    if (failure_) std::rethrow_exception(failure_);
+    std::size_t closing = processes_.size();
+    for (const auto& p : processes_) {
+      p->client().close(asio::bind_executor(p->executor(), [this, &closing](error_code ec) {
+        --closing;
+        count("close " + text_of(ec));
+      }));
+    }
+    if (!world_.run(
+            world_.now() + 10s, [&closing] { return closing == 0; }, look))
+      throw broken("a client does not close");
+    for (const auto& p : processes_) p->die();
+    world_.run(world_.now() + 80s, [] { return false; });
+    judge_->nothing_is_left();
+  } catch (const std::exception& e) {
+    result.complaint = e.what();
+    note("judge", result.complaint);
+  }
+  for (const auto& p : processes_) {
+    if (p) p->die();
+  }
+  result.steps = world_.steps();
+  result.grants = judge_->grants();
+  result.history = std::move(history_);
+  return result;
+}
+
+}  // namespace
+
+std::string_view name_of(deployment d) {
+  switch (d) {
+    case deployment::single: return "single";
+    case deployment::failover: return "failover";
+    case deployment::quorum: return "quorum";
+  }
+  return "?";
+}
+
+outcome run_schedule(deployment d, std::uint64_t seed, reach& reached, bool with_history, const cut_down& without) {
+  return schedule(d, seed, reached, with_history, without).run();
+}
+
+}  // namespace leasehold::simulation

@@ -1,0 +1,182 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Virtual time, a network, servers in memory, and processes with clients in them, all in one thread: what happens depends
+// on the seed alone. clock::now() and random_bits() of the library are replaced when a program links this.
+#pragma once
+
+#include "client/client_core.hpp"
+#include "store/memory/memory_store.hpp"
+#include "store/memory/server.hpp"
+#include "time/clock.hpp"
+
+#include <leasehold/client.hpp>
+
+#include <boost/asio/any_completion_handler.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <random>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace leasehold::simulation {
+
+namespace asio = boost::asio;
+
+// Random choices; each actor has its own, so that one actor's choices do not change those of the others.
+class dice {
+ public:
+  dice(std::uint64_t seed, std::uint64_t actor) : engine_(seed * 0x9e3779b97f4a7c15U + actor) { engine_.discard(4); }
+
+  std::uint64_t bits() { return engine_(); }
+  // Both ends included.
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
+  }
+  clock::duration between(clock::duration low, clock::duration high) {
+    return clock::duration(between(low.count(), high.count()));
+  }
+  bool chance(double probability) { return static_cast<double>(engine_() >> 11U) * 0x1.0p-53 < probability; }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// Runs at base + offset at first, and faster than the world by `parts_per_million`.
+struct skewed_clock {
+  clock::duration offset{0};
+  std::int64_t parts_per_million = 0;
+
+  clock::duration at(clock::duration world) const { return world + offset + world / 1000000 * parts_per_million; }
+  // When it shows `shown`, at the earliest.
+  clock::duration when(clock::duration shown) const;
+};
+
+class process;
+
+class world final : public detail::memory::network {
+ public:
+  world(std::uint64_t seed, std::size_t servers);
+  ~world();
+  world(const world&) = delete;
+  world& operator=(const world&) = delete;
+  // The one there is; null between two.
+  static world* current();
+
+  // --- The network ---
+
+  clock::duration fastest = std::chrono::microseconds(50), slowest = std::chrono::milliseconds(2);
+  // How often what was sent on a connection that is cut arrives later than the cut.
+  double lateness = 0.5;
+  clock::duration latest = std::chrono::milliseconds(500);
+
+  clock::time_point now() override { return clock::time_point(now_); }
+  void at(clock::time_point, std::function<void()>) override;
+  void after(clock::duration d, std::function<void()> f) { at(now() + d, std::move(f)); }
+  clock::duration takes() override { return network_.between(fastest, slowest); }
+  std::optional<clock::duration> late() override;
+
+  // --- Servers ---
+
+  // "memory:s0" and so on.
+  std::size_t number_of_servers() const { return servers_.size(); }
+  detail::memory::server& server(std::size_t i) { return *servers_[i]; }
+  detail::memory::server& server_called(std::string_view name);
+  std::vector<std::string> urls() const;
+  skewed_clock& clock_of_server(std::size_t i) { return server_clocks_[i]; }
+
+  // --- Running ---
+
+  void add(process& p) { processes_.push_back(&p); }
+  void remove(process& p);
+  // Whose code runs at the moment; null: the world's.
+  process* running() const { return running_; }
+  void enter(process* p) { running_ = p; }
+  std::uint64_t random_bits() { return library_.bits(); }
+  // Until done() or the instant; says whether it is done. `each_step` is called after each instant.
+  bool run(clock::time_point limit, const std::function<bool()>& done, const std::function<void()>& each_step = {});
+  // How many instants there have been.
+  std::uint64_t steps() const { return steps_; }
+
+ private:
+  struct event {
+    clock::duration when;
+    std::uint64_t number;
+    std::function<void()> what;
+    bool operator<(const event& other) const { return when != other.when ? when > other.when : number > other.number; }
+  };
+  void poll();
+
+  dice network_, library_;
+  clock::duration now_;
+  std::uint64_t events_so_far_ = 0;
+  std::uint64_t steps_ = 0;
+  std::priority_queue<event> events_;
+  std::vector<skewed_clock> server_clocks_;
+  std::vector<std::unique_ptr<detail::memory::server>> servers_;
+  std::vector<process*> processes_;
+  process* running_ = nullptr;
+};
+
+// A program with one client.
+class process {
+ public:
+  process(world&, std::string name, skewed_clock, client_options);
+  ~process();
+  process(const process&) = delete;
+  process& operator=(const process&) = delete;
+
+  const std::string& name() const { return name_; }
+  leasehold::client& client() { return *client_; }
+  asio::any_io_executor executor() { return context_->get_executor(); }
+  detail::client_core& core();
+  clock::time_point now() const;
+  clock::time_point due();
+
+  bool is_frozen() const { return is_frozen_; }
+  void freeze();
+  void thaw();
+  // For how long it has been frozen so far, in the world's time.
+  clock::duration frozen() const;
+
+  // Everything of it goes in this instant; what it has sent is still on its way. Nothing but the destructor after it.
+  void die();
+  bool is_dead() const { return !context_; }
+  void cut_connections();
+
+  // In the world's time.
+  asio::awaitable<void> sleep(clock::duration);
+  // Runs f in the process after that, unless it has died.
+  void after(clock::duration, std::function<void()> f);
+
+  void poll();
+  void note(const std::shared_ptr<detail::memory::connection>& c) { connections_.push_back(c); }
+
+ private:
+  world& world_;
+  const std::string name_;
+  const skewed_clock clock_;
+  std::unique_ptr<asio::io_context> context_;
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
+  std::optional<leasehold::client> client_;
+  bool is_frozen_ = false;
+  clock::duration frozen_before_{0};
+  clock::time_point frozen_since_{};
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::uint64_t sleeps_ = 0;
+  std::unordered_map<std::uint64_t, asio::any_completion_handler<void()>> sleeping_;
+  std::vector<std::weak_ptr<detail::memory::connection>> connections_;
+};
+
+}  // namespace leasehold::simulation
