@@ -66,13 +66,10 @@ class database {
   stored* find(std::string_view key);
   bool erase(std::string_view key);
 
+  reply counted(bool writes, std::string_view name, reply r);
+
   string_map<stored> keys_;
-  reply counted(bool writes, std::string_view name, reply r);
-
-  reply counted(bool writes, std::string_view name, reply r);
-
   std::int64_t now_us_ = 0;
-  std::uint64_t changes_ = 0;
   std::uint64_t changes_ = 0;
   bool is_out_of_memory_ = false;
   publisher publish_;

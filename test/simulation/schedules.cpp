@@ -1,0 +1,89 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Random schedules of the whole engine in virtual time, in each deployment. LEASEHOLD_SCHEDULES: how many of each;
+// LEASEHOLD_SECONDS: for how long instead; LEASEHOLD_SEED: the first seed. `./dev simulate` sets them.
+#include "simulation/schedule.hpp"
+
+#include "support/unit_test.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+namespace leasehold::test {
+
+BOOST_AUTO_TEST_SUITE(schedules)
+
+using namespace simulation;
+
+std::uint64_t chosen(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+// Leaves out what the failure does not need.
+cut_down make_smaller(deployment d, std::uint64_t seed, const outcome& failed) {
+  cut_down without;
+  reach ignored;
+  const auto still_fails = [&](const cut_down& w) {
+    return !run_schedule(d, seed, ignored, false, w).complaint.empty();
+  };
+  for (std::size_t w = 0; w < 48; ++w) {
+    auto smaller = without;
+    smaller.workers.push_back(w);
+    if (w % 16 < 3 && still_fails(smaller)) without = smaller;
+  }
+  for (std::size_t f = 0; f < failed.faults; ++f) {
+    auto smaller = without;
+    smaller.faults.push_back(f);
+    if (still_fails(smaller)) without = smaller;
+  }
+  return without;
+}
+
+void report(deployment d, std::uint64_t seed, const outcome& failed) {
+  const auto without = make_smaller(d, seed, failed);
+  reach ignored;
+  const auto shown = run_schedule(d, seed, ignored, /*with_history=*/true, without);
+  std::string table;
+  for (const auto& line : shown.history) table += line + '\n';
+  BOOST_ERROR(fmt::format("{} schedule {}: {}\n{}again: LEASEHOLD_SEED={} LEASEHOLD_SCHEDULES=1", name_of(d), seed,
+                          failed.complaint, table, seed));
+}
+
+void run_all(deployment d) {
+  const auto first = chosen("LEASEHOLD_SEED", 1);
+  const auto seconds = std::chrono::seconds(chosen("LEASEHOLD_SECONDS", 0));
+  const auto number = seconds.count() != 0 ? UINT64_MAX : chosen("LEASEHOLD_SCHEDULES", 300);
+  const auto began = std::chrono::steady_clock::now();
+  const auto until = began + seconds;
+  reach reached;
+  std::uint64_t done = 0, steps = 0, grants = 0;
+  while (done < number && (seconds.count() == 0 || std::chrono::steady_clock::now() < until)) {
+    const auto seed = first + done++;
+    const auto result = run_schedule(d, seed, reached);
+    steps += result.steps;
+    grants += result.grants;
+    if (result.complaint.empty()) continue;
+    report(d, seed, result);
+    break;
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+  std::cout << fmt::format("{}: {} schedules from seed {}, {} instants, {} grants, {:.1f} s\n", name_of(d), done, first,
+                           steps, grants, took.count());
+  if (std::getenv("LEASEHOLD_REACH") != nullptr) {
+    for (const auto& [what, times] : reached) std::cout << fmt::format("  {:>10} {}\n", times, what);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(single) { run_all(deployment::single); }
+BOOST_AUTO_TEST_CASE(failover) { run_all(deployment::failover); }
+BOOST_AUTO_TEST_CASE(quorum) { run_all(deployment::quorum); }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
