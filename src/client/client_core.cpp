@@ -444,6 +444,7 @@ void client_core::conclude() {
   until_up_.clear();
   alarms_.clear();
   if (timer_) timer_->cancel();
+  armed_for_ = clock::time_point::max();
   auto closers = std::move(closers_);
   closers_.clear();
   for (auto& waiting : closers) complete(*waiting, outcome_of_close());

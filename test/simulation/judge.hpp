@@ -32,7 +32,6 @@ struct held {
   process* by;
   std::string worker, name, owner;
   bool reader = false;
-  bool reentrant = false;       // Of a recursive mutex: its owner was in already.
   bool becomes_reader = false;  // A downgrade was asked for: since then it may be either.
   hold held_by_user{};
   std::uint64_t fence = 0;
@@ -82,6 +81,7 @@ class judge {
   const rules rules_;
   std::vector<std::shared_ptr<held>> holds_;
   std::map<std::string, std::uint64_t> highest_fence_, highest_writer_;
+  std::map<std::string, std::string> owner_of_highest_;
   std::uint64_t grants_ = 0;
 };
 

@@ -68,7 +68,7 @@ detail::memory::scripting& lua() {
 
 clock::duration skewed_clock::when(clock::duration shown) const {
   auto world = shown - offset;
-  world -= world / 1000000 * parts_per_million;
+  world -= gained(world);
   // The product of both rates is what is left.
   while (at(world) < shown) world += std::max(shown - at(world), clock::duration(1));
   return world;
@@ -144,7 +144,13 @@ bool world::run(clock::time_point limit, const std::function<bool()>& done, cons
       turns = 0;
       ++steps_;
     } else if (++turns == most_turns) {
-      throw std::runtime_error("time stands still");
+      {
+        std::string who;
+        for (process* const p : processes_) {
+          if (!p->is_frozen() && p->due().time_since_epoch() <= now_) who += " " + p->name();
+        }
+        throw std::runtime_error("time stands still: a timer is due in" + who);
+      }
     }
     while (!events_.empty() && events_.top().when <= now_) {
       const auto what = std::move(const_cast<event&>(events_.top()).what);

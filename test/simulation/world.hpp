@@ -58,9 +58,15 @@ struct skewed_clock {
   clock::duration offset{0};
   std::int64_t parts_per_million = 0;
 
-  clock::duration at(clock::duration world) const { return world + offset + world / 1000000 * parts_per_million; }
+  clock::duration at(clock::duration world) const { return world + offset + gained(world); }
   // When it shows `shown`, at the earliest.
   clock::duration when(clock::duration shown) const;
+
+ private:
+  clock::duration gained(clock::duration world) const {
+    constexpr std::int64_t million = 1000000;
+    return world / million * parts_per_million + clock::duration(world.count() % million * parts_per_million / million);
+  }
 };
 
 class process;

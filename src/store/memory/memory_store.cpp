@@ -346,7 +346,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   }
 
   void drop_connection(std::string_view why) {
-    link_->drop();
+    std::exchange(link_, nullptr)->drop();
     const bool was_up = std::exchange(up_, false);
     doubted_ = false;
     for (const auto& c : std::exchange(calls_, {})) {

@@ -260,6 +260,7 @@ void quorum_store::stop_if_idle() {
 void quorum_store::stop_voters() {
   stop_at_ = clock::time_point::max();
   alarms_.clear();
+  armed_for_ = clock::time_point::max();
   waiting_.clear();
   for (const auto& v : voters_) v->server->stop();
 }
