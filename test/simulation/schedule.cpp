@@ -111,9 +111,9 @@ void schedule::plan() {
   rules_.one_server = deployment_ != deployment::quorum;
   rules_.lossy = deployment_ == deployment::failover;
   if (d.chance(0.2)) world_.slowest = 50ms;
-  ends_ = world_.now() + d.between(2s, 8s);
-  longest_pause_ = d.chance(0.5) ? clock::duration(20ms) : clock::duration(500ms);
-  longest_work_ = d.chance(0.5) ? clock::duration(20ms) : clock::duration(1500ms);
+  ends_ = world_.now() + d.between(1s, 4s);
+  longest_pause_ = d.chance(0.5) ? clock::duration(40ms) : clock::duration(500ms);
+  longest_work_ = d.chance(0.5) ? clock::duration(40ms) : clock::duration(1500ms);
   shortest_lease_ = milliseconds(d.between(200, 1500));
   longest_lease_ = d.chance(0.5) ? shortest_lease_ : shortest_lease_ * 2;
   workers_each_ = static_cast<std::size_t>(d.between(1, 3));
