@@ -64,6 +64,7 @@ class schedule {
   void note(std::string_view who, const std::string& what);
   void count(std::string_view what) { ++reached_[std::string(what)]; }
   void count_calls(const detail::script&, const std::vector<std::string_view>& arguments, const detail::memory::reply&);
+  void count_client(process&);
   bool is_over() { return world_.now() >= ends_; }
 
   const deployment deployment_;
@@ -116,7 +117,8 @@ void schedule::plan() {
   longest_work_ = d.chance(0.5) ? clock::duration(40ms) : clock::duration(1500ms);
   shortest_lease_ = milliseconds(d.between(200, 1500));
   longest_lease_ = d.chance(0.5) ? shortest_lease_ : shortest_lease_ * 2;
-  workers_each_ = static_cast<std::size_t>(d.between(1, 3));
+  // Each attempt on a quorum is several scripts.
+  workers_each_ = static_cast<std::size_t>(d.between(1, deployment_ == deployment::quorum ? 2 : 3));
   const auto names = d.between(1, 2);
   for (std::int64_t i = 0; i < names; ++i) names_.push_back(fmt::format("n{}", i));
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
@@ -134,7 +136,8 @@ void schedule::plan() {
       };
     }
   }
-  const auto processes = static_cast<std::size_t>(d.between(2, 3));
+  const auto processes =
+      static_cast<std::size_t>(d.between(2, deployment_ == deployment::quorum && d.chance(0.7) ? 2 : 3));
   for (std::size_t i = 0; i < processes; ++i) {
     client_options o;
     o.label = fmt::format("p{}", i);
@@ -202,6 +205,7 @@ void schedule::plan_faults() {
         f.what = fmt::format("p{} dies, and another takes its place", i);
         f.strike = [this, i] {
           judge_->forget(*processes_[i]);
+          count_client(*processes_[i]);
           processes_[i]->die();
           dead_.push_back(processes_[i]);
           at_work_ -= workers_each_;
@@ -212,7 +216,8 @@ void schedule::plan_faults() {
       }
       case 6: {
         const auto i = any_server();
-        const bool keeps = deployment_ != deployment::quorum || d.chance(0.5);
+        // No more than a minority forgets.
+        const bool keeps = i >= (world_.number_of_servers() - 1) / 2 || d.chance(0.5);
         f.what = fmt::format("server {} ends, and starts again after {} ms {}", i, for_how_long / 1ms,
                              keeps ? "with its data" : "empty");
         f.strike = [this, i, for_how_long, keeps] {
@@ -434,6 +439,22 @@ void schedule::count_calls(const detail::script& s, const std::vector<std::strin
   count(fmt::format("{} {} -> {}", s.name, verb, status));
 }
 
+// What its client says of itself.
+void schedule::count_client(process& p) {
+  const auto s = p.client().stats();
+  const auto add = [this](std::string_view what, std::uint64_t n) {
+    if (n != 0) reached_[std::string(what)] += n;
+  };
+  add("client: granted by the one before", s.handed_off);
+  add("client: passed on in the client", s.passed);
+  add("client: found busy", s.contended);
+  add("client: renewed", s.renewed);
+  add("client: renewal without an answer", s.renewal_failed);
+  add("client: attempt given back", s.given_back);
+  add("client: hold lost", s.lost);
+  add("client: connected again", s.reconnects);
+}
+
 void schedule::stop_faults() {
   for (const auto& f : faults_) {
     if (f.end) f.end();
@@ -452,8 +473,10 @@ outcome schedule::run() {
     for (std::size_t i = 0; i < faults_.size(); ++i) {
       if (std::find(without_.faults.begin(), without_.faults.end(), i) != without_.faults.end()) continue;
       world_.after(faults_[i].when, [this, i] {
+        if (is_over()) return;
         note("fault", faults_[i].what);
-        if (!is_over()) faults_[i].strike();
+        count("a fault");
+        faults_[i].strike();
       });
     }
     world_.at(ends_, [this] { stop_faults(); });
@@ -474,7 +497,10 @@ outcome schedule::run() {
     if (!world_.run(
             world_.now() + 10s, [&closing] { return closing == 0; }, look))
       throw broken("a client does not close");
-    for (const auto& p : processes_) p->die();
+    for (const auto& p : processes_) {
+      count_client(*p);
+      p->die();
+    }
     world_.run(world_.now() + 80s, [] { return false; });
     judge_->nothing_is_left();
   } catch (const std::exception& e) {

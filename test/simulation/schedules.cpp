@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <string>
+#include <vector>
 
 namespace leasehold::test {
 
@@ -55,6 +56,61 @@ void report(deployment d, std::uint64_t seed, const outcome& failed) {
                           failed.complaint, table, seed));
 }
 
+// What schedules of this deployment must have come to if they are many: where one of these is missing, the schedules have
+// become blind to it.
+std::vector<std::string> required(deployment d) {
+  std::vector<std::string> all{"a fault",
+                               "acquire Operation canceled",
+                               "acquire done",
+                               "acquire refused",
+                               "acquire timed out",
+                               "acquire unreachable",
+                               "client: attempt given back",
+                               "client: connected again",
+                               "client: found busy",
+                               "client: hold lost",
+                               "client: renewal without an answer",
+                               "client: renewed",
+                               "close done",
+                               "close unreachable",
+                               "downgrade done",
+                               "downgrade lost",
+                               "extend done",
+                               "extend lost",
+                               "extend unreachable",
+                               "hold lost",
+                               "release done",
+                               "release lost",
+                               "release unreachable",
+                               "try_acquire done",
+                               "try_acquire timed out",
+                               "try_acquire unreachable"};
+  const bool line = d != deployment::quorum;
+  for (const std::string kind : {"mutex", "recursive_mutex", "shared_mutex", "counting_semaphore"}) {
+    if (!line && kind == "counting_semaphore") continue;
+    for (const char* const status : {"acquire -> -1", "acquire -> 0", "acquire -> 1", "acquire -> OOM", "release -> 0",
+                                     "release -> 1", "renew -> 0", "renew -> 1"}) {
+      all.push_back(kind + ' ' + status);
+    }
+    if (!line) all.push_back(kind + " raise -> 1");
+    if (!line) continue;
+    for (const char* const status : {"acquire -> 2", "acquire -> 3", "confirm -> 1", "release -> -1"}) {
+      all.push_back(kind + ' ' + status);
+    }
+  }
+  if (line) {
+    for (const char* const what : {"client: granted by the one before", "client: passed on in the client",
+                                   "mutex refresh -> 1", "mutex refresh -> 2", "shared_mutex downgrade -> 1"}) {
+      all.emplace_back(what);
+    }
+  }
+  if (d == deployment::failover) all.emplace_back("acquire no quorum");
+  if (d == deployment::quorum) all.emplace_back("acquire no quorum");
+  return all;
+}
+
+constexpr std::uint64_t many = 10000;
+
 void run_all(deployment d) {
   const auto first = chosen("LEASEHOLD_SEED", 1);
   const auto seconds = std::chrono::seconds(chosen("LEASEHOLD_SECONDS", 0));
@@ -75,6 +131,9 @@ void run_all(deployment d) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   std::cout << fmt::format("{}: {} schedules from seed {}, {} instants, {} grants, {:.1f} s\n", name_of(d), done, first,
                            steps, grants, took.count());
+  if (done >= many) {
+    for (const auto& what : required(d)) BOOST_TEST(reached.contains(what), what << " was never reached");
+  }
   if (std::getenv("LEASEHOLD_REACH") != nullptr) {
     for (const auto& [what, times] : reached) std::cout << fmt::format("  {:>10} {}\n", times, what);
   }

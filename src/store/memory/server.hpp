@@ -47,6 +47,8 @@ class server {
   std::chrono::microseconds time() const { return now_(); }
   const std::string& run_id() const { return run_id_; }
   std::chrono::seconds uptime() const;
+  // As if it had been started so long ago.
+  void be_older(std::chrono::seconds by) { started_ -= by; }
 
   // --- What happens to it ---
 
