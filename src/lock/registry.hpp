@@ -39,7 +39,7 @@ class registered_entry {
 
   // The local waiter in front, null if there is none whose deadline has not passed.
   virtual waiter* first(clock::time_point now) = 0;
-  // Gives the one in front what another of this client has had. The entry leaves the line if nobody is left.
+  // Grants the waiter in front what another waiter of this client has had. The entry leaves the queue with its last waiter.
   virtual void grant_locally(hold_state::grant) = 0;
 
  protected:

@@ -66,7 +66,7 @@ class scene {
   void finish(clock::duration limit = 120s) {
     const bool done = w.run(w.now() + limit, [this] { return running_ == 0 || failure_; });
     rethrow();
-    BOOST_TEST(done, "somebody still waits");
+    BOOST_TEST(done, "a coroutine has not ended");
   }
   template <class F>
   void run(process& p, F f) {
@@ -136,8 +136,8 @@ BOOST_AUTO_TEST_CASE(a1_a_frozen_replica_acknowledges_no_grant) {
   });
 }
 
-// A server that stood still must not take its own silence for that of those who wait.
-void nobody_overtakes_while_the_server_stands(clock::duration how_long) {
+// The time in which the server stood still is not a waiter's silence.
+void try_to_overtake_while_the_server_stands(clock::duration how_long) {
   scene s;
   s.w.fastest = s.w.slowest = 100us;
   process &holder = s.add(), &waits = s.add(), &newcomer = s.add();
@@ -177,8 +177,8 @@ void nobody_overtakes_while_the_server_stands(clock::duration how_long) {
   BOOST_TEST(order.front() == "the one that waited");
 }
 
-BOOST_AUTO_TEST_CASE(a2_nobody_overtakes_while_a_server_stands_still) {
-  for (const auto how_long : {200ms, 1000ms, 1500ms}) nobody_overtakes_while_the_server_stands(how_long);
+BOOST_AUTO_TEST_CASE(a2_no_newcomer_overtakes_while_a_server_stands_still) {
+  for (const auto how_long : {200ms, 1000ms, 1500ms}) try_to_overtake_while_the_server_stands(how_long);
 }
 
 BOOST_AUTO_TEST_CASE(a3_a_renewal_carries_the_grant_to_servers_that_lack_it) {
@@ -231,9 +231,9 @@ BOOST_AUTO_TEST_CASE(a4_fences_of_a_quorum_outlive_a_server_with_a_clock_ahead) 
   BOOST_TEST(second > first);
 }
 
-BOOST_AUTO_TEST_CASE(a6_a_line_without_entries_belongs_to_nobody) {
+BOOST_AUTO_TEST_CASE(a6_a_queue_without_entries_does_not_block) {
   scene s;
-  s.w.server(0).data().execute({"ZADD", "leasehold:{0}:line:n", "1", "somebody"});
+  s.w.server(0).data().execute({"ZADD", "leasehold:{0}:line:n", "1", "token"});
   process& p = s.add();
   s.run(p, [&]() -> awaitable<void> {
     const mutex m(p.client(), "n");
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(a8_dead_waiters_behind_a_clock_that_was_set_back_do_not_blo
   BOOST_TEST((*granted - released < 30s));
 }
 
-BOOST_AUTO_TEST_CASE(a9_a_smaller_limit_does_not_come_in_beside_others_who_wait_with_a_larger_one) {
+BOOST_AUTO_TEST_CASE(a9_a_smaller_limit_is_not_granted_while_others_wait_with_a_larger_one) {
   scene s;
   process &one = s.add(), &two = s.add();
   std::vector<hold> held;
@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(a9_a_smaller_limit_does_not_come_in_beside_others_who_wait_
       held.push_back(std::move(h));
     }
   });
-  // Somebody waits, and stands still while the holds end.
+  // A waiter stands still while the holds end.
   process& waits = s.add();
   s.spawn(waits, [&]() -> awaitable<void> {
     const counting_semaphore all(waits.client(), "n", 5);
@@ -516,8 +516,8 @@ BOOST_AUTO_TEST_CASE(a_holder_that_stood_still_past_its_lease_is_told_when_it_go
   s.finish();
 }
 
-// The dead holder's lease ends by itself, and who waits is let in.
-BOOST_AUTO_TEST_CASE(a_dead_holder_keeps_nobody_out_for_longer_than_its_lease) {
+// A dead holder's lease ends by itself, and the waiter is granted the lock.
+BOOST_AUTO_TEST_CASE(a_dead_holder_blocks_for_no_longer_than_its_lease) {
   scene s;
   process &p = s.add(), &other = s.add();
   s.run(p, [&]() -> awaitable<void> {
@@ -525,7 +525,7 @@ BOOST_AUTO_TEST_CASE(a_dead_holder_keeps_nobody_out_for_longer_than_its_lease) {
     auto waiting = acquire(m, {.lease = 2s});
     auto [ec, h] = co_await std::move(waiting);
     BOOST_REQUIRE(!ec);
-    // Kept by nobody, given back by nobody: the process dies with it.
+    // It is not released: the process dies with it.
     static hold left;
     left = std::move(h);
   });
@@ -540,7 +540,7 @@ BOOST_AUTO_TEST_CASE(a_dead_holder_keeps_nobody_out_for_longer_than_its_lease) {
   });
 }
 
-// First come, first served, whatever the network does.
+// First come, first served.
 BOOST_AUTO_TEST_CASE(clients_are_served_in_the_order_in_which_the_server_has_heard_them) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     scene s(1, seed);
