@@ -482,7 +482,7 @@ outcome schedule::run() {
     world_.at(ends_, [this] { stop_faults(); });
     const auto look = [this] { judge_->look(); };
     const auto done = [this] { return failure_ || (is_over() && at_work_ == 0); };
-    // A server that was ended last is back three seconds later; an entry of a dead client blocks for eleven seconds at most.
+    // A server that was ended last is back after three seconds; an entry of a dead client blocks for eleven at most.
     const auto bound = ends_ + 3s + 2 * longest_lease_ + 30s;
     if (!world_.run(bound, done, look)) throw broken("an operation still waits long after the faults have stopped");
     if (failure_) std::rethrow_exception(failure_);

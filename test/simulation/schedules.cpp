@@ -56,8 +56,7 @@ void report(deployment d, std::uint64_t seed, const outcome& failed) {
                           failed.complaint, table, seed));
 }
 
-// What schedules of this deployment must have come to if they are many: where one of these is missing, the schedules have
-// become blind to it.
+// What many schedules of this deployment must have reached. Where one of these is missing, they have become blind to it.
 std::vector<std::string> required(deployment d) {
   std::vector<std::string> all{"a fault",
                                "acquire Operation canceled",

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Virtual time, a network, servers in memory, and processes with clients in them, all in one thread: what happens depends
-// on the seed alone. clock::now() and random_bits() of the library are replaced when a program links this.
+// Virtual time, a network, servers in memory, and processes with clients in them, all in one thread. What happens
+// depends on the seed alone. clock::now() and random_bits() of the library are replaced when a program links this.
 #pragma once
 
 #include "client/client_core.hpp"

@@ -43,7 +43,7 @@ class database {
   // stops it. Clear it when the script begins.
   reply execute_in_script(words, bool& has_written);
 
-  // How many commands have changed something, as far as replication is concerned: the replica of a server learns of them.
+  // How many commands have changed something that replicas learn of.
   std::uint64_t changes() const { return changes_; }
 
   // All keys that have not expired, one in a line, in the order of their bytes: the key, its expiry in milliseconds

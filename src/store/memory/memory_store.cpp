@@ -159,8 +159,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 
   void take_over(call c) override { send_call(std::move(c)); }
 
-  // WAIT tells about the last write of its own connection; of a connection that has not written it says that every replica
-  // has it.
+  // WAIT counts the replicas that have the last write of its own connection: all of them if that has written nothing.
   bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> who, std::uint32_t what,
                         std::uint32_t replicas, std::chrono::milliseconds limit) override {
     if (!up_) return false;
