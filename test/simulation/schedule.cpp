@@ -57,6 +57,8 @@ class schedule {
   void start_workers(std::size_t i);
   asio::awaitable<void> work(std::size_t i, std::size_t worker, std::shared_ptr<process> p);
   asio::awaitable<void> use(dice& d, process& p, const std::string& who, std::shared_ptr<held> h, bool writer);
+  // acquire_all of every name.
+  asio::awaitable<void> use_all(dice& d, process& p, std::size_t i, const std::string& who);
   asio::awaitable<void> watch(std::shared_ptr<held> h);
   any_lock lock_of(process& p, const std::string& name, bool reader, const std::string& owner) const;
   acquire_options options(dice&) const;
@@ -329,6 +331,11 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     const auto pause = d.between(clock::duration(0), longest_pause_);
     co_await p->sleep(pause);
     if (is_over()) break;
+    if (names_.size() > 1 && d.chance(0.1)) {
+      auto using_all = use_all(d, *p, i, who);
+      co_await std::move(using_all);
+      continue;
+    }
     const std::string name = names_[static_cast<std::size_t>(d.between(0, std::int64_t(names_.size()) - 1))];
     const bool reader = rules_.of == kind::shared_mutex && d.chance(0.6);
     const std::string owner = fmt::format("o{}", d.between(0, 1));
@@ -379,6 +386,46 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     const auto kept = judge_->granted(std::move(one));
     asio::co_spawn(p->executor(), watch(kept), asio::detached);
     co_await use(d, *p, who, kept, rules_.of == kind::shared_mutex && !reader);
+  }
+}
+
+asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, const std::string& who) {
+  const auto o = options(d);
+  const bool reader = rules_.of == kind::shared_mutex && d.chance(0.5);
+  const std::string owner = fmt::format("o{}", d.between(0, 1));
+  const auto group = std::make_shared<detail::lock_group>();
+  for (const auto& name : names_) {
+    const auto lock = lock_of(p, name, reader, owner);
+    group->members.push_back(std::visit([](const auto& l) { return detail::access::lock(l); }, lock));
+  }
+  const auto began = world_.now();
+  const auto frozen = p.frozen();
+  note(who, "wants all");
+  auto waiting = detail::acquire_group<0>(group, o, as_tuple);
+  auto [ec, all] = co_await std::move(waiting);
+  count("acquire_all " + text_of(ec));
+  note(who, "all: " + text_of(ec));
+  if (o.wait != forever) {
+    // The one script may take a command's time before the locks are acquired one by one.
+    judge_->ended(p, "acquire_all", began, frozen, o.wait + client_options_[i].command_timeout);
+  }
+  if (ec) co_return;
+  std::vector<std::shared_ptr<held>> kept;
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    held one{.by = &p, .worker = who, .name = names_[n], .owner = owner, .reader = reader};
+    one.fence = all[n].fence();
+    one.held_by_user = std::move(all[n]);
+    kept.push_back(judge_->granted(std::move(one)));
+    asio::co_spawn(p.executor(), watch(kept.back()), asio::detached);
+  }
+  const auto work = d.between(clock::duration(0), longest_work_);
+  co_await p.sleep(work);
+  note(who, "releases all");
+  for (const auto& h : kept) {
+    judge_->given_up(*h);
+    auto ending = h->held_by_user.release(as_tuple);
+    const auto [why] = co_await std::move(ending);
+    count("release " + text_of(why));
   }
 }
 
