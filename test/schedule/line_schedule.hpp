@@ -88,6 +88,7 @@ class line_schedule {
   };
 
   std::string what_was_done() const;
+  void keep_rules(const std::deque<call>&);
   std::string script(bool all_keys, line_rules::call seen, std::vector<std::string> words);
   void command(const std::vector<std::string>& words, const std::string& expected,
                std::function<void(line_rules&)> event = nullptr, reader = nullptr);
