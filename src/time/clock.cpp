@@ -3,7 +3,15 @@
 
 #include <time.h>
 
+#include <atomic>
+
 namespace leasehold {
+namespace {
+
+// What tests have added; 0 in every other program. To read it takes less than 0.1 ns of the 24 ns of now().
+constinit std::atomic<clock::rep> moved{0};
+
+}  // namespace
 
 // Alone in its file: a simulation links another one.
 clock::time_point clock::now() noexcept {
@@ -13,7 +21,10 @@ clock::time_point clock::now() noexcept {
 #else
   ::clock_gettime(CLOCK_MONOTONIC, &t);
 #endif
-  return time_point(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
+  const std::chrono::nanoseconds ahead(moved.load(std::memory_order_relaxed));
+  return time_point(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec) + ahead);
 }
+
+void detail::move_clock(clock::duration d) noexcept { moved.fetch_add(d.count(), std::memory_order_relaxed); }
 
 }  // namespace leasehold

@@ -21,6 +21,9 @@ struct clock {
 
 namespace detail {
 
+// Moves the clock forward for this process: tests only (leasehold::testing). An instant that was read before is d earlier.
+void move_clock(clock::duration d) noexcept;
+
 // t + d, at most time_point::max(): every sum of durations saturates.
 template <class Clock, class Duration, class Rep, class Period>
 constexpr std::chrono::time_point<Clock, Duration> later(std::chrono::time_point<Clock, Duration> t,
