@@ -52,7 +52,8 @@ detail::server_maker make_servers(const asio::any_io_executor& executor, const c
   const auto make = [strand, &options, p](const detail::address& where, std::string channel,
                                           detail::store::events& events, detail::redis_server::router*) {
     const auto note = [p](const std::shared_ptr<detail::memory::connection>& c) { p->note(c); };
-    return detail::memory::make_memory_store(strand, {&the_world->server_called(where.path), the_world, note}, options,
+    const std::shared_ptr<detail::memory::network> over(std::shared_ptr<void>(), the_world);
+    return detail::memory::make_memory_store(strand, {&the_world->server_called(where.path), over, note}, options,
                                              std::move(channel), events);
   };
   return {strand, options, std::move(client), make};

@@ -5,6 +5,7 @@
 #include "time/random.hpp"
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -58,13 +59,14 @@ class memory_store;
 // One connection, between the network's two ends. It outlives the client: what was sent may arrive afterwards.
 class link final : public session, public connection, public std::enable_shared_from_this<link> {
  public:
-  link(server& to, network& over, std::weak_ptr<memory_store> client)
-      : server_(to), network_(over), client_(std::move(client)) {}
+  link(server& to, std::shared_ptr<network> over, std::weak_ptr<memory_store> client)
+      : server_(to), network_(std::move(over)), client_(std::move(client)) {}
 
   // Runs f at the server once it has arrived there.
   void send(std::function<void(server&)> f) {
-    to_server_ = std::max(to_server_, network_.now() + network_.takes());
-    network_.at(to_server_, [self = shared_from_this(), f = std::move(f)]() mutable { self->arrive(std::move(f)); });
+    const auto guard = network_->lock();
+    to_server_ = std::max(to_server_, network_->now() + network_->takes());
+    network_->at(to_server_, [self = shared_from_this(), f = std::move(f)]() mutable { self->arrive(std::move(f)); });
   }
   // Runs f in the client once it has arrived there.
   void reply_to_client(std::function<void(memory_store&)> f);
@@ -74,6 +76,7 @@ class link final : public session, public connection, public std::enable_shared_
   void cut() override;
   // The client has gone, or has given the connection up.
   void drop() {
+    const auto guard = network_->lock();
     is_cut_ = true;
     server_.detach(*this);
   }
@@ -83,18 +86,18 @@ class link final : public session, public connection, public std::enable_shared_
   void arrive(std::function<void(server&)> f) {
     if (!is_cut_) return server_.arrive(std::move(f));
     // In order, and nothing behind what was lost.
-    const auto more = is_closed_ ? std::nullopt : network_.late();
+    const auto more = is_closed_ ? std::nullopt : network_->late();
     if (!more) {
       is_closed_ = true;
       return;
     }
-    late_at_ = std::max(late_at_, network_.now() + *more);
-    network_.at(late_at_,
-                [self = shared_from_this(), f = std::move(f)]() mutable { self->server_.arrive(std::move(f)); });
+    late_at_ = std::max(late_at_, network_->now() + *more);
+    network_->at(late_at_,
+                 [self = shared_from_this(), f = std::move(f)]() mutable { self->server_.arrive(std::move(f)); });
   }
 
   server& server_;
-  network& network_;
+  const std::shared_ptr<network> network_;
   const std::weak_ptr<memory_store> client_;
   clock::time_point to_server_{};
   clock::time_point to_client_{};
@@ -114,14 +117,17 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
         events_(&owner),
         channel_(std::move(channel)),
         clock_(options.drift),
+        running_(strand_, asio::steady_timer::time_point::max()),
         pauses_(options.reconnect),
         random_(random_bits()) {}
   ~memory_store() {
     if (link_) link_->drop();
+    where_.over->stop();
   }
 
   void start(std::shared_ptr<void> keep_alive) override {
-    keep_alive_ = std::move(keep_alive);
+    // As the coroutines of a connection: work of the context, which ends with the context.
+    running_.async_wait([kept = std::move(keep_alive)](error_code) {});
     connect();
   }
 
@@ -129,10 +135,11 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     if (std::exchange(stopping_, true)) return;
     up_ = false;
     if (link_) link_->drop();
+    where_.over->stop();
     asio::post(strand_, [self = shared_from_this()] {
       self->fail_calls();
       self->link_.reset();
-      const auto kept = std::exchange(self->keep_alive_, nullptr);
+      self->running_.cancel();
       if (self->events_ != nullptr) std::exchange(self->events_, nullptr)->on_stopped();
     });
   }
@@ -166,7 +173,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     const auto sent = clock::now();
     auto r = written(s, *who, what);
     r.whole_text = true;
-    waits_.push_back(who);
+    waits_.push_back({who, what, sent});
     // After the limit and a command's time there is no answer any more.
     where_.over->at(where_.over->now() + limit + command_timeout_, [weak = weak_from_this(), who, what, sent] {
       if (const auto self = weak.lock()) self->give_up_waiting(who, what, sent);
@@ -240,6 +247,11 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     call what;
     std::chrono::milliseconds patience;
   };
+  struct acknowledged_call {
+    std::shared_ptr<caller> who;
+    std::uint32_t what;
+    clock::time_point sent;
+  };
 
   request written(const script& s, caller& who, std::uint32_t what) {
     arguments args({clock_, true});
@@ -286,7 +298,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     });
   }
   bool forget_wait(const std::shared_ptr<caller>& who) {
-    const auto found = std::find(waits_.begin(), waits_.end(), who);
+    const auto found = std::find_if(waits_.begin(), waits_.end(), [&who](const auto& w) { return w.who == who; });
     if (found == waits_.end()) return false;
     waits_.erase(found);
     return true;
@@ -296,8 +308,9 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 
   void connect() {
     if (stopping_) return;
+    const auto guard = where_.over->lock();
     ++epoch_;
-    link_ = std::make_shared<link>(*where_.to, *where_.over, weak_from_this());
+    link_ = std::make_shared<link>(*where_.to, where_.over, weak_from_this());
     if (where_.on_connect) where_.on_connect(link_);
     if (!where_.to->is_up()) return lost(link_);
     where_.over->at(where_.over->now() + connect_timeout_, [weak = weak_from_this(), l = link_] {
@@ -364,6 +377,9 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     for (const auto& c : std::exchange(calls_, {})) {
       c.what.who->answered(c.what.what, answer{nullptr, c.what.sent, clock::now(), nullptr});
     }
+    for (const auto& w : std::exchange(waits_, {})) {
+      w.who->answered(w.what, answer{nullptr, w.sent, clock::now(), nullptr});
+    }
   }
 
   // --- A server that does not answer ---
@@ -399,9 +415,9 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   events* events_;
   const std::string channel_;
   server_clock clock_;
+  asio::steady_timer running_;
   pauses pauses_;
   std::mt19937_64 random_;
-  std::shared_ptr<void> keep_alive_;
   std::shared_ptr<link> link_;
   std::uint64_t epoch_ = 0;
   std::string run_id_;
@@ -412,14 +428,14 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   bool doubted_ = false;
   clock::time_point heard_at_{};
   std::deque<pending_call> calls_;
-  std::vector<std::shared_ptr<caller>> waits_;
+  std::vector<acknowledged_call> waits_;
   std::set<std::string> channels_;
 };
 
 void link::reply_to_client(std::function<void(memory_store&)> f) {
   if (is_cut_) return;
-  to_client_ = std::max(to_client_, network_.now() + network_.takes());
-  network_.at(to_client_, [self = shared_from_this(), f = std::move(f)]() mutable {
+  to_client_ = std::max(to_client_, network_->now() + network_->takes());
+  network_->at(to_client_, [self = shared_from_this(), f = std::move(f)]() mutable {
     const auto client = self->client_.lock();
     if (client && !self->is_cut_) client->arrived(self, std::move(f));
   });
@@ -432,6 +448,7 @@ void link::deliver(std::string_view channel, std::string_view message) {
 }
 
 void link::cut() {
+  const auto guard = network_->lock();
   if (std::exchange(is_cut_, true)) return;
   server_.detach(*this);
   if (const auto client = client_.lock()) client->lost(shared_from_this());

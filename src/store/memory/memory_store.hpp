@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -26,7 +27,12 @@ class network {
   // What was sent on a connection that has been cut since and has not arrived: how much later it does; none: never.
   virtual std::optional<clock::duration> late() = 0;
   virtual clock::time_point now() = 0;
+  // May call the function at once if it is time.
   virtual void at(clock::time_point, std::function<void()>) = 0;
+  // Guards the server and its connections where clients run in several threads; empty where there is one thread.
+  virtual std::unique_lock<std::recursive_mutex> lock() { return {}; }
+  // The store has stopped: what is not called yet need not be called any more. Only of a network of one store.
+  virtual void stop() {}
 
  protected:
   ~network() = default;
@@ -42,10 +48,10 @@ class connection {
   ~connection() = default;
 };
 
-// The server and the network outlive the store. `on_connect` is told each connection.
+// The server exists as long as the network does. `on_connect` is told each connection.
 struct endpoint {
   server* to;
-  network* over;
+  std::shared_ptr<network> over;
   std::function<void(std::shared_ptr<connection>)> on_connect;
 };
 

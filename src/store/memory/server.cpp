@@ -29,7 +29,7 @@ void server::kill() {
   is_up_ = false;
   is_frozen_ = false;
   held_back_.clear();
-  close_all();
+  close_connections();
 }
 
 void server::start(database data) {
@@ -89,7 +89,7 @@ std::int64_t server::publish(std::string_view channel, std::string_view message)
   return receivers;
 }
 
-void server::close_all() {
+void server::close_connections() {
   for (const auto& weak : std::exchange(sessions_, {})) {
     if (const auto s = weak.lock()) s->close();
   }

@@ -61,6 +61,8 @@ class server {
   // SIGSTOP and SIGCONT: what arrives meanwhile runs in order afterwards.
   void freeze() { is_frozen_ = true; }
   void thaw();
+  // Every connection breaks; the clients may connect again at once.
+  void close_connections();
   // SCRIPT FLUSH.
   void forget_scripts() { known_.clear(); }
 
@@ -84,7 +86,6 @@ class server {
 
  private:
   std::int64_t publish(std::string_view channel, std::string_view message);
-  void close_all();
   void take_run_id();
 
   scripting& scripting_;
