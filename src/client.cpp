@@ -133,7 +133,7 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
   const auto in_memory = std::count_if(addresses.begin(), addresses.end(),
                                        [](const address& a) { return a.kind == address::scheme::memory; });
   if (in_memory != 0 && memory_servers() == nullptr) {
-    fail(error::not_supported, "'memory:' in a program that does not link leasehold::testing");
+    fail(error::not_supported, "'memory:' without a leasehold::testing::memory_store");
   }
   if (in_memory != 0 && static_cast<std::size_t>(in_memory) != addresses.size()) {
     fail(error::not_supported, "a quorum of servers in memory and others");

@@ -155,6 +155,8 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 /// are those of the servers, `?sentinel_password=P` and `&sentinel_user=U` those of the Sentinels.
 /// `redis+cluster://h1:7000,h2:7001` and `rediss+cluster://...` (TLS) reach a Redis Cluster by some of its nodes.
 ///
+/// `memory:NAME` is a store inside a unit test (leasehold/testing/memory_store.hpp).
+///
 /// Several URLs make a quorum of independent servers, best three or five: a lock is held while a majority of them holds it,
 /// and a minority may be down (docs/guarantees.md). Each is one of the above, a cluster excepted (error::not_supported);
 /// the same one twice is error::invalid_url. Nobody stands in line there, and there are no semaphores.

@@ -34,6 +34,7 @@ const std::map<std::string, std::set<std::string>> may_include{
     {"client", {"store", "protocol", "time"}},
     {"lock", {"client", "store", "protocol", "time"}},
     {"", {"lock", "client", "store", "store/redis", "store/cluster", "store/quorum", "protocol", "time"}},
+    {"testing", {"store/memory", "store", "protocol", "time"}},
     {"cli", {}},
 };
 

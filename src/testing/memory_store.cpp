@@ -1,0 +1,177 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include <leasehold/testing/memory_store.hpp>
+
+#include "protocol/keys.hpp"
+#include "protocol/scripts.hpp"
+#include "protocol/slots.hpp"
+#include "store/memory/reply.hpp"
+#include "store/server.hpp"
+#include "store/url.hpp"
+#include "testing/clients_network.hpp"
+#include "time/random.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace leasehold::testing {
+namespace {
+
+namespace asio = boost::asio;
+namespace memory = leasehold::detail::memory;
+
+using guard = std::lock_guard<std::recursive_mutex>;
+using servers_by_name = std::map<std::string, std::shared_ptr<detail::server_in_memory>, std::less<>>;
+
+constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 30);
+
+servers_by_name& servers() {
+  static servers_by_name all;
+  return all;
+}
+
+[[noreturn]] void fail(error e, std::string option, std::string detail) {
+  throw exception(make_error_code(e), {.option = std::move(option), .detail = std::move(detail)});
+}
+
+void check(std::chrono::milliseconds d, std::chrono::milliseconds least, const char* option) {
+  if (d < least || d > longest) fail(error::invalid_option, option, fmt::format("{} ms", d.count()));
+}
+
+// A client that was idle connects again to the server that it began with.
+detail::server_maker make_servers(const asio::any_io_executor& executor, const client_options& options,
+                                  std::string client) {
+  const auto* const known = executor.target<asio::io_context::executor_type>();
+  const asio::any_io_executor strand = known != nullptr ? asio::any_io_executor(asio::make_strand(*known))
+                                                        : asio::any_io_executor(asio::make_strand(executor));
+  const auto make = [strand, &options, its = std::make_shared<servers_by_name>()](
+                        const detail::address& where, std::string channel, detail::store::events& events,
+                        detail::redis_server::router*) {
+    const guard g(detail::common_ground::get()->mutex);
+    auto& server = (*its)[where.path];
+    if (!server) {
+      const auto found = servers().find(where.path);
+      if (found == servers().end()) fail(error::invalid_url, {}, "there is no memory_store for '" + where.shown + "'");
+      server = found->second;
+    }
+    const auto over = std::make_shared<detail::clients_network>(strand, server);
+    return memory::make_memory_store(strand, {&over->server(), over, {}}, options, std::move(channel), events);
+  };
+  return {strand, options, std::move(client), make};
+}
+
+// What the scripts of a lock are called with, by a client that is no client of this library's.
+memory::reply run(memory::server& server, const detail::script& script, std::string_view name,
+                  std::initializer_list<std::string_view> arguments) {
+  const std::string line = detail::line_key(detail::only_tag, name);
+  const std::string entries = detail::entries_key(detail::only_tag, name);
+  const std::array<std::string_view, 4> keys{name, detail::only_fence_key, line, entries};
+  const std::vector<std::string_view> all(arguments);
+  return server.run(script, /*whole_text=*/true, keys, all);
+}
+
+}  // namespace
+
+struct memory_store::node {
+  std::string name;
+  std::string url;
+  std::shared_ptr<detail::server_in_memory> in_memory = std::make_shared<detail::server_in_memory>();
+  std::map<std::string, std::string, std::less<>> held_elsewhere = {};  // Tokens by name.
+  // As those of another client.
+  std::string client = fmt::format("elsewhere-{:016x}", detail::random_bits());
+  std::uint64_t tokens = 0;
+
+  std::recursive_mutex& mutex() { return in_memory->common->mutex; }
+  memory::server& server() { return in_memory->server; }
+};
+
+memory_store::memory_store(std::string_view name) {
+  std::string url = "memory:" + std::string(name);
+  detail::parse_url(url, {});
+  const guard g(detail::common_ground::get()->mutex);
+  if (servers().contains(name)) fail(error::invalid_url, {}, "there is another memory_store '" + url + "'");
+  node_ = std::make_shared<node>(node{std::string(name), std::move(url)});
+  servers().emplace(name, node_->in_memory);
+  detail::set_memory_servers(&make_servers);
+}
+
+memory_store::~memory_store() {
+  const guard g(node_->mutex());
+  servers().erase(node_->name);
+  node_->server().kill();
+}
+
+const std::string& memory_store::url() const noexcept { return node_->url; }
+
+void memory_store::advance(std::chrono::milliseconds d) {
+  check(d, std::chrono::milliseconds(0), "memory_store::advance");
+  const auto& common = detail::common_ground::get();
+  const guard g(common->mutex);
+  detail::move_clock(d);
+  for (detail::clients_network* n : common->networks) n->wake();
+}
+
+void memory_store::disconnect() {
+  const guard g(node_->mutex());
+  node_->server().close_connections();
+}
+
+void memory_store::stop() {
+  const guard g(node_->mutex());
+  if (node_->server().is_up()) node_->server().kill();
+}
+
+void memory_store::start() {
+  const guard g(node_->mutex());
+  if (!node_->server().is_up()) node_->server().start(node_->server().data());
+}
+
+bool memory_store::lose(std::string_view name) {
+  const guard g(node_->mutex());
+  return node_->server().data().execute({"DEL", name}).integer == 1;
+}
+
+bool memory_store::hold_elsewhere(std::string_view name, std::chrono::milliseconds lease) {
+  check(lease, std::chrono::milliseconds(1), "memory_store::hold_elsewhere");
+  const guard g(node_->mutex());
+  const std::string token = fmt::format("{}.{}", node_->client, ++node_->tokens);
+  const auto milliseconds = std::to_string(lease.count());
+  const auto not_after =
+      std::to_string((node_->server().time() + std::chrono::hours(1)) / std::chrono::microseconds(1));
+  const auto r = run(node_->server(), detail::scripts::mutex, name, {"acquire", token, milliseconds, not_after, ""});
+  if (r.is_error()) {
+    throw exception(make_error_code(error::wrong_type), {.lock = std::string(name), .server = url(), .detail = r.text});
+  }
+  const bool granted = r.text.starts_with("1 ");
+  if (granted) node_->held_elsewhere.insert_or_assign(std::string(name), token);
+  return granted;
+}
+
+bool memory_store::release_elsewhere(std::string_view name) {
+  const guard g(node_->mutex());
+  const auto found = node_->held_elsewhere.find(name);
+  if (found == node_->held_elsewhere.end()) return false;
+  const auto token = std::move(found->second);
+  node_->held_elsewhere.erase(found);
+  const auto r = run(node_->server(), detail::scripts::mutex, name, {"release", token});
+  // Waiters of a quorum are notified here; those of a single store by the script.
+  node_->server().data().execute({"PUBLISH", detail::hint_channel(name), "0"});
+  return r.integer == 1 || r.text.starts_with("1");
+}
+
+bool memory_store::held(std::string_view name) const {
+  const guard g(node_->mutex());
+  const auto r = run(node_->server(), detail::scripts::admin, name, {"show"});
+  if (r.is_error()) return false;
+  return !r.items.empty() && r.items.front().integer != 0;
+}
+
+}  // namespace leasehold::testing
