@@ -45,6 +45,13 @@ BOOST_AUTO_TEST_CASE(the_guide_runs_from_top_to_bottom) {
   for (const char* line : {"report ", "row ", "Smith is served"}) BOOST_TEST(contains(e.output, line), e.output);
 }
 
+BOOST_AUTO_TEST_CASE(the_unit_test_of_a_service_passes_at_once) {
+  const auto begin = std::chrono::steady_clock::now();
+  const ended e = run({"unit_test"});
+  BOOST_TEST(e.status == 0, e.output + e.errors);
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(2)));
+}
+
 BOOST_AUTO_TEST_CASE(two_first_servers_do_the_same_work_one_after_the_other) {
   child first = start({"first_server", "0"});
   child second = start({"first_server", "0"});
