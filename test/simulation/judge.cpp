@@ -1,6 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "simulation/judge.hpp"
 
+#include "lock/hold_state.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +16,17 @@ using std::chrono::milliseconds;
 // What an operation may take longer than its limit: the answer that it waits for when it has ended (100 ms), and clocks
 // that run at other rates.
 constexpr milliseconds patience{110};
+
+// How long a holder whom nothing hinders may do without a renewal: until it repeats one that has failed, on a network that
+// takes up to `slowest` for each way.
+clock::duration longest_pause(const held& h, clock::duration slowest) {
+  return std::min(h.options.lease / 10, milliseconds(500)) + 6 * slowest + milliseconds(100);
+}
+
+// client_options::cohort, the unconfirmed lease, and a slow network.
+constexpr milliseconds longest_cohort{3000};
+
+constexpr std::int64_t two_days = 172800000;
 
 std::string at(const held& h) { return fmt::format("{} {} fence {}", h.worker, h.name, h.fence); }
 
@@ -42,6 +55,7 @@ void judge::complain(const std::string& what) const { throw broken(what); }
 std::shared_ptr<held> judge::granted(held h) {
   ++grants_;
   h.since = world_.now();
+  h.last_trouble = h.since;
   auto one = std::make_shared<held>(std::move(h));
   const bool is_there = works(*one);
   if (is_there) look_at_fence(*one);
@@ -98,27 +112,91 @@ void judge::exclude(const held& h) {
   }
 }
 
-// The record of a mutex names the token of its holder for as long as the holder believes in it.
-void judge::look_at_server(const held& h) {
-  const auto record = world_.server(0).data().execute({"GET", h.name});
-  if (record.text.starts_with("leasehold:" + h.held_by_user.token() + ":")) return;
-  complain(fmt::format("{} believes in a hold that the server does not have: '{}'", at(h), record.text));
+bool judge::has(std::size_t server, const held& h) const {
+  auto& s = world_.server(server);
+  if (rules_.of == kind::mutex) {
+    return s.data().execute({"GET", h.name}).text.starts_with("leasehold:" + h.held_by_user.token() + ":");
+  }
+  const auto member = s.data().execute({"HGET", h.name, "leasehold:" + h.held_by_user.token()}).text;
+  return !member.empty() && std::stoll(member) > s.time().count();
+}
+
+// As long as the holder believes in its hold, so many servers have it that nobody else can be granted it. What a server
+// has lost that was ended meanwhile is not the library's fault.
+void judge::look_at_servers(const held& h) {
+  std::size_t have = 0;
+  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+    if (has(i, h) || !world_.server(i).is_up() || (!rules_.one_server && runs_[i].since > h.since)) ++have;
+  }
+  if (have > world_.number_of_servers() / 2) return;
+  complain(fmt::format("{} believes in a hold that {} of {} servers have", at(h), have, world_.number_of_servers()));
+}
+
+// Holds of one cohort have one record. Its first holder may have waited for its confirmation for two seconds.
+void judge::look_at_cohort(const held& h) {
+  const auto record = world_.server(0).data().execute({"GET", h.name}).text;
+  auto& t = tenures_[h.name];
+  if (t.record != record) t = {record, world_.now()};
+  if (h.since != world_.now() || world_.now() - t.since < longest_cohort) return;
+  if (record.starts_with("leasehold:" + h.held_by_user.token() + ":") && !record.ends_with(fmt::format(":{}", h.fence))) {
+    complain(fmt::format("{} is of a cohort that has overtaken others for {} ms", at(h),
+                         std::chrono::duration_cast<milliseconds>(world_.now() - t.since).count()));
+  }
+}
+
+void judge::look_for_trouble() {
+  bool everywhere = false;
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    const auto& s = world_.server(i);
+    if (runs_[i].id != s.run_id()) runs_[i] = {s.run_id(), runs_[i].id.empty() ? clock::time_point() : world_.now()};
+    everywhere = everywhere || s.is_frozen() || !s.is_up();
+  }
+  was_away_ = was_away_ || everywhere;
+  everywhere = everywhere || world_.slowest > milliseconds(50);
+  for (const auto& h : holds_) {
+    if (everywhere || h->by->is_frozen() || h->by->is_dead() || !h->by->core().up()) h->last_trouble = world_.now();
+  }
 }
 
 void judge::told(held& h) {
-  if (!h.told) h.told = world_.now();
+  if (h.told) return;
+  h.told = world_.now();
+  if (rules_.lossy || h.given_up || h.options.renew != renewal::automatic) return;
+  // Nobody hindered the renewals, and the lease was long enough for them.
+  const auto pause = longest_pause(h, world_.slowest);
+  if (h.options.lease - h.options.margin < pause * 2 || world_.now() - h.last_trouble <= pause) return;
+  if (!rules_.one_server) {
+    if (world_.slowest > milliseconds(2)) return;
+    for (const auto& r : runs_) {
+      if (r.since + 4 * h.options.lease + pause > world_.now()) return;  // It may have forgotten the hold.
+    }
+  }
+  complain(fmt::format("{} was lost though its holder and the servers have run for {} ms", at(h),
+                       std::chrono::duration_cast<milliseconds>(world_.now() - h.last_trouble).count()));
 }
 
 void judge::look() {
+  look_for_trouble();
   for (const auto& h : holds_) {
     if (h->given_up || h->told || h->by->is_dead()) continue;
     const bool valid = is_valid(*h);
-    if (valid && rules_.one_server && !rules_.lossy) {
-      if (rules_.of == kind::mutex) look_at_server(*h);
+    if (valid && !rules_.lossy) {
+      look_at_servers(*h);
+      if (rules_.one_server && rules_.of == kind::mutex) look_at_cohort(*h);
     }
-    if (!valid && !h->by->is_frozen()) complain(fmt::format("{} was lost, and its user was not told", at(*h)));
+    const bool is_due = h->by->now() >= detail::access::state(h->held_by_user)->deadline() - h->options.margin;
+    if ((!valid || is_due) && !h->by->is_frozen()) complain(fmt::format("{} was lost, and its user was not told", at(*h)));
   }
   std::erase_if(holds_, [](const auto& h) { return h->given_up || h->told; });
+}
+
+void judge::replica_took_over() {
+  for (const auto& h : holds_) {
+    if (h->options.replicas == 0 || h->by->is_dead() || !works(*h)) continue;
+    // Renewals are not acknowledged.
+    if (world_.now() - h->since > h->options.lease / 2 || has(0, *h)) continue;
+    complain(fmt::format("{} was acknowledged by a replica that has not had it", at(*h)));
+  }
 }
 
 void judge::ended(const process& p, std::string_view what, clock::time_point began, clock::duration frozen_then,
@@ -135,13 +213,26 @@ void judge::forget(const process& p) {
   std::erase_if(holds_, [&p](const auto& h) { return h->by == &p; });
 }
 
-void judge::nothing_is_left() {
+// It lives until two days after the server's clock has reached it.
+void judge::look_at_counter(std::size_t server, const std::string& key) const {
+  auto& s = world_.server(server);
+  const auto last = std::stoll(s.data().execute({"GET", key}).text);
+  const auto left = s.data().execute({"PTTL", key}).integer;
+  if (left < 0 || s.time().count() / 1000 + left + 2 >= last / 1000 + two_days) return;
+  complain(fmt::format("{} of server {} ends {} ms too early", key, server,
+                       last / 1000 + two_days - s.time().count() / 1000 - left));
+}
+
+void judge::nothing_is_left(bool at_once) {
+  if (at_once && was_away_) return;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
     const auto all = world_.server(i).data().dump();
     for (std::size_t from = 0; from < all.size();) {
       const auto end = std::min(all.find('\n', from), all.size());
       const auto line = all.substr(from, end - from);
-      if (line.find(":fence") == std::string::npos) complain("left behind: " + line);
+      const bool is_counter = line.find(":fence\"") != std::string::npos;
+      if (!is_counter) complain("left behind: " + line);
+      if (is_counter) look_at_counter(i, line.substr(1, line.find('"', 1) - 1));
       from = end + 1;
     }
   }

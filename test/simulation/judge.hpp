@@ -6,6 +6,7 @@
 
 #include "simulation/world.hpp"
 
+#include <leasehold/acquire_options.hpp>
 #include <leasehold/hold.hpp>
 
 #include <cstdint>
@@ -36,8 +37,11 @@ struct held {
   hold held_by_user{};
   std::uint64_t fence = 0;
   clock::time_point since{};
+  acquire_options options{};
   std::optional<clock::time_point> told{};  // lost() has completed.
   bool given_up = false;                    // Released, or dropped.
+  // When the holder could not reach the servers, or did not run, or the network was slow; the grant counts, too.
+  clock::time_point last_trouble{};
 };
 
 class judge {
@@ -50,7 +54,7 @@ class judge {
     // There is one server, whose record tells more than clients see.
     bool one_server = true;
   };
-  judge(world& w, const rules& r) : world_(w), rules_(r) {}
+  judge(world& w, const rules& r) : world_(w), rules_(r), runs_(w.number_of_servers()) {}
 
   std::shared_ptr<held> granted(held);
   void told(held&);
@@ -62,8 +66,12 @@ class judge {
   void look();
   // Every process of it has died.
   void forget(const process&);
-  // Nothing must be left on the servers but the counters of fences.
-  void nothing_is_left();
+  // A replica has taken over. Every replica has acknowledged what was acquired with `replicas`.
+  void replica_took_over();
+  // Nothing must be left on the servers but the counters of fences. At once: every client has closed, and no time has
+  // passed. (What is to be released is given up if the server is away for longer than the lease; an entry in a queue stays
+  // longer then, and may even be granted.)
+  void nothing_is_left(bool at_once = false);
 
   std::uint64_t grants() const { return grants_; }
 
@@ -74,8 +82,13 @@ class judge {
   bool works(const held& h) const { return !h.given_up && !h.told && is_valid(h); }
   [[noreturn]] void complain(const std::string& what) const;
   void exclude(const held&);
-  void look_at_server(const held&);
+  // Whether a server has the hold, and has not ended its lease.
+  bool has(std::size_t server, const held&) const;
+  void look_at_servers(const held&);
   void look_at_fence(const held&);
+  void look_at_cohort(const held&);
+  void look_for_trouble();
+  void look_at_counter(std::size_t server, const std::string& key) const;
 
   world& world_;
   const rules rules_;
@@ -83,6 +96,18 @@ class judge {
   std::map<std::string, std::uint64_t> highest_fence_, highest_writer_;
   std::map<std::string, std::string> owner_of_highest_;
   std::uint64_t grants_ = 0;
+
+  struct run {
+    std::string id;
+    clock::time_point since{};  // Of this process of the server; time_point(): the first one.
+  };
+  bool was_away_ = false;  // One of the servers, at some time.
+  std::vector<run> runs_;  // By the number of the server.
+  struct tenure {
+    std::string record;
+    clock::time_point since{};
+  };
+  std::map<std::string, tenure> tenures_;  // Of mutexes, by their names: what the record says.
 };
 
 }  // namespace leasehold::simulation
