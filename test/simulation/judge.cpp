@@ -57,6 +57,10 @@ std::shared_ptr<held> judge::granted(held h) {
   h.since = world_.now();
   h.last_trouble = h.since;
   auto one = std::make_shared<held>(std::move(h));
+  // Should it die now, nobody waits for it for longer than it has asked for.
+  if (!rules_.lossy && detail::access::state(one->held_by_user)->deadline() > one->by->now() + one->options.lease) {
+    complain(fmt::format("{} has a longer lease than the {} ms that were asked for", at(*one), one->options.lease.count()));
+  }
   const bool is_there = works(*one);
   if (is_there) look_at_fence(*one);
   holds_.push_back(one);

@@ -245,6 +245,21 @@ BOOST_AUTO_TEST_CASE(a_semaphore_that_is_not_held_has_the_limit_of_the_first_liv
   BOOST_TEST(ask("b.1", "1", true)[0] == '2');
 }
 
+// A slot moves with times to live: the new node's clock is ahead, and its key ends later than its longest member.
+BOOST_AUTO_TEST_CASE(members_that_come_from_a_node_with_another_clock_keep_what_was_left) {
+  for (const auto kind : {lock_kind::shared_mutex, lock_kind::counting_semaphore}) {
+    stepped_line l(kind);
+    BOOST_TEST(l.acquire("a.1", false, 5000) == '1');
+    l.pass(3000);
+    BOOST_TEST(l.host.command({"PEXPIRE", record, "5000"}).integer == 1);
+    l.pass(2500);
+    BOOST_TEST(l.try_to("n.1") == '0');
+    BOOST_TEST(l.holder() == "a.1");
+    l.pass(2501);
+    BOOST_TEST(l.try_to("n.1") == '1');
+  }
+}
+
 // One of the two keys was evicted, or deleted by hand.
 BOOST_AUTO_TEST_CASE(a_line_without_entries_belongs_to_no_kind) {
   for (const auto kind : all_kinds) {
