@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace leasehold::simulation {
@@ -23,8 +24,8 @@ clock::duration longest_pause(const held& h, clock::duration slowest) {
   return std::min(h.options.lease / 10, milliseconds(500)) + 6 * slowest + milliseconds(100);
 }
 
-// client_options::cohort, the unconfirmed lease, and a slow network.
-constexpr milliseconds longest_cohort{3000};
+// Twice client_options::cohort.
+constexpr milliseconds longest_cohort{20};
 
 constexpr std::int64_t two_days = 172800000;
 
@@ -57,10 +58,6 @@ std::shared_ptr<held> judge::granted(held h) {
   h.since = world_.now();
   h.last_trouble = h.since;
   auto one = std::make_shared<held>(std::move(h));
-  // Should it die now, nobody waits for it for longer than it has asked for.
-  if (!rules_.lossy && detail::access::state(one->held_by_user)->deadline() > one->by->now() + one->options.lease) {
-    complain(fmt::format("{} has a longer lease than the {} ms that were asked for", at(*one), one->options.lease.count()));
-  }
   const bool is_there = works(*one);
   if (is_there) look_at_fence(*one);
   holds_.push_back(one);
@@ -136,11 +133,14 @@ void judge::look_at_servers(const held& h) {
   complain(fmt::format("{} believes in a hold that {} of {} servers have", at(h), have, world_.number_of_servers()));
 }
 
-// Holds of one cohort have one record. Its first holder may have waited for its confirmation for two seconds.
+// A cohort passes a hold on for client_options::cohort after the request that confirmed it: the server has run that when the
+// record or its expiry has changed last. (PTTL and TIME are a millisecond apart at times.)
 void judge::look_at_cohort(const held& h) {
-  const auto record = world_.server(0).data().execute({"GET", h.name}).text;
+  auto& s = world_.server(0);
+  const auto record = s.data().execute({"GET", h.name}).text;
+  const auto expires = s.time().count() / 1000 + s.data().execute({"PTTL", h.name}).integer;
   auto& t = tenures_[h.name];
-  if (t.record != record) t = {record, world_.now()};
+  if (t.record != record || std::abs(expires - t.expires) > 2) t = {record, expires, world_.now()};
   if (h.since != world_.now() || world_.now() - t.since < longest_cohort) return;
   if (record.starts_with("leasehold:" + h.held_by_user.token() + ":") && !record.ends_with(fmt::format(":{}", h.fence))) {
     complain(fmt::format("{} is of a cohort that has overtaken others for {} ms", at(h),

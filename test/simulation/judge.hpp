@@ -105,6 +105,7 @@ class judge {
   std::vector<run> runs_;  // By the number of the server.
   struct tenure {
     std::string record;
+    std::int64_t expires = 0;  // In milliseconds of the server's clock.
     clock::time_point since{};
   };
   std::map<std::string, tenure> tenures_;  // Of mutexes, by their names: what the record says.
