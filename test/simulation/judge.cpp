@@ -134,8 +134,10 @@ void judge::look_at_servers(const held& h) {
 }
 
 // A cohort passes a hold on for client_options::cohort after the request that confirmed it: the server has run that when the
-// record or its expiry has changed last. (PTTL and TIME are a millisecond apart at times.)
+// record or its expiry has changed last. (PTTL and TIME are a millisecond apart at times.) If the clock was set back, the
+// lease is longer than a confirmation makes it, and nothing changes.
 void judge::look_at_cohort(const held& h) {
+  if (world_.clock_of_server(0).offset != first_offset_) return;
   auto& s = world_.server(0);
   const auto record = s.data().execute({"GET", h.name}).text;
   const auto expires = s.time().count() / 1000 + s.data().execute({"PTTL", h.name}).integer;

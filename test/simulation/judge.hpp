@@ -54,7 +54,8 @@ class judge {
     // There is one server, whose record tells more than clients see.
     bool one_server = true;
   };
-  judge(world& w, const rules& r) : world_(w), rules_(r), runs_(w.number_of_servers()) {}
+  judge(world& w, const rules& r)
+      : world_(w), rules_(r), first_offset_(w.clock_of_server(0).offset), runs_(w.number_of_servers()) {}
 
   std::shared_ptr<held> granted(held);
   void told(held&);
@@ -96,6 +97,7 @@ class judge {
   std::map<std::string, std::uint64_t> highest_fence_, highest_writer_;
   std::map<std::string, std::string> owner_of_highest_;
   std::uint64_t grants_ = 0;
+  const clock::duration first_offset_;  // Of the first server's clock.
 
   struct run {
     std::string id;
