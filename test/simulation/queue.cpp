@@ -245,6 +245,25 @@ BOOST_AUTO_TEST_CASE(a_semaphore_that_is_not_held_has_the_limit_of_the_first_liv
   BOOST_TEST(ask("b.1", "1", true)[0] == '2');
 }
 
+// One of three locks is busy: the two that were granted before it are free again.
+BOOST_AUTO_TEST_CASE(several_locks_are_granted_all_or_none) {
+  memory_host host;
+  host.set_time(1800000000000000);
+  host.load(leasehold::detail::scripts::all.text);
+  host.command({"SET", "third", "another program's"});
+  std::vector<std::string> words{"EVALSHA", std::string(leasehold::detail::scripts::all.sha1), "12"};
+  for (const std::string name : {"first", "second", "third"}) {
+    words.insert(words.end(), {name, counter, "leasehold:{0}:line:" + name, "leasehold:{0}:entries:" + name});
+  }
+  words.insert(words.end(), {"60000", "9007199254740991", ""});
+  for (const char* token : {"a.1", "a.2", "a.3"}) words.insert(words.end(), {"mutex", token, ""});
+  BOOST_TEST(host.command(words).items.at(0).text.starts_with("0 0 -1 "));
+  BOOST_TEST(host.command({"EXISTS", "first", "second"}).integer == 0);
+  host.command({"DEL", "third"});
+  BOOST_TEST(host.command(words).items.size() == 3u);
+  BOOST_TEST(host.command({"EXISTS", "first", "second", "third"}).integer == 3);
+}
+
 // A slot moves with times to live: the new node's clock is ahead, and its key ends later than its longest member.
 BOOST_AUTO_TEST_CASE(members_that_come_from_a_node_with_another_clock_keep_what_was_left) {
   for (const auto kind : {lock_kind::shared_mutex, lock_kind::counting_semaphore}) {
