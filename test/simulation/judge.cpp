@@ -143,7 +143,7 @@ void judge::look_at_cohort(const held& h) {
   const auto expires = s.time().count() / 1000 + s.data().execute({"PTTL", h.name}).integer;
   auto& t = tenures_[h.name];
   if (t.record != record || std::abs(expires - t.expires) > 2) t = {record, expires, world_.now()};
-  if (h.since != world_.now() || world_.now() - t.since < longest_cohort) return;
+  if (h.waited_for_others || h.since != world_.now() || world_.now() - t.since < longest_cohort) return;
   if (record.starts_with("leasehold:" + h.held_by_user.token() + ":") && !record.ends_with(fmt::format(":{}", h.fence))) {
     complain(fmt::format("{} is of a cohort that has overtaken others for {} ms", at(h),
                          std::chrono::duration_cast<milliseconds>(world_.now() - t.since).count()));
@@ -198,7 +198,7 @@ void judge::look() {
 
 void judge::replica_took_over() {
   for (const auto& h : holds_) {
-    if (h->options.replicas == 0 || h->by->is_dead() || !works(*h)) continue;
+    if (h->options.replicas == 0 || h->waited_for_others || h->by->is_dead() || !works(*h)) continue;
     // Renewals are not acknowledged.
     if (world_.now() - h->since > h->options.lease / 2 || has(0, *h)) continue;
     complain(fmt::format("{} was acknowledged by a replica that has not had it", at(*h)));

@@ -421,7 +421,8 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
   if (ec) co_return;
   std::vector<std::shared_ptr<held>> kept;
   for (std::size_t n = 0; n < all.size(); ++n) {
-    held one{.by = &p, .worker = who, .name = names_[n], .owner = owner, .reader = reader};
+    held one{.by = &p, .worker = who, .name = names_[n], .owner = owner, .reader = reader, .options = o};
+    one.waited_for_others = true;
     one.fence = all[n].fence();
     one.held_by_user = std::move(all[n]);
     kept.push_back(judge_->granted(std::move(one)));
