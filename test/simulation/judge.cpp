@@ -198,9 +198,10 @@ void judge::look() {
 
 void judge::replica_took_over() {
   for (const auto& h : holds_) {
-    if (h->options.replicas == 0 || h->waited_for_others || h->by->is_dead() || !works(*h)) continue;
-    // Renewals are not acknowledged.
-    if (world_.now() - h->since > h->options.lease / 2 || has(0, *h)) continue;
+    if (h->options.replicas == 0 || h->by->is_dead() || !works(*h)) continue;
+    // Renewals are not acknowledged: the lease that was may have ended on the replica.
+    const auto confirmed_at = detail::access::state(h->held_by_user)->as_granted().confirmed_at;
+    if (h->by->now() - confirmed_at > h->options.lease / 2 || has(0, *h)) continue;
     complain(fmt::format("{} was acknowledged by a replica that has not had it", at(*h)));
   }
 }
