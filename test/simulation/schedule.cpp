@@ -121,6 +121,7 @@ void schedule::plan() {
   ends_ = world_.now() + d.between(1s, 4s);
   longest_pause_ = d.chance(0.5) ? clock::duration(40ms) : clock::duration(500ms);
   longest_work_ = d.chance(0.5) ? clock::duration(40ms) : clock::duration(1500ms);
+  if (seed_ % 3 == 0) longest_pause_ = longest_work_ = 6ms;  // A cohort passes a lock on for 10 ms.
   shortest_lease_ = milliseconds(d.between(200, 1500));
   longest_lease_ = d.chance(0.5) ? shortest_lease_ : shortest_lease_ * 2;
   // Each attempt on a quorum is several scripts.
@@ -403,7 +404,9 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
   const bool reader = rules_.of == kind::shared_mutex && d.chance(0.5);
   const std::string owner = fmt::format("o{}", d.between(0, 1));
   const auto group = std::make_shared<detail::lock_group>();
-  for (const auto& name : names_) {
+  auto names = names_;
+  if (d.chance(0.5)) std::reverse(names.begin(), names.end());
+  for (const auto& name : names) {
     const auto lock = lock_of(p, name, reader, owner);
     group->members.push_back(std::visit([](const auto& l) { return detail::access::lock(l); }, lock));
   }
@@ -421,7 +424,7 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
   if (ec) co_return;
   std::vector<std::shared_ptr<held>> kept;
   for (std::size_t n = 0; n < all.size(); ++n) {
-    held one{.by = &p, .worker = who, .name = names_[n], .owner = owner, .reader = reader, .options = o};
+    held one{.by = &p, .worker = who, .name = names[n], .owner = owner, .reader = reader, .options = o};
     one.waited_for_others = true;
     one.fence = all[n].fence();
     one.held_by_user = std::move(all[n]);
