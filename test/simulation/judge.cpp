@@ -196,6 +196,13 @@ void judge::look() {
   std::erase_if(holds_, [](const auto& h) { return h->given_up || h->told; });
 }
 
+void judge::extended(const held& h, clock::time_point began) const {
+  if (!rules_.one_server || h.told || !works(h)) return;
+  const auto& s = world_.server(0);
+  if (has(0, h) || !s.is_up() || s.run_id() != runs_[0].id || runs_[0].since >= began) return;
+  complain(fmt::format("{} was extended, and the server does not have it", at(h)));
+}
+
 void judge::replica_took_over() {
   for (const auto& h : holds_) {
     if (h->options.replicas == 0 || h->by->is_dead() || !works(*h)) continue;

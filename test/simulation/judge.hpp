@@ -60,6 +60,8 @@ class judge {
 
   std::shared_ptr<held> granted(held);
   void told(held&);
+  // An extension that has begun then is done.
+  void extended(const held&, clock::time_point began) const;
   void given_up(held& h) { h.given_up = true; }
   // An operation with this limit has ended now; forever: it had none.
   void ended(const process&, std::string_view what, clock::time_point began, clock::duration frozen_then,

@@ -456,8 +456,10 @@ asio::awaitable<void> schedule::use(dice& d, process& p, const std::string& who,
   co_await p.sleep(work);
   if (d.chance(0.15)) {
     const auto lease = milliseconds(d.between(shortest_lease_.count(), 2 * longest_lease_.count()));
+    const auto began = world_.now();
     auto waiting = h->held_by_user.extend(lease, as_tuple);
     const auto [ec] = co_await std::move(waiting);
+    if (!ec) judge_->extended(*h, began);
     count("extend " + text_of(ec));
     if (with_history_) note(who, fmt::format("extends {} to {} ms: {}", h->name, lease.count(), text_of(ec)));
   }
