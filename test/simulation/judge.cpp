@@ -158,7 +158,9 @@ void judge::look_for_trouble() {
     everywhere = everywhere || s.is_frozen() || !s.is_up();
   }
   was_away_ = was_away_ || everywhere;
-  everywhere = everywhere || world_.slowest > milliseconds(50);
+  // What was sent on a slow network may arrive this much later, and its answer, too.
+  if (world_.slowest > milliseconds(50)) slow_until_ = world_.now() + 2 * world_.slowest;
+  everywhere = everywhere || world_.now() < slow_until_;
   for (const auto& h : holds_) {
     if (everywhere || h->by->is_frozen() || h->by->is_dead() || !h->by->core().up()) h->last_trouble = world_.now();
   }
@@ -177,11 +179,14 @@ void judge::told(held& h) {
       if (r.since + 4 * h.options.lease + pause > world_.now()) return;  // It may have forgotten the hold.
     }
   }
-  complain(fmt::format("{} was lost though its holder and the servers have run for {} ms", at(h),
-                       std::chrono::duration_cast<milliseconds>(world_.now() - h.last_trouble).count()));
+  // Told by a coroutine that nobody waits for.
+  if (!complaint_.empty()) return;
+  complaint_ = fmt::format("{} was lost though its holder and the servers have run for {} ms", at(h),
+                           std::chrono::duration_cast<milliseconds>(world_.now() - h.last_trouble).count());
 }
 
 void judge::look() {
+  if (!complaint_.empty()) complain(complaint_);
   look_for_trouble();
   for (const auto& h : holds_) {
     if (h->given_up || h->told || h->by->is_dead()) continue;

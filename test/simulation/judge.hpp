@@ -106,6 +106,8 @@ class judge {
     std::string id;
     clock::time_point since{};  // Of this process of the server; time_point(): the first one.
   };
+  clock::time_point slow_until_{};
+  std::string complaint_;  // To be made at the next look.
   bool was_away_ = false;  // One of the servers, at some time.
   std::vector<run> runs_;  // By the number of the server.
   struct tenure {
