@@ -144,7 +144,8 @@ void judge::look_at_cohort(const held& h) {
   auto& t = tenures_[h.name];
   if (t.record != record || std::abs(expires - t.expires) > 2) t = {record, expires, world_.now()};
   if (h.waited_for_others || h.since != world_.now() || world_.now() - t.since < longest_cohort) return;
-  if (record.starts_with("leasehold:" + h.held_by_user.token() + ":") && !record.ends_with(fmt::format(":{}", h.fence))) {
+  if (record.starts_with("leasehold:" + h.held_by_user.token() + ":") &&
+      !record.ends_with(fmt::format(":{}", h.fence))) {
     complain(fmt::format("{} is of a cohort that has overtaken others for {} ms", at(h),
                          std::chrono::duration_cast<milliseconds>(world_.now() - t.since).count()));
   }
@@ -196,7 +197,8 @@ void judge::look() {
       if (rules_.one_server && rules_.of == kind::mutex) look_at_cohort(*h);
     }
     const bool is_due = h->by->now() >= detail::access::state(h->held_by_user)->deadline() - h->options.margin;
-    if ((!valid || is_due) && !h->by->is_frozen()) complain(fmt::format("{} was lost, and its user was not told", at(*h)));
+    if ((!valid || is_due) && !h->by->is_frozen())
+      complain(fmt::format("{} was lost, and its user was not told", at(*h)));
   }
   std::erase_if(holds_, [](const auto& h) { return h->given_up || h->told; });
 }

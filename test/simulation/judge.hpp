@@ -38,7 +38,7 @@ struct held {
   std::uint64_t fence = 0;
   clock::time_point since{};
   acquire_options options{};
-  bool waited_for_others = false;  // By acquire_all: granted some time ago.
+  bool waited_for_others = false;           // By acquire_all: granted some time ago.
   std::optional<clock::time_point> told{};  // lost() has completed.
   bool given_up = false;                    // Released, or dropped.
   // When the holder could not reach the servers, or did not run, or the network was slow; the grant counts, too.
