@@ -169,6 +169,7 @@ void judge::look_for_trouble() {
 
 void judge::told(held& h) {
   if (h.told) return;
+  look_for_trouble();
   h.told = world_.now();
   if (rules_.lossy || h.given_up || h.options.renew != renewal::automatic) return;
   // Nobody hindered the renewals, and the lease was long enough for them.

@@ -208,6 +208,37 @@ BOOST_AUTO_TEST_CASE(a3_a_renewal_carries_the_grant_to_servers_that_lack_it) {
   BOOST_TEST(held->valid());
 }
 
+// Two servers of three were restarted within two seconds of each other, one of them without its data: to a client that has
+// just been started they are as young as each other, but not as the third one.
+BOOST_AUTO_TEST_CASE(two_servers_that_were_restarted_together_are_not_taken_for_a_new_deployment) {
+  scene s(3);
+  process &x = s.add(), &y = s.add();
+  const detail::memory::database with_its_data = s.w.server(1).data();
+  s.w.server(1).kill();
+  std::optional<hold> held;
+  s.run(x, [&]() -> awaitable<void> {
+    const mutex m(x.client(), "n");
+    auto waiting = acquire(m, {.lease = 20s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    held = std::move(h);
+  });
+  x.freeze();
+  s.w.server(1).start(with_its_data);
+  s.w.server(0).start({});
+  s.wait(1s);
+  process& fresh = s.add();
+  for (process* const p : {&y, &fresh}) {
+    s.run(*p, [p]() -> awaitable<void> {
+      const mutex m(p->client(), "n");
+      auto waiting = acquire(m, {.lease = 5s, .wait = 5s});
+      const auto [ec, h] = co_await std::move(waiting);
+      BOOST_TEST(ec);
+    });
+  }
+  BOOST_TEST(held->valid());
+}
+
 BOOST_AUTO_TEST_CASE(a4_fences_of_a_quorum_outlive_a_server_with_a_clock_ahead) {
   scene s(3);
   s.w.clock_of_server(0).offset = 24h * 30;
