@@ -158,12 +158,16 @@ void judge::look_for_trouble() {
     if (runs_[i].id != s.run_id()) runs_[i] = {s.run_id(), runs_[i].id.empty() ? clock::time_point() : world_.now()};
     everywhere = everywhere || s.is_frozen() || !s.is_up();
   }
-  was_away_ = was_away_ || everywhere;
+  // A network that is slower than a lease keeps a client away as well.
+  was_away_ = was_away_ || everywhere || world_.slowest > milliseconds(50);
   // What was sent on a slow network may arrive this much later, and its answer, too.
   if (world_.slowest > milliseconds(50)) slow_until_ = world_.now() + 2 * world_.slowest;
   everywhere = everywhere || world_.now() < slow_until_;
   for (const auto& h : holds_) {
-    if (everywhere || h->by->is_frozen() || h->by->is_dead() || !h->by->core().up()) h->last_trouble = world_.now();
+    const bool is_in_trouble = everywhere || h->by->is_frozen() || h->by->is_dead() || !h->by->core().up();
+    // Between two looks nothing happens: what was so at the last one has lasted until now.
+    if (is_in_trouble || h->was_in_trouble) h->last_trouble = world_.now();
+    h->was_in_trouble = is_in_trouble;
   }
 }
 

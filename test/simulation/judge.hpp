@@ -43,6 +43,7 @@ struct held {
   bool given_up = false;                    // Released, or dropped.
   // When the holder could not reach the servers, or did not run, or the network was slow; the grant counts, too.
   clock::time_point last_trouble{};
+  bool was_in_trouble = false;
 };
 
 class judge {

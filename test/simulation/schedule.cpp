@@ -121,7 +121,11 @@ void schedule::plan() {
   ends_ = world_.now() + d.between(1s, 4s);
   longest_pause_ = d.chance(0.5) ? clock::duration(40ms) : clock::duration(500ms);
   longest_work_ = d.chance(0.5) ? clock::duration(40ms) : clock::duration(1500ms);
-  if (seed_ % 8 == 1) longest_pause_ = longest_work_ = 6ms;  // A cohort passes a lock on for 10 ms.
+  if (seed_ % 8 == 1) {
+    // A cohort passes a lock on for 10 ms.
+    longest_pause_ = longest_work_ = 6ms;
+    ends_ = world_.now() + d.between(200ms, 800ms);
+  }
   shortest_lease_ = milliseconds(d.between(200, 1500));
   longest_lease_ = d.chance(0.5) ? shortest_lease_ : shortest_lease_ * 2;
   // Each attempt on a quorum is several scripts.
