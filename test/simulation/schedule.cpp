@@ -203,6 +203,7 @@ void schedule::plan_faults() {
         const auto i = any_process();
         f.what = fmt::format("p{} stands still for {} ms", i, for_how_long / 1ms);
         f.strike = [this, i, for_how_long] {
+          judge_->note_absence();
           processes_[i]->freeze();
           world_.after(for_how_long, [this, i, p = std::weak_ptr(processes_[i])] {
             if (const auto one = p.lock()) one->thaw();
