@@ -234,7 +234,7 @@ void acquire_all_op::answered(std::uint32_t, const answer& a) {
 void acquire_all_op::take(const answer& a) {
   asking_ = false;
   if (!self_ && !over_) return;
-  unset();
+  if (!leaving_) unset();  // Else the limit of the withdrawal stays.
   unanswered_attempt unanswered;
   if (a.from_store == nullptr && sent_) unanswered.merge(epoch_, may_run_until_, options_.lease);
   const bool granted = a.from_store != nullptr && !a.from_store->is_error() && a.from_store->size() == tokens_.size() &&

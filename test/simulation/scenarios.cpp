@@ -5,6 +5,7 @@
 
 #include "support/unit_test.hpp"
 
+#include <leasehold/acquire_all.hpp>
 #include <leasehold/counting_semaphore.hpp>
 #include <leasehold/mutex.hpp>
 
@@ -569,6 +570,32 @@ BOOST_AUTO_TEST_CASE(a_dead_holder_blocks_for_no_longer_than_its_lease) {
     BOOST_TEST(!ec);
     BOOST_TEST((s.w.now() - died < 2100ms));
   });
+}
+
+// An acquire_all that runs into its deadline while its script is on its way gives back what the script has acquired, and
+// waits for that no longer than 100 ms, also if the server ends meanwhile.
+BOOST_AUTO_TEST_CASE(a_late_grant_of_several_locks_is_given_back_within_the_limit) {
+  scene s;
+  s.w.fastest = s.w.slowest = 30ms;
+  process& p = s.add();
+  // The server knows the script then.
+  s.run(p, [&]() -> awaitable<void> {
+    auto connecting = p.client().ready(as_tuple);
+    co_await std::move(connecting);
+    const std::vector<mutex> others{mutex(p.client(), "c"), mutex(p.client(), "d")};
+    auto waiting = acquire_all({.lease = 20s}, others, as_tuple);
+    co_await std::move(waiting);
+  });
+  s.wait(1s);
+  const auto began = s.w.now();
+  s.w.after(65ms, [&] { s.w.server(0).kill(); });
+  s.run(p, [&]() -> awaitable<void> {
+    const std::vector<mutex> both{mutex(p.client(), "a"), mutex(p.client(), "b")};
+    auto waiting = acquire_all({.lease = 20s, .wait = 40ms}, both, as_tuple);
+    const auto [ec, all] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::unreachable);
+  });
+  BOOST_TEST((s.w.now() - began < 200ms));
 }
 
 // First come, first served.
