@@ -77,9 +77,9 @@ class queued_entries {
   virtual void look_all() = 0;
   // The same of those in these slots.
   virtual void look_in(const std::unordered_set<std::uint16_t>& slots) = 0;
-  // Somebody has published on this channel.
+  // A message was published on this channel.
   virtual void on_channel(std::string_view channel) = 0;
-  // Somebody has published this on the client's channel: `what` happened to `token`.
+  // This was published on the client's channel: `what` happened to `token`.
   virtual void on_message(std::string_view what, std::string_view token, std::string_view rest) = 0;
   // The context ends: forget everything.
   virtual void abandon() = 0;
@@ -218,7 +218,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   bool refused() const { return refused_; }
 
   void set(alarm&, clock::time_point due);
-  // When the client's timer or one of its store's rings next, for who moves the time: a simulation.
+  // When the client's timer or one of its store's rings next: for a simulation, which moves the time.
   clock::time_point due() const { return std::min(armed_for_, store_ ? store_->due() : clock::time_point::max()); }
   template <class... Args>
   void complete(pending<void(Args...)>& handler, std::type_identity_t<Args>... args) {

@@ -191,7 +191,7 @@ class local_successors final : public successors {
   bool pass_on(hold_state& h, release_op::listener& listener) override {
     const auto& core = h.core();
     const auto cohort = core->options().cohort;
-    // Without a line nobody knows whether others wait.
+    // Without a queue the store cannot say whether others wait.
     if (!core->has_line()) return false;
     if (!core->open() || h.lock().with != company::exclusive) return false;
     const auto entry = registry::of(*core).find(h.lock());
