@@ -104,7 +104,7 @@ client_core::client_core(asio::any_io_executor executor, client_parts parts, cli
   store_ = stores_->make(*this);
   has_line_ = store_->has_line();
   takes_back_ = store_->takes_back();
-  timer_.emplace(strand_);
+  alarms_.emplace(strand_);
   // Registered last: services are shut down in the reverse order of their creation, and the core needs the others then.
   service_of(base_).add(*this);
 }
@@ -189,9 +189,7 @@ void client_core::on_rest() {
   store_.reset();
   if (wanted_) return wake();
   // It may be armed for an alarm that was unset.
-  if (alarms_.next() != clock::time_point::max()) return;
-  timer_->cancel();
-  armed_for_ = clock::time_point::max();
+  alarms_->rest();
 }
 
 // As a client that has just been made, which knows what the one before knew.
@@ -211,33 +209,7 @@ void client_core::set(alarm& a, clock::time_point due) {
     a.unset();
     return;
   }
-  alarms_.set(a, due);
-  if (due < armed_for_) arm();
-}
-
-// An alarm that was unset leaves the timer as it is: it fires once for nothing, which is cheaper than to set it anew
-// for each hold that comes and goes.
-void client_core::arm() {
-  const auto next = alarms_.next();
-  armed_for_ = clock::time_point::max();  // If the timer cannot be armed, the next alarm that is set tries again.
-  if (next == clock::time_point::max() || !timer_) return;
-  timer_->expires_at(next);
-  timer_->async_wait([self = shared_from_this()](error_code ec) {
-    if (!ec) self->on_timer();
-  });
-  armed_for_ = next;
-}
-
-// An exception leaves the timer armed: the program may catch it around run(), and call that again.
-void client_core::on_timer() {
-  armed_for_ = clock::time_point::min();  // While alarms ring, set does not arm.
-  try {
-    alarms_.ring(clock::now());
-  } catch (...) {
-    arm();
-    throw;
-  }
-  arm();
+  alarms_->set(a, due, *this);
 }
 
 std::string client_core::next_token() { return fmt::format("{}.{}", client_id_, ++tokens_); }
@@ -442,9 +414,7 @@ void client_core::conclude() {
   if (std::exchange(closed_, true)) return;
   each_member([](member& m) { m.on_stopped(); });
   until_up_.clear();
-  alarms_.clear();
-  if (timer_) timer_->cancel();
-  armed_for_ = clock::time_point::max();
+  alarms_->clear();
   auto closers = std::move(closers_);
   closers_.clear();
   for (auto& waiting : closers) complete(*waiting, outcome_of_close());
@@ -458,7 +428,7 @@ void client_core::abandon() noexcept {
     alive_ = false;
   }
   state_ = state::stopped;
-  alarms_.clear();
+  alarms_->abandon();
   auto closers = std::move(closers_);
   closers_.clear();
   // Destroying a handler may destroy holds, locks and other members.
@@ -470,7 +440,6 @@ void client_core::abandon() noexcept {
   for (auto& waiting : closers) waiting->drop();
   queued_->abandon();
   until_up_.clear();
-  timer_.reset();
   store_.reset();
   stores_.reset();
   const std::lock_guard lock(mutex_);

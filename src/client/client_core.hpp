@@ -12,6 +12,7 @@
 #include "protocol/keys.hpp"
 #include "store/secrets.hpp"
 #include "store/store.hpp"
+#include "time/alarm_clock.hpp"
 #include "time/alarms.hpp"
 #include "time/lease.hpp"
 #include "time/pauses.hpp"
@@ -20,7 +21,6 @@
 #include <leasehold/hold.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -218,8 +218,6 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   bool refused() const { return refused_; }
 
   void set(alarm&, clock::time_point due);
-  // When the client's timer or one of its store's rings next: for a simulation, which moves the time.
-  clock::time_point due() const { return std::min(armed_for_, store_ ? store_->due() : clock::time_point::max()); }
   template <class... Args>
   void complete(pending<void(Args...)>& handler, std::type_identity_t<Args>... args) {
     if (handler) handler.complete(base_, std::move(args)...);
@@ -279,7 +277,6 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
  private:
   friend class context_service;
-  using timer = asio::basic_waitable_timer<clock, wait_traits, asio::any_io_executor>;
   enum class state { open, closing, stopped };
 
   void on_up(const store::server&) override;
@@ -310,8 +307,6 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void ask_again();
   // What people may read of a server's words.
   std::string presentable(std::string_view words) const;
-  void arm();
-  void on_timer();
   void stop_if_idle();
   void stop();
   void conclude();
@@ -354,9 +349,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   std::unique_ptr<store_factory> stores_;
   std::shared_ptr<store> store_;
-  std::optional<timer> timer_;
-  clock::time_point armed_for_ = clock::time_point::max();
-  alarms alarms_;
+  std::optional<alarm_clock> alarms_;
   boost::intrusive::list<member, boost::intrusive::constant_time_size<false>> members_;
   std::unique_ptr<queued_entries> queued_;
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;

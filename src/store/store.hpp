@@ -259,8 +259,6 @@ class store {
   virtual memory known() const = 0;
   // To be called before start.
   virtual void assume(const memory&) = 0;
-  // When a timer of its own rings next: for a simulation, which moves the time. time_point::max(): none.
-  virtual clock::time_point due() const { return clock::time_point::max(); }
   // Nothing is under way that none of its callers waits for.
   virtual bool quiet() const { return true; }
   virtual bool up() const = 0;

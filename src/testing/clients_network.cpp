@@ -49,8 +49,7 @@ void clients_network::at(clock::time_point when, std::function<void()> what) {
 void clients_network::arm() {
   if (waiting_.empty()) return;
   armed_for_ = waiting_.begin()->first;
-  timer_.expires_at(armed_for_);
-  timer_.async_wait([weak = weak_from_this()](error_code ec) {
+  timer_.wait(armed_for_, [weak = weak_from_this()](error_code ec) {
     const auto self = weak.lock();
     if (!ec && self) self->ring();
   });
@@ -78,8 +77,8 @@ void clients_network::stop() {
 // Asio looks at the timers of a clock again when one is set that is due before all others.
 void clients_network::wake() {
   if (stopped_) return;
-  auto first = std::make_shared<timer>(strand_, clock::time_point());
-  first->async_wait([first](error_code) {});
+  const auto first = std::make_shared<timer>(strand_);
+  first->wait(clock::time_point(), [first](error_code) {});
 }
 
 }  // namespace leasehold::detail

@@ -8,9 +8,9 @@
 #include "store/memory/scripting.hpp"
 #include "store/memory/server.hpp"
 #include "time/clock.hpp"
+#include "time/timer.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 
 #include <functional>
 #include <map>
@@ -64,8 +64,6 @@ class clients_network final : public memory::network, public std::enable_shared_
   void wake();
 
  private:
-  using timer = boost::asio::basic_waitable_timer<clock, wait_traits, boost::asio::any_io_executor>;
-
   void arm();
   void ring();
 

@@ -49,21 +49,24 @@ class alarms {
   // Rings what is due. An alarm that is set again for no later than `now` waits for the next call, so that this ends. If one
   // throws, those that have not rung yet stay set.
   void ring(clock::time_point now) {
-    ordered due;
-    while (!set_.empty() && set_.begin()->due_ <= now) move_first(set_, due);
-    while (!due.empty()) {
-      alarm& a = *due.begin();
+    while (!set_.empty() && set_.begin()->due_ <= now) move_first(set_, due_);
+    while (!due_.empty()) {
+      alarm& a = *due_.begin();
       a.unlink();
       try {
         a.ring(now);
       } catch (...) {
-        while (!due.empty()) move_first(due, set_);
+        while (!due_.empty()) move_first(due_, set_);
         throw;
       }
     }
   }
 
-  void clear() { set_.clear(); }
+  // Unsets all; while some ring, those that have not rung yet, too.
+  void clear() {
+    set_.clear();
+    due_.clear();
+  }
 
  private:
   struct earlier {
@@ -77,6 +80,7 @@ class alarms {
     to.insert(a);
   }
   ordered set_;
+  ordered due_;  // Those that ring now.
 };
 
 }  // namespace leasehold::detail

@@ -2,8 +2,10 @@
 #include "simulation/world.hpp"
 
 #include "time/random.hpp"
+#include "time/timer.hpp"
 
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -29,6 +31,54 @@ std::uint64_t detail::random_bits() {
   return the_world != nullptr ? the_world->random_bits() : ++number;
 }
 
+std::chrono::steady_clock::time_point detail::to_steady(clock::time_point t) noexcept {
+  return std::chrono::steady_clock::time_point(t.time_since_epoch());
+}
+
+void detail::move_clock(clock::duration) noexcept {}
+
+// An Asio timer that never expires, and is cancelled when the world comes to the instant: what ends a context or a strand
+// is Asio's.
+struct detail::timer::state {
+  explicit state(asio::any_io_executor executor) : timer(std::move(executor)) {}
+
+  void expire() {
+    is_time = true;
+    timer.cancel();
+  }
+
+  asio::basic_waitable_timer<clock, wait_traits, asio::any_io_executor> timer;
+  std::uint64_t waits = 0;
+  bool is_time = false;
+};
+
+detail::timer::timer(asio::any_io_executor executor) : state_(std::make_shared<state>(std::move(executor))) {}
+
+detail::timer::~timer() = default;
+
+void detail::timer::cancel() { state_->timer.cancel(); }
+
+void detail::timer::wait(clock::time_point until, asio::any_completion_handler<void(error_code)> handler) {
+  // Further away than any test goes; its time may be out of the range of a skewed clock.
+  constexpr auto never = std::chrono::hours(24 * 365 * 10);
+  state& its = *state_;
+  its.timer.expires_at(clock::time_point::max());
+  its.is_time = false;
+  const auto number = ++its.waits;
+  its.timer.async_wait([weak = std::weak_ptr(state_), number, h = std::move(handler)](error_code ec) mutable {
+    const auto s = weak.lock();
+    std::move(h)(s && s->waits == number && s->is_time ? error_code() : ec);
+  });
+  const auto now = clock::now();
+  if (until <= now) return its.expire();
+  if (the_world == nullptr || until > now + never) return;
+  const auto* const running = the_world->running();
+  the_world->at(running != nullptr ? running->when(until) : until, [weak = std::weak_ptr(state_), number] {
+    const auto s = weak.lock();
+    if (s && s->waits == number) s->expire();
+  });
+}
+
 namespace simulation {
 namespace {
 
@@ -51,10 +101,9 @@ detail::server_maker make_servers(const asio::any_io_executor& executor, const c
   process* const p = the_world->running();
   const auto make = [strand, &options, p](const detail::address& where, std::string channel,
                                           detail::store::events& events, detail::redis_server::router*) {
-    const auto note = [p](const std::shared_ptr<detail::memory::connection>& c) { p->note(c); };
-    const std::shared_ptr<detail::memory::network> over(std::shared_ptr<void>(), the_world);
-    return detail::memory::make_memory_store(strand, {&the_world->server_called(where.path), over, note}, options,
-                                             std::move(channel), events);
+    auto to = the_world->at_name(where.path);
+    if (p != nullptr) to.on_connect = [p](const std::shared_ptr<detail::memory::connection>& c) { p->note(c); };
+    return detail::memory::make_memory_store(strand, std::move(to), options, std::move(channel), events);
   };
   return {strand, options, std::move(client), make};
 }
@@ -75,19 +124,21 @@ clock::duration skewed_clock::when(clock::duration shown) const {
   return world;
 }
 
-world::world(std::uint64_t seed, std::size_t servers)
-    : network_(seed, 1), library_(seed, 2), now_(beginning), server_clocks_(servers) {
+world::world(std::uint64_t seed, std::size_t servers) : network_(seed, 1), library_(seed, 2), now_(beginning) {
   the_world = this;
   detail::set_memory_servers(&make_servers);
-  for (std::size_t i = 0; i < servers; ++i) {
-    const auto shown = [this, i] {
-      const auto since = std::chrono::duration_cast<microseconds>(server_clocks_[i].at(now_ - beginning));
-      return year_2024 + since;
-    };
-    servers_.push_back(std::make_unique<detail::memory::server>(lua(), shown));
-    // One that has just been started cannot be told from one that was started again.
-    servers_.back()->be_older(std::chrono::hours(1));
-  }
+  while (servers_.size() < servers) add_server();
+}
+
+std::size_t world::add_server() {
+  auto& its_clock = server_clocks_.emplace_back();
+  const auto shown = [this, &its_clock] {
+    return year_2024 + std::chrono::duration_cast<microseconds>(its_clock.at(now_ - beginning));
+  };
+  servers_.push_back(std::make_unique<detail::memory::server>(lua(), shown));
+  // One that has just been started cannot be told from one that was started again.
+  servers_.back()->be_older(std::chrono::hours(1));
+  return servers_.size() - 1;
 }
 
 world::~world() {
@@ -106,8 +157,11 @@ std::optional<clock::duration> world::late() {
   return network_.between(clock::duration(0), latest);
 }
 
-detail::memory::server& world::server_called(std::string_view name) {
-  return *servers_.at(static_cast<std::size_t>(name.at(1) - '0'));
+detail::memory::endpoint world::at_name(std::string_view name) {
+  const auto found = others_.find(name);
+  if (found != others_.end()) return found->second;
+  const auto number = static_cast<std::size_t>(std::stoul(std::string(name.substr(1))));
+  return {servers_.at(number).get(), std::shared_ptr<detail::memory::network>(std::shared_ptr<void>(), this), {}};
 }
 
 std::vector<std::string> world::urls() const {
@@ -134,10 +188,7 @@ bool world::run(clock::time_point limit, const std::function<bool()>& done, cons
     poll();
     if (each_step) each_step();
     if (done()) return true;
-    auto next = events_.empty() ? clock::duration::max() : events_.top().when;
-    for (process* const p : processes_) {
-      if (!p->is_frozen() && !p->is_dead()) next = std::min(next, p->due().time_since_epoch());
-    }
+    const auto next = events_.empty() ? clock::duration::max() : events_.top().when;
     if (next > limit.time_since_epoch()) {
       now_ = std::max(now_, limit.time_since_epoch());
       return false;
@@ -147,13 +198,7 @@ bool world::run(clock::time_point limit, const std::function<bool()>& done, cons
       turns = 0;
       ++steps_;
     } else if (++turns == most_turns) {
-      {
-        std::string who;
-        for (process* const p : processes_) {
-          if (!p->is_frozen() && p->due().time_since_epoch() <= now_) who += " " + p->name();
-        }
-        throw std::runtime_error("time stands still: a timer is due in" + who);
-      }
+      throw std::runtime_error("time stands still: something is due again and again");
     }
     while (!events_.empty() && events_.top().when <= now_) {
       const auto what = std::move(const_cast<event&>(events_.top()).what);
@@ -184,10 +229,8 @@ clock::time_point process::now() const {
   return clock::time_point(beginning + clock_.at(world_.now().time_since_epoch() - beginning));
 }
 
-clock::time_point process::due() {
-  const auto local = core().due();
-  if (local == clock::time_point::max()) return local;
-  return clock::time_point(beginning + clock_.when(local.time_since_epoch() - beginning));
+clock::time_point process::when(clock::time_point shown) const {
+  return clock::time_point(beginning + clock_.when(shown.time_since_epoch() - beginning));
 }
 
 void process::freeze() {

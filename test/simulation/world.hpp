@@ -1,7 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Virtual time, a network, servers in memory, and processes with clients in them, all in one thread. What happens
-// depends on the seed alone. clock::now() and random_bits() of the library are replaced when a program links this.
+// depends on the seed alone. What is in time/clock.cpp, steady.cpp, timer.cpp and random.cpp of the library is replaced
+// when a program links this.
 #pragma once
 
 #include "client/client_core.hpp"
@@ -19,7 +20,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <queue>
@@ -98,8 +101,13 @@ class world final : public detail::memory::network {
   // "memory:s0" and so on.
   std::size_t number_of_servers() const { return servers_.size(); }
   detail::memory::server& server(std::size_t i) { return *servers_[i]; }
-  detail::memory::server& server_called(std::string_view name);
   std::vector<std::string> urls() const;
+  // Another one; returns its number.
+  std::size_t add_server();
+  // What is at "memory:NAME" besides.
+  void add(std::string name, detail::memory::endpoint e) { others_.insert_or_assign(std::move(name), std::move(e)); }
+  // Throws std::out_of_range: there is none of that name.
+  detail::memory::endpoint at_name(std::string_view name);
   skewed_clock& clock_of_server(std::size_t i) { return server_clocks_[i]; }
 
   // --- Running ---
@@ -110,7 +118,7 @@ class world final : public detail::memory::network {
   process* running() const { return running_; }
   void enter(process* p) { running_ = p; }
   std::uint64_t random_bits() { return library_.bits(); }
-  // Until done() or the instant; says whether it is done. `each_step` is called after each instant.
+  // Until done() or the instant; says whether it is done. `each_step` is called in each instant, after the processes.
   bool run(clock::time_point limit, const std::function<bool()>& done, const std::function<void()>& each_step = {});
   // How many instants there have been.
   std::uint64_t steps() const { return steps_; }
@@ -129,8 +137,9 @@ class world final : public detail::memory::network {
   std::uint64_t events_so_far_ = 0;
   std::uint64_t steps_ = 0;
   std::priority_queue<event> events_;
-  std::vector<skewed_clock> server_clocks_;
+  std::deque<skewed_clock> server_clocks_;
   std::vector<std::unique_ptr<detail::memory::server>> servers_;
+  std::map<std::string, detail::memory::endpoint, std::less<>> others_;
   std::vector<process*> processes_;
   process* running_ = nullptr;
 };
@@ -148,7 +157,8 @@ class process {
   asio::any_io_executor executor() { return context_->get_executor(); }
   detail::client_core& core();
   clock::time_point now() const;
-  clock::time_point due();
+  // When its clock shows that, in the world's time.
+  clock::time_point when(clock::time_point shown) const;
 
   bool is_frozen() const { return is_frozen_; }
   void freeze();

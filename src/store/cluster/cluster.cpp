@@ -5,9 +5,9 @@
 #include "protocol/slots.hpp"
 #include "store/cluster/topology.hpp"
 #include "time/clock.hpp"
+#include "time/timer.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/post.hpp>
 
 #include <fmt/format.h>
@@ -370,8 +370,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
   void refresh_at(clock::time_point due) {
     if (stopping_ || (due_ > clock::now() && due_ <= due)) return;
     due_ = due;
-    timer_.expires_at(due);
-    timer_.async_wait([self = shared_from_this()](error_code ec) {
+    timer_.wait(due, [self = shared_from_this()](error_code ec) {
       if (!ec && !self->stopping_) self->refresh_now();
     });
   }
@@ -474,8 +473,6 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     if (events_ != nullptr) events_->on_rerouted();
     if (!complete()) refresh_soon();
   }
-
-  using timer = asio::basic_waitable_timer<clock, wait_traits, asio::any_io_executor>;
 
   const server_maker servers_;
   const address where_;

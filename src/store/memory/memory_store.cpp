@@ -66,7 +66,8 @@ class link final : public session, public connection, public std::enable_shared_
   void send(std::function<void(server&)> f) {
     const auto guard = network_->lock();
     to_server_ = std::max(to_server_, network_->now() + network_->takes());
-    network_->at(to_server_, [self = shared_from_this(), f = std::move(f)]() mutable { self->arrive(std::move(f)); });
+    network_->to_server(to_server_,
+                        [self = shared_from_this(), f = std::move(f)]() mutable { self->arrive(std::move(f)); });
   }
   // Runs f in the client once it has arrived there.
   void reply_to_client(std::function<void(memory_store&)> f);
@@ -435,7 +436,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 void link::reply_to_client(std::function<void(memory_store&)> f) {
   if (is_cut_) return;
   to_client_ = std::max(to_client_, network_->now() + network_->takes());
-  network_->at(to_client_, [self = shared_from_this(), f = std::move(f)]() mutable {
+  network_->to_client(to_client_, [self = shared_from_this(), f = std::move(f)]() mutable {
     const auto client = self->client_.lock();
     if (client && !self->is_cut_) client->arrived(self, std::move(f));
   });

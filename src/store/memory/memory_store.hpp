@@ -29,6 +29,9 @@ class network {
   virtual clock::time_point now() = 0;
   // May call the function at once if it is time.
   virtual void at(clock::time_point, std::function<void()>) = 0;
+  // The same for what arrives at the server, and at the client, at that time.
+  virtual void to_server(clock::time_point when, std::function<void()> arrives) { at(when, std::move(arrives)); }
+  virtual void to_client(clock::time_point when, std::function<void()> arrives) { at(when, std::move(arrives)); }
   // Guards the server and its connections where clients run in several threads; empty where there is one thread.
   virtual std::unique_lock<std::recursive_mutex> lock() { return {}; }
   // The store has stopped: what is not called yet need not be called any more. Only of a network of one store.

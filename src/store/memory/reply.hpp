@@ -18,6 +18,7 @@ struct reply {
   std::vector<reply> items = {};  // Of an array.
 
   bool is_error() const { return type == kind::error; }
+  bool is_nil() const { return type == kind::nil; }
   bool operator==(const reply&) const = default;
 };
 

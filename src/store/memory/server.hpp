@@ -77,6 +77,10 @@ class server {
   // As EVAL, or as EVALSHA if the text does not come along. `wrote`: whether it has changed anything.
   reply run(const script&, bool whole_text, scripting::strings keys, scripting::strings arguments,
             bool* wrote = nullptr);
+  // As EVAL, of a text that is none of the library's scripts; on_run is not told.
+  reply eval(std::string_view text, scripting::strings keys, scripting::strings arguments) {
+    return scripting_.run(text, keys, arguments, data());
+  }
   reply execute(const std::vector<std::string>& command) { return data().execute(command); }
   void attach(const std::shared_ptr<session>& s) { sessions_.push_back(s); }
   void detach(const session&);

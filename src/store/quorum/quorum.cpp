@@ -40,7 +40,7 @@ quorum_store::quorum_store(server_maker servers, const std::vector<address>& whe
       majority_(majority_of(where.size())),
       drift_{servers_.options().drift, servers_.options().drift_floor},
       events_(&owner),
-      timer_(servers_.strand()) {
+      alarms_(servers_.strand()) {
   for (const auto& w : where) voters_.push_back(std::make_shared<voter>(*this, voters_.size(), w, servers_));
   stopped_.assign(voters_.size(), false);
 }
@@ -56,8 +56,7 @@ void quorum_store::start(std::shared_ptr<void> keep_alive) {
 
 void quorum_store::stop() {
   if (std::exchange(stopping_, true)) return;
-  stop_at_ = later(clock::now(), releases_ == 0 ? milliseconds(0) : stopping_limit);
-  arm();
+  set(stop_, later(clock::now(), releases_ == 0 ? milliseconds(0) : stopping_limit));
 }
 
 store::memory quorum_store::known() const {
@@ -208,7 +207,7 @@ void quorum_store::on_voter_refused(const voter& v, std::string_view words) {
 void quorum_store::on_voter_stopped(const voter& v) {
   stopped_[v.number] = true;
   if (std::find(stopped_.begin(), stopped_.end(), false) != stopped_.end() || events_ == nullptr) return;
-  timer_.cancel();
+  alarms_.clear();
   const auto keep = std::move(keep_alive_);
   std::exchange(events_, nullptr)->on_stopped();
 }
@@ -226,45 +225,15 @@ void quorum_store::on_clock_jump(const voter& v, clock::duration jump) {
 
 void quorum_store::set(alarm& a, clock::time_point due) {
   due = std::max(due, clock::time_point());  // What is due already, whatever the sum was.
-  alarms_.set(a, due);
-  if (due < armed_for_) arm();
-}
-
-void quorum_store::arm() {
-  const auto next = std::min(alarms_.next(), stop_at_);
-  armed_for_ = clock::time_point::max();  // If the timer cannot be armed, the next alarm that is set tries again.
-  if (next == clock::time_point::max()) return;
-  timer_.expires_at(next);
-  timer_.async_wait([self = shared_from_this()](error_code ec) {
-    if (!ec) self->on_timer();
-  });
-  armed_for_ = next;
-}
-
-// As client_core::on_timer.
-void quorum_store::on_timer() {
-  armed_for_ = clock::time_point::min();  // While alarms ring, set does not arm.
-  const auto now = clock::now();
-  try {
-    alarms_.ring(now);
-  } catch (...) {
-    arm();
-    throw;
-  }
-  if (now >= stop_at_) return stop_voters();
-  arm();
+  alarms_.set(a, due, *this);
 }
 
 void quorum_store::stop_if_idle() {
-  if (!stopping_ || releases_ != 0 || stop_at_ <= clock::now()) return;
-  stop_at_ = clock::now();
-  arm();
+  if (stopping_ && releases_ == 0 && stop_.is_set()) set(stop_, clock::now());
 }
 
 void quorum_store::stop_voters() {
-  stop_at_ = clock::time_point::max();
   alarms_.clear();
-  armed_for_ = clock::time_point::max();
   waiting_.clear();
   for (const auto& v : voters_) v->server->stop();
 }

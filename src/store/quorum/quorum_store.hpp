@@ -23,12 +23,12 @@
 #include "store/store.hpp"
 
 #include "store/url.hpp"
+#include "time/alarm_clock.hpp"
 #include "time/alarms.hpp"
 #include "time/lease.hpp"
 #include "time/server_clock.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -59,7 +59,6 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   // Claims may still have something to take back from servers that are away.
   bool quiet() const override { return claims_.empty() && open_.empty() && waiting_.empty(); }
   bool up() const override;
-  clock::time_point due() const override { return armed_for_; }
   // Asked by who got no answer in time: if anybody answers at all, it is too few.
   bool too_few_answer() const override;
   bool has_line() const override { return false; }
@@ -117,12 +116,17 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   void on_clock_jump(const voter&, clock::duration);
 
  private:
-  using timer = asio::basic_waitable_timer<clock, wait_traits, asio::any_io_executor>;
+  class stop_limit final : public alarm {
+   public:
+    explicit stop_limit(quorum_store& quorum) : quorum_(quorum) {}
+
+   private:
+    void ring(clock::time_point) override { quorum_.stop_voters(); }
+    quorum_store& quorum_;
+  };
 
   void open(const std::shared_ptr<ballot>&);
   void ask_for(const claim&);
-  void arm();
-  void on_timer();
   void stop_voters();
 
   const server_maker servers_;
@@ -134,10 +138,8 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   std::vector<std::shared_ptr<voter>> voters_;
   std::vector<bool> stopped_;
 
-  alarms alarms_;
-  timer timer_;
-  clock::time_point armed_for_ = clock::time_point::max();
-  clock::time_point stop_at_ = clock::time_point::max();
+  alarm_clock alarms_;
+  stop_limit stop_{*this};
   bool stopping_ = false;
 
   std::unordered_map<std::string, std::shared_ptr<claim>> claims_;  // By token.
