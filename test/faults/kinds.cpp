@@ -92,7 +92,7 @@ std::uint64_t chosen_seed() {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(kinds, with_kinds)
+BOOST_FIXTURE_TEST_SUITE(kinds, with_kinds_on<with_redis>)
 
 // Promise 5: never twice, however often it was asked.
 BOOST_AUTO_TEST_CASE(acquire_whose_reply_is_cut_anywhere_is_one_hold) {

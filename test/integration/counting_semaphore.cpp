@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "support/child.hpp"
 #include "support/kinds.hpp"
+#include "support/with_redis.hpp"
 
 #include <algorithm>
 #include <array>
@@ -34,7 +35,7 @@ int take_permits(const std::vector<std::string>& arguments) {
 
 const child_program taker("take_permits", take_permits);
 
-struct with_semaphore : with_kinds {
+struct with_semaphore : with_kinds_on<with_redis> {
   awaitable<counting_semaphore> semaphore(std::uint32_t limit) {
     co_return counting_semaphore(client(co_await asio::this_coro::executor, redis.url()), "n", limit);
   }

@@ -2,6 +2,7 @@
 //
 // What all kinds of locks do alike, through the public interface.
 #include "support/kinds.hpp"
+#include "support/with_redis.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +13,7 @@
 
 namespace leasehold::test {
 
-BOOST_FIXTURE_TEST_SUITE(kinds, with_kinds)
+BOOST_FIXTURE_TEST_SUITE(kinds, with_kinds_on<with_redis>)
 
 BOOST_AUTO_TEST_CASE(who_waits_is_served_in_the_order_of_coming) {
   for_each_kind(redis, [&](const kind& k) {

@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "support/child.hpp"
 #include "support/kinds.hpp"
+#include "support/with_redis.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +32,7 @@ const child_program stayer("enter_and_stay", enter_and_stay);
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(recursive_mutexes, with_kinds)
+BOOST_FIXTURE_TEST_SUITE(recursive_mutexes, with_kinds_on<with_redis>)
 
 BOOST_AUTO_TEST_CASE(an_owner_enters_again_and_the_last_release_frees) {
   run([&]() -> awaitable<void> {

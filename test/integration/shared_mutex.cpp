@@ -38,7 +38,7 @@ std::chrono::seconds duration() {
   return std::chrono::seconds(chosen ? std::atoi(chosen) : 5);
 }
 
-struct with_shared_mutex : with_kinds {
+struct with_shared_mutex : with_kinds_on<with_redis> {
   // Of a client of its own.
   awaitable<shared_mutex> lock(const std::string& owner = {}) {
     co_return shared_mutex(client(co_await asio::this_coro::executor, redis.url()), "n", owner);

@@ -3,7 +3,7 @@
 // Every kind of lock in the same clothes: for tests of what all kinds do alike.
 #pragma once
 
-#include "support/with_redis.hpp"
+#include "support/locks.hpp"
 
 #include <array>
 #include <cstdint>
@@ -42,8 +42,8 @@ inline const std::array<kind, 6> all_kinds{{
 }};
 
 // The test of each kind, one after the other; what it leaves is cleared away.
-template <class Test>
-void for_each_kind(redis_server& redis, Test test) {
+template <class Server, class Test>
+void for_each_kind(Server& redis, Test test) {
   for (const kind& k : all_kinds) {
     BOOST_TEST_CONTEXT("kind: " << k.name) {
       test(k);
@@ -129,8 +129,10 @@ inline awaitable<lock_info> inspected(const any_lock& lock) {
   co_return *info;
 }
 
-// A server, and how many stand in the line of the lock.
-struct with_kinds : with_redis {
+// A fixture with a server `redis`, and how many stand in the line of the lock.
+template <class Fixture>
+struct with_kinds_on : Fixture {
+  using Fixture::redis;
   std::int64_t in_line() { return redis.command("ZCARD", the_line).integer; }
   awaitable<void> stand_in_line(std::int64_t n) {
     co_await eventually("they stand in line", [this, n] { return in_line() == n; });

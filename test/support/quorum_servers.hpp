@@ -1,9 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include "support/with_redis.hpp"
+#include "support/quorum.hpp"
+#include "support/redis_server.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -11,8 +11,7 @@
 
 namespace leasehold::test {
 
-// Independent servers that make a quorum.
-struct quorum_servers {
+struct quorum_servers : quorum_of<redis_server> {
   // `environment`: that of each server, if there are as many.
   explicit quorum_servers(std::size_t n, const std::vector<std::vector<std::string>>& environment = {}) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -20,40 +19,6 @@ struct quorum_servers {
           std::vector<std::string>(), i < environment.size() ? environment[i] : std::vector<std::string>()));
     }
   }
-
-  redis_server& operator[](std::size_t i) { return *servers.at(i); }
-  std::vector<std::string> urls() const {
-    std::vector<std::string> found;
-    for (const auto& s : servers) found.push_back(s->url());
-    return found;
-  }
-  // Of those that run: on how many this key is.
-  std::size_t with(const std::string& key) {
-    return static_cast<std::size_t>(std::count_if(servers.begin(), servers.end(), [&key](const auto& s) {
-      return s->running() && s->command("EXISTS", key).integer == 1;
-    }));
-  }
-  // And how many keys there are, fence counters not counted.
-  std::size_t size() {
-    std::size_t n = 0;
-    for (const auto& s : servers) n += s->running() ? s->size() : 0;
-    return n;
-  }
-  awaitable<void> nothing_left() {
-    co_await eventually("nothing is left on any server", [this] { return size() == 0; });
-  }
-
-  std::vector<std::unique_ptr<redis_server>> servers;
 };
-
-// For servers that are restarted in a test: their grants count at once.
-inline client_options forgiving() {
-  client_options o;
-  o.restart_delay = 0ms;
-  o.command_timeout = 300ms;
-  o.connect_timeout = 1s;
-  o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
-  return o;
-}
 
 }  // namespace leasehold::test

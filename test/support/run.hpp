@@ -2,6 +2,8 @@
 #pragma once
 
 #include "support/limit.hpp"
+#include "time/clock.hpp"
+#include "time/timer.hpp"
 
 #include <leasehold/leasehold.hpp>
 
@@ -18,12 +20,11 @@ namespace leasehold::test {
 using namespace std::chrono_literals;
 using asio::awaitable;
 
-// Runs the context until nothing is left to do, and fails if that does not come.
-inline void run_to_end(asio::io_context& context) {
-  context.restart();
-  context.run_for(limit);
-  if (!context.stopped()) throw std::runtime_error("io_context::run() did not return in time");
-}
+// Runs the context until nothing is left to do, and fails if that does not come. In the simulation that is virtual time.
+void run_to_end(asio::io_context&);
+
+// As hold::expires_at() tells time.
+inline std::chrono::steady_clock::time_point now() { return detail::to_steady(clock::now()); }
 
 // Runs a coroutine to its end and then the context to its: whatever the coroutine leaves behind has to end by itself.
 // Rethrows what the coroutine throws.
@@ -48,28 +49,26 @@ void run(Body body) {
   run(context, std::move(body));
 }
 
+// Nothing is proved by its length: it only gives a broken subject the time to show itself.
+inline awaitable<void> pause(std::chrono::nanoseconds d) {
+  detail::timer timer(co_await asio::this_coro::executor);
+  const auto wait = [&timer, d](auto handler) { timer.wait(detail::later(clock::now(), d), std::move(handler)); };
+  co_await asio::async_initiate<const asio::use_awaitable_t<>&, void(error_code)>(wait, asio::use_awaitable);
+}
+
 // Waits for something that happens on this context; not as long as run() does, so that it can say what did not happen.
 template <class Condition>
 awaitable<void> eventually(const char* what, Condition condition) {
-  asio::steady_timer timer(co_await asio::this_coro::executor);
-  const auto end = std::chrono::steady_clock::now() + limit / 2;
+  const auto end = clock::now() + limit / 2;
   while (!condition()) {
-    if (std::chrono::steady_clock::now() > end)
-      throw std::runtime_error(std::string("did not happen in time: ") + what);
-    timer.expires_after(1ms);
-    co_await timer.async_wait(asio::deferred);
+    if (clock::now() > end) throw std::runtime_error(std::string("did not happen in time: ") + what);
+    co_await pause(1ms);
   }
 }
 
 // Lets everything run that is ready.
 inline awaitable<void> turn(int times = 3) {
   for (int i = 0; i < times; ++i) co_await asio::post(asio::deferred);
-}
-
-// Nothing is proved by its length: it only gives a broken subject the time to show itself.
-inline awaitable<void> pause(std::chrono::milliseconds d) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, d);
-  co_await timer.async_wait(asio::deferred);
 }
 
 }  // namespace leasehold::test

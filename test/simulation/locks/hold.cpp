@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "support/with_redis.hpp"
+#include "simulation/with_memory.hpp"
 
 #include <algorithm>
 #include <type_traits>
@@ -10,7 +10,7 @@ static_assert(std::is_nothrow_default_constructible_v<hold> && std::is_nothrow_m
               std::is_nothrow_move_assignable_v<hold> && std::is_nothrow_destructible_v<hold>);
 static_assert(!std::is_copy_constructible_v<hold> && !std::is_copy_assignable_v<hold>);
 
-BOOST_FIXTURE_TEST_SUITE(holds, with_redis)
+BOOST_FIXTURE_TEST_SUITE(holds, with_memory)
 
 namespace {
 
@@ -19,7 +19,7 @@ struct watch {
   explicit watch(const hold& h) {
     h.lost([this](error_code e) {
       ec = e;
-      at = std::chrono::steady_clock::now();
+      at = now();
     });
   }
   watch(const watch&) = delete;
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(many_short_leases_are_renewed_side_by_side) {
       holds.push_back(co_await lock.acquire({.lease = 1500ms}));
     }
     const auto last = holds.back().expires_at();
-    co_await eventually("a lease has passed", [&] { return std::chrono::steady_clock::now() > last; });
+    co_await eventually("a lease has passed", [&] { return now() > last; });
     for (const auto& h : holds) BOOST_TEST(h.valid());
     BOOST_TEST(redis.size() == 100U);
     BOOST_TEST(c.stats().lost == 0U);
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(without_renewal_the_hold_ends_with_its_lease) {
 BOOST_AUTO_TEST_CASE(at_most_n_renewals_are_at_most_n_plus_one_leases) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = now();
     hold h = co_await mutex(c, "n").acquire({.lease = 600ms, .renew = renewal::at_most(2)});
     watch w(h);
     co_await eventually("the loss is told", [&] { return w.told(); });
@@ -315,10 +315,10 @@ BOOST_AUTO_TEST_CASE(extend_lengthens) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
     hold h = co_await mutex(c, "n").acquire({.lease = 2s, .renew = renewal::none});
-    const auto before = std::chrono::steady_clock::now();
+    const auto before = now();
     co_await h.extend(60s);
     BOOST_TEST(h.expires_at() > before + 50s);
-    BOOST_TEST(h.expires_at() < std::chrono::steady_clock::now() + 60s);
+    BOOST_TEST(h.expires_at() < now() + 60s);
     BOOST_TEST(redis.ttl("n") > 50000);
     BOOST_TEST(h.valid());
   });
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(every_deadline_is_early_by_the_drift_of_the_options) {
     o.drift = 0.5;
     o.drift_floor = 1s;
     client c(co_await asio::this_coro::executor, redis.url(), o);
-    const auto ahead = [](const hold& h) { return h.expires_at() - std::chrono::steady_clock::now(); };
+    const auto ahead = [](const hold& h) { return h.expires_at() - now(); };
     hold h = co_await mutex(c, "n").acquire({.lease = 20s, .renew = renewal::none});
     BOOST_TEST(ahead(h) <= 9s);
     BOOST_TEST(ahead(h) > 0s);
@@ -369,7 +369,7 @@ BOOST_AUTO_TEST_CASE(the_deadline_of_a_hold_that_is_kept_is_early_by_the_drift) 
     co_await eventually("it is granted", [&] { return next.has_value(); });
     BOOST_TEST(c.stats().handed_off == 0U);
     BOOST_TEST(next->token() == first.token());
-    BOOST_TEST(next->expires_at() - std::chrono::steady_clock::now() <= 9s);
+    BOOST_TEST(next->expires_at() - now() <= 9s);
     BOOST_TEST(next->valid());
   });
 }
@@ -396,7 +396,7 @@ BOOST_AUTO_TEST_CASE(the_deadline_of_a_pushed_grant_counts_from_its_stamp_and_is
         next = std::move(h);
       });
       co_await eventually("the other waits", [&] { return c.stats().contended > waiting; });
-      const auto waits_since = std::chrono::steady_clock::now();
+      const auto waits_since = now();
       const auto asked = c.stats().commands;
       co_await pause(300ms);
       co_await first.release();
@@ -476,7 +476,7 @@ BOOST_AUTO_TEST_CASE(extend_refuses_durations_out_of_range) {
     }
     BOOST_TEST(c.stats().commands == commands);
     co_await h.extend(std::chrono::hours(24 * 30));
-    BOOST_TEST(h.expires_at() > std::chrono::steady_clock::now() + std::chrono::hours(24 * 29));
+    BOOST_TEST(h.expires_at() > now() + std::chrono::hours(24 * 29));
   });
 }
 

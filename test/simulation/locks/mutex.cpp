@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "support/with_redis.hpp"
+#include "simulation/with_memory.hpp"
 
 #include <algorithm>
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace leasehold::test {
 
-BOOST_FIXTURE_TEST_SUITE(mutexes, with_redis)
+BOOST_FIXTURE_TEST_SUITE(mutexes, with_memory)
 
 BOOST_AUTO_TEST_CASE(acquire_takes_a_free_lock_and_release_gives_it_back) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
     mutex lock(c, "report");
-    const auto before = std::chrono::steady_clock::now();
+    const auto before = now();
     hold h = co_await lock.acquire();
     BOOST_TEST(h.valid());
     BOOST_TEST(h.name() == "report");
@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(acquire_takes_a_free_lock_and_release_gives_it_back) {
     BOOST_TEST(h.fence() > 0U);
     BOOST_TEST(h.token().size() >= 32U);
     BOOST_TEST(h.expires_at() > before);
-    BOOST_TEST(h.expires_at() < std::chrono::steady_clock::now() + 30s);
+    BOOST_TEST(h.expires_at() < now() + 30s);
     BOOST_TEST(redis.get("report").value() == "leasehold:" + h.token() + ":" + std::to_string(h.fence()));
     BOOST_TEST(redis.ttl("report") > 0);
     BOOST_TEST(redis.ttl("report") <= 30000);
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(try_acquire_of_a_free_lock_yields_a_hold_and_of_a_busy_one_
 BOOST_AUTO_TEST_CASE(two_clients_exclude_each_other) {
   run([&]() -> awaitable<void> {
     client a(co_await asio::this_coro::executor, redis.url());
-    client b(co_await asio::this_coro::executor, redis.tcp_url());
+    client b(co_await asio::this_coro::executor, redis.url());
     mutex lock_a(a, "n");
     mutex lock_b(b, "n");
     hold h = co_await lock_a.acquire();
@@ -131,11 +131,11 @@ BOOST_AUTO_TEST_CASE(acquire_of_a_busy_lock_times_out) {
     client c(co_await asio::this_coro::executor, redis.url());
     mutex lock(c, "n");
     hold h = co_await lock.acquire();
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = now();
     auto [ec, none] = co_await lock.acquire({.wait = 50ms}, as_tuple);
     BOOST_TEST(ec == error::timed_out);
     BOOST_TEST(!none.valid());
-    BOOST_TEST(std::chrono::steady_clock::now() - start >= 50ms);
+    BOOST_TEST(now() - start >= 50ms);
     BOOST_TEST(h.valid());
     BOOST_TEST(c.stats().timed_out == 1U);
     BOOST_TEST(c.stats().waiting == 0U);

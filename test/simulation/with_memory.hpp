@@ -1,0 +1,108 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Tests of locks in virtual time: the same words as with a real server (support/with_redis.hpp, support/run.hpp), with a
+// server in memory. run() moves the time on whenever nothing is ready, so pauses and leases cost nothing.
+#pragma once
+
+#include "simulation/world.hpp"
+
+#include "support/locks.hpp"
+#include "support/quorum.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leasehold::test {
+
+// A server of the world that all servers of a test share.
+class memory_server {
+ public:
+  memory_server();
+
+  std::string url() const { return "memory:s" + std::to_string(number_); }
+  std::size_t number() const { return number_; }
+  detail::memory::server& server() { return world_->server(number_); }
+  simulation::world& world() { return *world_; }
+  simulation::skewed_clock& clock() { return world_->clock_of_server(number_); }
+
+  // As of a process. It is empty when it is started again.
+  void start() { server().start({}); }
+  void kill() { server().kill(); }
+  void stop() { server().freeze(); }
+  void go_on() { server().thaw(); }
+  bool running() { return server().is_up() && !server().is_frozen(); }
+
+  // Besides the commands of the model: SCRIPT FLUSH, EVAL, CLIENT KILL (all of them), CONFIG SET maxmemory (0: none; else
+  // there is no memory left).
+  template <class... Words>
+  detail::memory::reply command(const Words&... words) {
+    return command_of({std::string(words)...});
+  }
+  std::optional<std::string> get(const std::string& key);
+  std::int64_t ttl(const std::string& key) { return command("PTTL", key).integer; }
+  std::size_t size();  // The number of keys, fence counters not counted.
+  // How many scripts have run since it was made, whatever they answered.
+  std::int64_t scripts() const { return *scripts_; }
+
+ private:
+  detail::memory::reply command_of(const std::vector<std::string>& words);
+
+  const std::shared_ptr<simulation::world> world_;
+  const std::size_t number_;
+  const std::shared_ptr<std::int64_t> scripts_ = std::make_shared<std::int64_t>(0);
+};
+
+// A fixture: a server of its own for each test.
+struct with_memory {
+  memory_server redis;
+};
+
+using memory_quorum = quorum_of<memory_server>;
+
+// Stands between clients and a server and does what networks do, as test::proxy does between processes; it counts
+// messages, not bytes: a request, a reply, something published. A connection begins with one request and its reply.
+class gate {
+ public:
+  explicit gate(memory_server&);
+  gate(const gate&) = delete;
+  gate& operator=(const gate&) = delete;
+  ~gate();
+
+  std::string url() const { return "memory:" + name_; }
+
+  // From now on, after so many further messages, what arrives is kept back.
+  void hold_requests(std::size_t after = 0);
+  void hold_replies(std::size_t after = 0);
+  // After so many further messages every connection is cut, once. Those on their way are lost.
+  void cut_after_requests(std::size_t messages);
+  void cut_after_replies(std::size_t messages);
+  // Passes on what was kept back, and everything from now on.
+  void pass();
+  // Cuts now. What was kept back is gone.
+  void cut();
+  // Cuts as the clients see a partition: requests that were kept back arrive with pass(), and so do those that are on
+  // their way at the moment.
+  void cut_clients();
+  // Every message takes so much longer.
+  void slow(std::chrono::milliseconds each);
+  // New connections get no answer and are given up.
+  void refuse(bool on = true);
+
+  std::size_t accepted() const;  // Connections so far.
+  std::size_t requests() const;  // Messages that have arrived here so far.
+  std::size_t replies() const;
+
+ private:
+  class path;
+  const std::shared_ptr<path> path_;
+  const std::string name_;
+};
+
+}  // namespace leasehold::test
