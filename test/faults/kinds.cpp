@@ -4,6 +4,7 @@
 #include "support/kinds.hpp"
 #include "support/child.hpp"
 #include "support/proxy.hpp"
+#include "support/with_redis.hpp"
 
 #include <algorithm>
 #include <csignal>
