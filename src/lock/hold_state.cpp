@@ -198,10 +198,15 @@ void hold_state::lose(bool left_in_store) {
   if (left_in_store || core_->is_quorum()) {
     const auto gone_by = later(clock::now(), grant_.lease);
     const auto op = make_recycled<release_op>(core_, lock_, grant_.token, gone_by, grant_.unanswered);
-    op->may_last(may_last_until_);
+    op->may_last(left_until());
     op->start(nullptr);
   }
   if (!told_ && !released()) tell_lost();
+}
+
+// Until it is confirmed, a pushed grant is still in the queue.
+clock::time_point hold_state::left_until() const {
+  return confirmed_ ? may_last_until_ : std::max(may_last_until_, later(clock::now(), longest_in_queue));
 }
 
 void hold_state::tell_lost() {
@@ -256,7 +261,7 @@ void hold_state::release(release_op::listener l) {
     auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
     if (!told_) op->of_a_hold();
     if (grant_.contended) op->hand_on();
-    op->may_last(may_last_until_);
+    op->may_last(left_until());
     op->start(std::move(l));
   }
   handle_.reset();

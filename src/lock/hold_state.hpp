@@ -159,6 +159,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   void believe(const answer&, std::chrono::milliseconds left);
   void ask();
   void try_again(clock::time_point now);
+  clock::time_point left_until() const;
   void tell_lost();
   void stop_holding();
   void tell_waiters(error_code);

@@ -160,7 +160,7 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
     return;
   }
   if (a.from_store == nullptr && current) {
-    unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+    unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
     found_busy_ = false;
   }
   if (state_ == state::over) {
@@ -248,7 +248,7 @@ void line_entry::on_wrong_limit(std::uint32_t limit) {
 }
 
 void line_entry::on_error(std::string_view words, clock::time_point now) {
-  if (may_have_written(words)) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+  if (may_have_written(words)) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
   switch (classify(words)) {
     case refusal::wrong_type: return end_all(error::wrong_type);
     case refusal::no: core_->note_refusal(words); return end_all(error::refused);
@@ -371,7 +371,7 @@ void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::t
   const bool confirmed = confirmed_at != clock::time_point::min();
   // A look may still be on its way.
   if (is_on_its_way() && !confirmed) {
-    unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+    unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
   }
   hold_state::grant g{};
   g.token = token_;
@@ -447,7 +447,7 @@ void line_entry::leave(const std::shared_ptr<waiter>& op, error_code why) {
 // Nobody waits any more. True if the store will tell `op` that nothing is left of the entry.
 bool line_entry::withdraw(const std::shared_ptr<waiter>& op) {
   const bool traces = is_on_its_way() || state_ == state::proving || leaves_traces();
-  if (is_on_its_way()) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, asked_lease_);
+  if (is_on_its_way()) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
   forget();
   if (!traces) return false;
   if (!op || !core_->up()) {
@@ -470,10 +470,16 @@ bool line_entry::leaves_traces() const {
   return asked_again_ || (!core_->takes_back() && (in_line_ || unanswered_.exists));
 }
 
+// How long after it has run something may be left of an attempt: it may wait in the queue and then be granted.
+milliseconds line_entry::longest_trace() const {
+  const bool may_wait = core_->has_line() && role_ != role::once;
+  return asked_lease_ + (may_wait ? longest_in_queue : milliseconds(0));
+}
+
 // Takes the token out of the line, or hands its grant on; in the background.
 void line_entry::give_back(std::function<void()> when_done) {
   core_->count().given_back.fetch_add(1, std::memory_order_relaxed);
-  const auto gone_by = unanswered_.exists ? unanswered_.gone_by : later(clock::now(), asked_lease_);
+  const auto gone_by = unanswered_.exists ? unanswered_.gone_by : later(clock::now(), longest_trace());
   auto op = make_recycled<release_op>(core_, lock_, token_, gone_by, unanswered_);
   if (when_done) {
     op->start([done = std::move(when_done)](error_code) { done(); });

@@ -86,6 +86,7 @@ class line_entry final : public caller,
   void begin();
   void take_token();
   bool leaves_traces() const;
+  std::chrono::milliseconds longest_trace() const;
   void ask();
   void on_too_late(clock::time_point now);
   void on_busy(const lease_reply&, const answer&);

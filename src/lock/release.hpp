@@ -14,17 +14,22 @@
 
 namespace leasehold::detail {
 
+// How long an entry of whose client nothing is heard may stay in the queue: five seconds until its poll is due, one until
+// it is silent, ten until it is removed (latest_look, silent_after and keeps_place of lua/shared/call.lua).
+inline constexpr std::chrono::milliseconds longest_in_queue{17000};
+
 // An attempt to acquire that was never answered: it may still run, on a connection that is gone, until its not-after.
 // A token with such an attempt is released once more after that instant.
 struct unanswered_attempt {
   bool exists = false;
   std::uint64_t epoch = 0;  // The connection it was sent on.
   clock::time_point may_run_until{};
-  clock::time_point gone_by{};  // A lease after that, nothing of it can be left.
+  clock::time_point gone_by{};  // Nothing of it can be left then.
 
-  void merge(std::uint64_t e, clock::time_point until, std::chrono::milliseconds lease) {
+  // `trace`: how long after it has run something of it may be left.
+  void merge(std::uint64_t e, clock::time_point until, std::chrono::milliseconds trace) {
     may_run_until = exists ? std::max(may_run_until, until) : until;
-    gone_by = std::max(exists ? gone_by : until, later(may_run_until, lease));
+    gone_by = std::max(exists ? gone_by : until, later(may_run_until, trace));
     epoch = exists ? std::min(epoch, e) : e;
     exists = true;
   }

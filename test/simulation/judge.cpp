@@ -158,8 +158,6 @@ void judge::look_for_trouble() {
     if (runs_[i].id != s.run_id()) runs_[i] = {s.run_id(), runs_[i].id.empty() ? clock::time_point() : world_.now()};
     everywhere = everywhere || s.is_frozen() || !s.is_up();
   }
-  // A network that is slower than a lease keeps a client away as well.
-  was_away_ = was_away_ || everywhere || world_.slowest > milliseconds(50);
   // What was sent on a slow network may arrive this much later, and its answer, too.
   if (world_.slowest > milliseconds(50)) slow_until_ = world_.now() + 2 * world_.slowest;
   everywhere = everywhere || world_.now() < slow_until_;
@@ -249,8 +247,7 @@ void judge::look_at_counter(std::size_t server, const std::string& key) const {
                        last / 1000 + two_days - s.time().count() / 1000 - left));
 }
 
-void judge::nothing_is_left(bool at_once) {
-  if (at_once && was_away_) return;
+void judge::nothing_is_left() {
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
     const auto all = world_.server(i).data().dump();
     for (std::size_t from = 0; from < all.size();) {

@@ -73,12 +73,8 @@ class judge {
   void forget(const process&);
   // A replica has taken over. Every replica has acknowledged what was acquired with `replicas`.
   void replica_took_over();
-  // Nothing must be left on the servers but the counters of fences. At once: every client has closed, and no time has
-  // passed. (What is to be released is given up if the server is away for longer than the lease; an entry in a queue stays
-  // longer then, and may even be granted.)
-  void nothing_is_left(bool at_once = false);
-  // A client could not release something for longer than a lease.
-  void note_absence() { was_away_ = true; }
+  // Nothing must be left on the servers but the counters of fences.
+  void nothing_is_left();
 
   std::uint64_t grants() const { return grants_; }
 
@@ -111,7 +107,6 @@ class judge {
   };
   clock::time_point slow_until_{};
   std::string complaint_;  // To be made at the next look.
-  bool was_away_ = false;  // A server, or a client that stood still, at some time.
   std::vector<run> runs_;  // By the number of the server.
   struct tenure {
     std::string record;

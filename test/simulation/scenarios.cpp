@@ -37,6 +37,9 @@ using boost::asio::awaitable;
 
 constexpr auto as_tuple = boost::asio::as_tuple(boost::asio::use_awaitable);
 
+// Who waits for "n".
+const std::string the_queue = "leasehold:{0}:line:n";
+
 // A world, and processes in it that run coroutines.
 class scene {
  public:
@@ -484,6 +487,36 @@ BOOST_AUTO_TEST_CASE(a_server_that_has_lost_its_data_is_asked_for_every_hold_at_
     BOOST_TEST(!why);
     BOOST_TEST((s.w.now() - lost_at < 1s));
   });
+}
+
+// An entry stays in the queue for longer than a lease, and a grant that it gets would be nobody's.
+BOOST_AUTO_TEST_CASE(an_entry_is_given_back_after_an_absence_that_was_longer_than_its_lease) {
+  scene s;
+  process &holder = s.add(), &waits = s.add(with_timeout(200ms));
+  s.spawn(holder, [&]() -> awaitable<void> {
+    const mutex m(holder.client(), "n");
+    auto waiting = acquire(m, {.lease = 30s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    auto pause = holder.sleep(10s);
+    co_await std::move(pause);
+  });
+  s.wait(100ms);
+  s.spawn(waits, [&]() -> awaitable<void> {
+    const mutex m(waits.client(), "n");
+    auto waiting = acquire(m, {.lease = 300ms, .wait = 1s});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::unreachable);
+  });
+  s.wait(100ms);
+  BOOST_TEST(s.w.server(0).data().execute({"ZCARD", the_queue}).integer == 1);
+  auto data = s.w.server(0).data();
+  s.w.server(0).kill();
+  s.wait(3s);
+  s.w.server(0).start(std::move(data));
+  s.wait(4s);
+  BOOST_TEST(s.w.server(0).data().execute({"ZCARD", the_queue}).integer == 0);
+  s.finish();
 }
 
 // Attack A12: the grant was made by the connection of the one before, whose writes WAIT does not speak of here.

@@ -203,7 +203,6 @@ void schedule::plan_faults() {
         const auto i = any_process();
         f.what = fmt::format("p{} stands still for {} ms", i, for_how_long / 1ms);
         f.strike = [this, i, for_how_long] {
-          judge_->note_absence();
           processes_[i]->freeze();
           world_.after(for_how_long, [this, i, p = std::weak_ptr(processes_[i])] {
             if (const auto one = p.lock()) one->thaw();
@@ -568,7 +567,7 @@ outcome schedule::run() {
     // What could not be released ends with its lease, which is a little longer for the server.
     world_.run(world_.now() + 150ms, [] { return false; });
     if (all_closed && dead_.empty() && rules_.one_server && !rules_.lossy && !was_set_back_) {
-      judge_->nothing_is_left(/*at_once=*/true);
+      judge_->nothing_is_left();
     }
     for (const auto& p : processes_) {
       count_client(*p);
