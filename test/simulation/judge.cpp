@@ -27,7 +27,13 @@ clock::duration longest_pause(const held& h, clock::duration slowest) {
 // Twice client_options::cohort.
 constexpr milliseconds longest_cohort{20};
 
+// After a cut a client connects again within this, if it was connected.
+constexpr milliseconds longest_reconnection{60};
+
 constexpr std::int64_t two_days = 172800000;
+
+// Of a token: what all tokens of its client begin with.
+std::string client_of(std::string_view token) { return std::string(token.substr(0, token.find('.'))); }
 
 std::string at(const held& h) { return fmt::format("{} {} fence {}", h.worker, h.name, h.fence); }
 
@@ -70,26 +76,42 @@ void judge::look_at_fence(const held& h) {
   auto& writer = highest_writer_[h.name];
   switch (rules_.of) {
     case kind::mutex:
-      if (h.fence <= highest) complain(fmt::format("{}: a fence that is not above {}", at(h), highest));
+      if (h.fence <= highest && !may_have_gone_back(h, highest))
+        complain(fmt::format("{}: a fence that is not above {}", at(h), highest));
       break;
     case kind::recursive_mutex:
       // All entries of an owner have one fence; on a quorum those that begin at the same time may have several.
       // An older copy brings a tenure back, and its owner joins it.
-      if (!rules_.lossy && h.fence <= highest &&
+      if (!rules_.lossy && h.fence <= highest && !may_have_gone_back(h, highest) &&
           (owner_of_highest_[h.name] != h.owner || (h.fence < highest && rules_.one_server))) {
         complain(fmt::format("{}: a fence that is not above {}", at(h), highest));
       }
       break;
     case kind::shared_mutex:
-      if (!h.reader && h.fence <= highest) complain(fmt::format("{}: a fence that is not above {}", at(h), highest));
-      if (h.reader && h.fence <= writer && !rules_.lossy)
+      if (!h.reader && h.fence <= highest && !may_have_gone_back(h, highest))
+        complain(fmt::format("{}: a fence that is not above {}", at(h), highest));
+      if (h.reader && h.fence <= writer && !rules_.lossy && !may_have_gone_back(h, writer))
         complain(fmt::format("{}: a fence below a writer's {}", at(h), writer));
       if (!h.reader) writer = std::max(writer, h.fence);
       break;
     case kind::counting_semaphore: break;
   }
-  if (h.fence > highest) owner_of_highest_[h.name] = h.owner;
+  if (h.fence > highest) {
+    owner_of_highest_[h.name] = h.owner;
+    since_of_highest_[h.name] = world_.now();
+  }
   highest = std::max(highest, h.fence);
+}
+
+// Fences of a quorum are not promised to grow when a server forgets while another that knows the last one is away. One that
+// knows it and has granted the hold was not away.
+bool judge::may_have_gone_back(const held& h, std::uint64_t fence) const {
+  if (rules_.one_server || last_loss_ < since_of_highest_.at(h.name)) return false;
+  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+    const auto counter = world_.server(i).data().execute({"GET", "leasehold:{0}:fence"}).text;
+    if (has(i, h) && !counter.empty() && std::stoull(counter) >= fence / 2048) return false;
+  }
+  return true;
 }
 
 // Whether both may work at once.
@@ -109,6 +131,7 @@ void judge::exclude(const held& h) {
     if (rules_.of == kind::recursive_mutex && other->owner == h.owner) continue;
     const auto reads = [](const held& x) { return x.reader || x.becomes_reader; };
     if (rules_.of == kind::shared_mutex && reads(*other) && reads(h)) continue;
+    if (rests_on_a_step(*other) || rests_on_a_step(h)) continue;
     complain(fmt::format("{} and {} work at the same time", at(*other), at(h)));
   }
 }
@@ -118,19 +141,82 @@ bool judge::has(std::size_t server, const held& h) const {
   if (rules_.of == kind::mutex) {
     return s.data().execute({"GET", h.name}).text.starts_with("leasehold:" + h.held_by_user.token() + ":");
   }
-  const auto member = s.data().execute({"HGET", h.name, "leasehold:" + h.held_by_user.token()}).text;
-  return !member.empty() && std::stoll(member) > s.time().count();
+  const auto member = s.data().execute({"HGET", h.name, "leasehold:" + h.held_by_user.token()});
+  return !member.is_error() && !member.text.empty() && std::stoll(member.text) > s.time().count();
+}
+
+std::size_t judge::number_that_have(const held& h, bool steps) const {
+  std::size_t have = 0;
+  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+    bool counts = has(i, h) || !world_.server(i).is_up() || (!rules_.one_server && runs_[i].since > h.since);
+    if (!counts && steps && steps_[i]) {
+      const auto found = answers_.find(client_of(h.held_by_user.token()));
+      counts = found == answers_.end() || !found->second[i].has_come;
+    }
+    if (counts) ++have;
+  }
+  return have;
+}
+
+bool judge::rests_on_a_step(const held& h) const {
+  if (last_step_ == clock::time_point()) return false;
+  const auto majority = world_.number_of_servers() / 2 + 1;
+  return number_that_have(h, false) < majority && number_that_have(h, true) >= majority;
 }
 
 // As long as the holder believes in its hold, so many servers have it that nobody else can be granted it. What a server
 // has lost that was ended meanwhile is not the library's fault.
 void judge::look_at_servers(const held& h) {
-  std::size_t have = 0;
-  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
-    if (has(i, h) || !world_.server(i).is_up() || (!rules_.one_server && runs_[i].since > h.since)) ++have;
-  }
+  const auto have = number_that_have(h, true);
   if (have > world_.number_of_servers() / 2) return;
   complain(fmt::format("{} believes in a hold that {} of {} servers have", at(h), have, world_.number_of_servers()));
+}
+
+void judge::note_step(std::size_t server) {
+  steps_[server] = true;
+  last_step_ = world_.now();
+  for (auto& [client, all] : answers_) all[server] = {};
+}
+
+void judge::note_answer(std::size_t server, std::string_view token) {
+  if (!steps_[server]) return;
+  auto& all = answers_[client_of(token)];
+  all.resize(world_.number_of_servers());
+  auto& a = all[server];
+  if (a.has_come || a.since != clock::time_point::max()) return;
+  for (const auto& h : holds_) {
+    if (client_of(h->held_by_user.token()) != client_of(token)) continue;
+    a.since = std::max(world_.now(), slow_until_) + 2 * world_.slowest + longest_reconnection;
+    a.connections = h->by->connections_so_far();
+    return;
+  }
+}
+
+void judge::note_what_was_heard() {
+  if (last_step_ == clock::time_point()) return;
+  for (const auto& h : holds_) {
+    const auto found = answers_.find(client_of(h->held_by_user.token()));
+    if (found == answers_.end()) continue;
+    for (auto& a : found->second) {
+      if (a.has_come || a.since == clock::time_point::max()) continue;
+      // An answer that has waited in the client, or came after a connection was cut, may not show the step.
+      if (h->by->is_frozen() || a.connections != h->by->connections_so_far()) {
+        a = {};
+      } else if (world_.now() >= a.since) {
+        a.has_come = true;
+      }
+    }
+  }
+}
+
+// The lock is free for others then: a majority does not have the hold.
+void judge::released(const held& h) const {
+  if (rules_.one_server) return;
+  std::size_t have = 0;
+  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) have += has(i, h) ? 1U : 0U;
+  const auto majority = world_.number_of_servers() / 2 + 1;
+  if (have + majority > world_.number_of_servers())
+    complain(fmt::format("{} was released, and {} servers have it", at(h), have));
 }
 
 // A cohort passes a hold on for client_options::cohort after the request that confirmed it: the server has run that when the
@@ -182,6 +268,7 @@ void judge::told(held& h) {
     for (const auto& r : runs_) {
       if (r.since + 4 * h.options.lease + pause > world_.now()) return;  // It may have forgotten the hold.
     }
+    if (last_step_ + 4 * h.options.lease + pause > world_.now()) return;
   }
   // Told by a coroutine that nobody waits for.
   if (!complaint_.empty()) return;
@@ -192,6 +279,7 @@ void judge::told(held& h) {
 void judge::look() {
   if (!complaint_.empty()) complain(complaint_);
   look_for_trouble();
+  note_what_was_heard();
   for (const auto& h : holds_) {
     if (h->given_up || h->told || h->by->is_dead()) continue;
     const bool valid = is_valid(*h);

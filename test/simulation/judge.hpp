@@ -57,7 +57,7 @@ class judge {
     bool one_server = true;
   };
   judge(world& w, const rules& r)
-      : world_(w), rules_(r), first_offset_(w.clock_of_server(0).offset), runs_(w.number_of_servers()) {}
+      : world_(w), rules_(r), first_offset_(w.clock_of_server(0).offset), runs_(w.number_of_servers()), steps_(w.number_of_servers()) {}
 
   std::shared_ptr<held> granted(held);
   void told(held&);
@@ -75,6 +75,14 @@ class judge {
   void replica_took_over();
   // Nothing must be left on the servers but the counters of fences.
   void nothing_is_left();
+  // On a quorum: its user was told that it is released.
+  void released(const held&) const;
+  // A server's process has ended, and its data are lost.
+  void note_loss() { last_loss_ = world_.now(); }
+  // The server's clock was stepped forward: a hold on a bare majority may be lost until its client hears of the step.
+  void note_step(std::size_t server);
+  // A server has answered a call of this token, and has said what time it is.
+  void note_answer(std::size_t server, std::string_view token);
 
   std::uint64_t grants() const { return grants_; }
 
@@ -87,6 +95,14 @@ class judge {
   void exclude(const held&);
   // Whether a server has the hold, and has not ended its lease.
   bool has(std::size_t server, const held&) const;
+  // How many servers have it, or may have lost it without the library's fault. With `steps`: also those whose clock was
+  // stepped forward while the hold's client cannot know it.
+  std::size_t number_that_have(const held&, bool steps) const;
+  // A majority has it only if a step is not known.
+  bool rests_on_a_step(const held&) const;
+  // The server that knows this fence has forgotten it, or is away.
+  bool may_have_gone_back(const held&, std::uint64_t fence) const;
+  void note_what_was_heard();
   void look_at_servers(const held&);
   void look_at_fence(const held&);
   void look_at_cohort(const held&);
@@ -98,6 +114,8 @@ class judge {
   std::vector<std::shared_ptr<held>> holds_;
   std::map<std::string, std::uint64_t> highest_fence_, highest_writer_;
   std::map<std::string, std::string> owner_of_highest_;
+  std::map<std::string, clock::time_point> since_of_highest_;
+  clock::time_point last_loss_{};
   std::uint64_t grants_ = 0;
   const clock::duration first_offset_;  // Of the first server's clock.
 
@@ -108,6 +126,15 @@ class judge {
   clock::time_point slow_until_{};
   std::string complaint_;  // To be made at the next look.
   std::vector<run> runs_;  // By the number of the server.
+  // What a client has heard of a server since its clock was stepped.
+  struct answer {
+    clock::time_point since = clock::time_point::max();  // It has come by then, unless a connection was cut.
+    std::uint64_t connections = 0;                       // Of the client, when the server answered.
+    bool has_come = false;
+  };
+  std::vector<bool> steps_;                             // By the number of the server.
+  std::map<std::string, std::vector<answer>> answers_;  // By the client's part of its tokens.
+  clock::time_point last_step_{};
   struct tenure {
     std::string record;
     std::int64_t expires = 0;  // In milliseconds of the server's clock.

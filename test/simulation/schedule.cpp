@@ -53,6 +53,11 @@ class schedule {
 
   void plan();
   void plan_faults();
+  // On a quorum: these wait for the instant at which they are worst.
+  void plan_ambushes();
+  fault at_a_bare_grant(dice&);
+  fault at_a_raise(dice&);
+  void step_forward(std::size_t server, clock::duration);
   void make_process(std::size_t i);
   void start_workers(std::size_t i);
   asio::awaitable<void> work(std::size_t i, std::size_t worker, std::shared_ptr<process> p);
@@ -65,6 +70,7 @@ class schedule {
   void stop_faults();
   void note(std::string_view who, const std::string& what);
   void count(std::string_view what) { ++reached_[std::string(what)]; }
+  void note_call(std::size_t server, const std::vector<std::string_view>& arguments, const detail::memory::reply&);
   void count_calls(const detail::script&, const std::vector<std::string_view>& arguments, const detail::memory::reply&);
   void count_client(process&);
   bool is_over() { return world_.now() >= ends_; }
@@ -88,7 +94,11 @@ class schedule {
   std::vector<std::shared_ptr<process>> processes_;
   std::vector<std::shared_ptr<process>> dead_;
   std::vector<fault> faults_;
+  std::function<void(const std::shared_ptr<held>&, const std::shared_ptr<process>&)> at_grant_;
+  std::function<void(std::size_t server)> at_raise_;
+  std::vector<bool> was_stepped_;  // Forward, by the number of the server.
   std::size_t at_work_ = 0;
+  std::vector<std::size_t> at_work_in_;  // By the number of the process.
   bool was_set_back_ = false;  // A server's clock: what was delayed then may be left until its lease ends.
   std::exception_ptr failure_;
   std::vector<std::string> history_;
@@ -136,9 +146,12 @@ void schedule::plan() {
     world_.clock_of_server(i) = {d.between(-10s, 10s), d.between(-3000, 3000)};
     world_.server(i).replicas = deployment_ == deployment::failover ? 1 : 0;
     world_.server(i).replicas_that_answer = world_.server(i).replicas;
-    if (with_history_ || seed_ % 8 == 0) {
-      world_.server(i).on_run = [this, i](const detail::script& s, const std::vector<std::string_view>& arguments,
-                                          const detail::memory::reply& r) {
+    const bool counts = with_history_ || seed_ % 8 == 0;
+    if (counts || deployment_ == deployment::quorum) {
+      world_.server(i).on_run = [this, i, counts](const detail::script& s, const std::vector<std::string_view>& arguments,
+                                                  const detail::memory::reply& r) {
+        if (deployment_ == deployment::quorum) note_call(i, arguments, r);
+        if (!counts) return;
         count_calls(s, arguments, r);
         if (!with_history_) return;
         std::string all;
@@ -160,7 +173,9 @@ void schedule::plan() {
     client_options_.push_back(o);
     clocks_.push_back({d.between(0s, 100s), d.between(-3000, 3000)});
   }
+  was_stepped_.resize(world_.number_of_servers());
   plan_faults();
+  if (deployment_ == deployment::quorum) plan_ambushes();
   judge_.emplace(world_, rules_);
 }
 
@@ -219,7 +234,7 @@ void schedule::plan_faults() {
           count_client(*processes_[i]);
           processes_[i]->die();
           dead_.push_back(processes_[i]);
-          at_work_ -= workers_each_;
+          at_work_ -= std::exchange(at_work_in_[i], 0);
           make_process(i);
           if (!is_over()) start_workers(i);
         };
@@ -235,6 +250,7 @@ void schedule::plan_faults() {
           auto& s = world_.server(i);
           if (!s.is_up()) return;
           const auto data = std::make_shared<detail::memory::database>(keeps ? s.data() : detail::memory::database());
+          if (!keeps) judge_->note_loss();
           s.kill();
           world_.after(for_how_long, [&s, data, ended = s.run_id()] {
             if (!s.is_up() && s.run_id() == ended) s.start(std::move(*data));
@@ -255,6 +271,7 @@ void schedule::plan_faults() {
         const auto step = d.between(1ms, 5s);
         f.what = fmt::format("the clock of server {} is set back by {} ms", i, step / 1ms);
         f.strike = [this, i, step] {
+          if (was_stepped_[i]) return;
           world_.clock_of_server(i).offset -= step;
           was_set_back_ = true;
         };
@@ -299,16 +316,118 @@ void schedule::plan_faults() {
   }
 }
 
+void schedule::plan_ambushes() {
+  dice d(seed_, 4);
+  const auto length = ends_ - world_.now();
+  for (auto n = d.between(0, 3); n > 0; --n) {
+    auto f = d.chance(0.6) ? at_a_bare_grant(d) : at_a_raise(d);
+    f.when = d.between(clock::duration(0), length);
+    faults_.push_back(std::move(f));
+  }
+}
+
+// Another program has the lock on a minority, so that a grant has a bare majority. Then one server of that majority forgets
+// it, or steps its clock, and the other program's part is free.
+schedule::fault schedule::at_a_bare_grant(dice& d) {
+  const auto servers = world_.number_of_servers();
+  const auto forgetful = static_cast<std::size_t>(d.between(0, std::int64_t(servers - 1) / 2 - 1));
+  std::vector<std::size_t> busy;
+  for (std::size_t i = servers; i-- > 0 && busy.size() < servers - servers / 2 - 1;) {
+    if (i != forgetful) busy.push_back(i);
+  }
+  const auto name = names_[static_cast<std::size_t>(d.between(0, std::int64_t(names_.size()) - 1))];
+  const auto for_how_long = d.between(50ms, 600ms);
+  const bool steps = d.chance(0.4);
+  const auto delay = d.between(clock::duration(0), clock::duration(20ms)), down = d.between(1ms, 30ms);
+  const auto step = d.between(1s, 5s);
+  const bool freezes = d.chance(0.7);
+  fault f;
+  f.what = fmt::format("another program takes {} on a minority for {} ms; when it is granted, server {} {}", name,
+                       for_how_long / 1ms, forgetful, steps ? "steps its clock" : "forgets");
+  f.strike = [=, this] {
+    for (const auto i : busy) {
+      auto& s = world_.server(i);
+      if (s.is_up()) s.execute({"SET", name, "another program", "NX", "PX", std::to_string(for_how_long / 1ms)});
+    }
+    world_.after(for_how_long, [this] { at_grant_ = nullptr; });
+    at_grant_ = [=, this](const std::shared_ptr<held>& h, const std::shared_ptr<process>& p) {
+      if (h->name != name) return;
+      world_.after(delay, [=, this, weak = std::weak_ptr(p)] {
+        const auto holder = weak.lock();
+        auto& s = world_.server(forgetful);
+        if (!holder || holder->is_dead() || is_over() || !s.is_up()) return;
+        note("fault", fmt::format("server {} {}", forgetful, steps ? "steps its clock" : "forgets"));
+        for (const auto i : busy) {
+          auto& other = world_.server(i);
+          if (other.execute({"GET", name}).text == "another program") other.execute({"DEL", name});
+        }
+        if (steps) return step_forward(forgetful, step);
+        judge_->note_loss();
+        s.kill();
+        world_.after(down, [&s, ended = s.run_id()] {
+          if (!s.is_up() && s.run_id() == ended) s.start({});
+        });
+        if (!freezes) return;
+        holder->freeze();
+        world_.after(h->options.lease, [weak] {
+          if (const auto one = weak.lock()) one->thaw();
+        });
+      });
+      at_grant_ = nullptr;
+    };
+  };
+  f.end = [this] {
+    for (const auto& p : processes_) p->thaw();
+  };
+  return f;
+}
+
+// A fence is written back on one server, and on its way to the others the connections break. Then the one server is away.
+schedule::fault schedule::at_a_raise(dice& d) {
+  const auto delay = d.between(clock::duration(0), clock::duration(20ms)), away = d.between(clock::duration(50ms), clock::duration(2s));
+  fault f;
+  f.what = "at the next raise on a server the connections to the others break, and it stands still";
+  f.strike = [=, this] {
+    at_raise_ = [=, this](std::size_t raised) {
+      at_raise_ = nullptr;
+      for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+        if (i != raised) world_.server(i).close_connections();
+      }
+      world_.after(delay, [=, this] {
+        if (is_over()) return;
+        note("fault", fmt::format("server {} stands still for {} ms", raised, away / 1ms));
+        world_.server(raised).freeze();
+        world_.after(away, [=, this] { world_.server(raised).thaw(); });
+      });
+    };
+  };
+  f.end = [this] {
+    for (std::size_t i = 0; i < world_.number_of_servers(); ++i) world_.server(i).thaw();
+  };
+  return f;
+}
+
+void schedule::step_forward(std::size_t server, clock::duration step) {
+  // The restart delay rests on a clock that was not stepped since the server was started.
+  if (world_.server(server).uptime() < 30min) return;
+  was_stepped_[server] = true;
+  world_.clock_of_server(server).offset += step;
+  judge_->note_step(server);
+}
+
 void schedule::make_process(std::size_t i) {
   processes_.resize(std::max(processes_.size(), i + 1));
+  at_work_in_.resize(processes_.size());
   processes_[i] = std::make_shared<process>(world_, fmt::format("p{}", i), clocks_[i], client_options_[i]);
 }
 
 void schedule::start_workers(std::size_t i) {
   for (std::size_t w = 0; w < workers_each_; ++w) {
     ++at_work_;
-    asio::co_spawn(processes_[i]->executor(), work(i, w, processes_[i]), [this](const std::exception_ptr& e) {
+    ++at_work_in_[i];
+    asio::co_spawn(processes_[i]->executor(), work(i, w, processes_[i]), [this, i](const std::exception_ptr& e) {
       --at_work_;
+      --at_work_in_[i];
       if (e && !failure_) failure_ = e;
     });
   }
@@ -398,6 +517,8 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     one.fence = h.fence();
     one.held_by_user = std::move(h);
     const auto kept = judge_->granted(std::move(one));
+    // It may replace itself.
+    if (const auto strike = at_grant_) strike(kept, p);
     asio::co_spawn(p->executor(), watch(kept), asio::detached);
     co_await use(d, *p, who, kept, rules_.of == kind::shared_mutex && !reader);
   }
@@ -486,6 +607,7 @@ asio::awaitable<void> schedule::use(dice& d, process& p, const std::string& who,
   auto waiting = h->held_by_user.release(as_tuple);
   const auto [ec] = co_await std::move(waiting);
   count("release " + text_of(ec));
+  if (!ec) judge_->released(*h);
   if (with_history_) note(who, fmt::format("released {}: {}", h->name, text_of(ec)));
 }
 
@@ -493,6 +615,14 @@ void schedule::note(std::string_view who, const std::string& what) {
   if (!with_history_) return;
   const auto since = std::chrono::duration<double, std::milli>(world_.now().time_since_epoch() - 100h).count();
   history_.push_back(fmt::format("{:12.3f} ms  {:<10} {}", since, who, what));
+}
+
+void schedule::note_call(std::size_t server, const std::vector<std::string_view>& arguments,
+                         const detail::memory::reply& r) {
+  if (arguments.size() < 2 || r.is_error() || arguments.front() == "release") return;
+  judge_->note_answer(server, arguments[1]);
+  if (arguments.front() != "raise" || !r.text.starts_with('1')) return;
+  if (const auto strike = at_raise_) strike(server);
 }
 
 void schedule::count_calls(const detail::script& s, const std::vector<std::string_view>& arguments,

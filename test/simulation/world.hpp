@@ -177,7 +177,11 @@ class process {
   void after(clock::duration, std::function<void()> f);
 
   void poll();
-  void note(const std::shared_ptr<detail::memory::connection>& c) { connections_.push_back(c); }
+  void note(const std::shared_ptr<detail::memory::connection>& c) {
+    connections_.push_back(c);
+    ++connections_so_far_;
+  }
+  std::uint64_t connections_so_far() const { return connections_so_far_; }
 
  private:
   world& world_;
@@ -193,6 +197,7 @@ class process {
   std::uint64_t sleeps_ = 0;
   std::unordered_map<std::uint64_t, asio::any_completion_handler<void()>> sleeping_;
   std::vector<std::weak_ptr<detail::memory::connection>> connections_;
+  std::uint64_t connections_so_far_ = 0;
 };
 
 }  // namespace leasehold::simulation
