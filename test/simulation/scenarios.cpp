@@ -711,6 +711,7 @@ BOOST_AUTO_TEST_CASE(a_vote_that_comes_after_the_grant_gets_its_fence) {
   scene s(3);
   s.w.clock_of_server(0).offset = 1h;
   process& p = s.add();
+  s.wait(100ms);
   s.w.server(2).freeze();
   std::optional<hold> held;
   take(s, p, {.lease = 10s, .renew = renewal::none}, held);
