@@ -62,6 +62,12 @@ void judge::complain(const std::string& what) const { throw broken(what); }
 std::shared_ptr<held> judge::granted(held h) {
   ++grants_;
   h.since = world_.now();
+  h.asked = h.since;
+  if (!rules_.one_server) {
+    // Clocks run at different rates.
+    const auto ago = h.by->now() - detail::access::state(h.held_by_user)->as_granted().confirmed_at;
+    h.asked -= ago + ago / 50;
+  }
   h.last_trouble = h.since;
   auto one = std::make_shared<held>(std::move(h));
   const bool is_there = works(*one);
@@ -148,7 +154,7 @@ bool judge::has(std::size_t server, const held& h) const {
 std::size_t judge::number_that_have(const held& h, bool steps) const {
   std::size_t have = 0;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
-    bool counts = has(i, h) || !world_.server(i).is_up() || (!rules_.one_server && runs_[i].since > h.since);
+    bool counts = has(i, h) || !world_.server(i).is_up() || (!rules_.one_server && runs_[i].since > h.asked);
     if (!counts && steps && steps_[i]) {
       const auto found = answers_.find(client_of(h.held_by_user.token()));
       counts = found == answers_.end() || !found->second[i].has_come;
@@ -186,6 +192,8 @@ void judge::note_answer(std::size_t server, std::string_view token) {
   if (a.has_come || a.since != clock::time_point::max()) return;
   for (const auto& h : holds_) {
     if (client_of(h->held_by_user.token()) != client_of(token)) continue;
+    // It may have been sent on a connection that was cut since: that answer does not come.
+    if (world_.now() < connections_[h->by].since + world_.latest + 2 * world_.slowest + longest_reconnection) return;
     a.since = std::max(world_.now(), slow_until_) + 2 * world_.slowest + longest_reconnection;
     a.connections = h->by->connections_so_far();
     return;
@@ -195,6 +203,8 @@ void judge::note_answer(std::size_t server, std::string_view token) {
 void judge::note_what_was_heard() {
   if (last_step_ == clock::time_point()) return;
   for (const auto& h : holds_) {
+    auto& c = connections_[h->by];
+    if (c.so_far != h->by->connections_so_far()) c = {h->by->connections_so_far(), world_.now()};
     const auto found = answers_.find(client_of(h->held_by_user.token()));
     if (found == answers_.end()) continue;
     for (auto& a : found->second) {

@@ -37,6 +37,7 @@ struct held {
   hold held_by_user{};
   std::uint64_t fence = 0;
   clock::time_point since{};
+  clock::time_point asked{};  // When the request was sent that was granted, at the latest: the process may have stood still.
   acquire_options options{};
   bool waited_for_others = false;           // By acquire_all: granted some time ago.
   std::optional<clock::time_point> told{};  // lost() has completed.
@@ -134,6 +135,11 @@ class judge {
   };
   std::vector<bool> steps_;                             // By the number of the server.
   std::map<std::string, std::vector<answer>> answers_;  // By the client's part of its tokens.
+  struct connections {
+    std::uint64_t so_far = 0;
+    clock::time_point since{};
+  };
+  std::map<const process*, connections> connections_;
   clock::time_point last_step_{};
   struct tenure {
     std::string record;
