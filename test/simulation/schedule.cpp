@@ -339,7 +339,7 @@ schedule::fault schedule::at_a_bare_grant(dice& d) {
   const auto for_how_long = d.between(50ms, 600ms);
   const bool steps = d.chance(0.4);
   const auto delay = d.between(clock::duration(0), clock::duration(20ms)), down = d.between(1ms, 30ms);
-  const auto step = d.between(1s, 5s);
+  const auto step = d.between(300ms, 3s);
   const bool freezes = d.chance(0.7);
   fault f;
   f.what = fmt::format("another program takes {} on a minority for {} ms; when it is granted, server {} {}", name,
@@ -408,6 +408,8 @@ schedule::fault schedule::at_a_raise(dice& d) {
 }
 
 void schedule::step_forward(std::size_t server, clock::duration step) {
+  // A step that is shorter than a round trip is not seen.
+  if (world_.slowest > 2ms) step += 1s;
   // The restart delay rests on a clock that was not stepped since the server was started.
   if (world_.server(server).uptime() < 30min) return;
   was_stepped_[server] = true;
