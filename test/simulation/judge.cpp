@@ -256,6 +256,7 @@ void judge::look_for_trouble() {
   }
   // What was sent on a slow network may arrive this much later, and its answer, too.
   if (world_.slowest > milliseconds(50)) slow_until_ = world_.now() + 2 * world_.slowest;
+  if (world_.slowest > milliseconds(2)) last_slow_ = world_.now();
   everywhere = everywhere || world_.now() < slow_until_;
   for (const auto& h : holds_) {
     const bool is_in_trouble = everywhere || h->by->is_frozen() || h->by->is_dead() || !h->by->core().up();
@@ -274,7 +275,7 @@ void judge::told(held& h) {
   const auto pause = longest_pause(h, world_.slowest);
   if (h.options.lease - h.options.margin < pause * 2 || world_.now() - h.last_trouble <= pause) return;
   if (!rules_.one_server) {
-    if (world_.slowest > milliseconds(2)) return;
+    if (last_slow_ + h.options.lease + pause > world_.now()) return;
     for (const auto& r : runs_) {
       if (r.since + 4 * h.options.lease + pause > world_.now()) return;  // It may have forgotten the hold.
     }

@@ -125,6 +125,7 @@ class judge {
     clock::time_point since{};  // Of this process of the server; time_point(): the first one.
   };
   clock::time_point slow_until_{};
+  clock::time_point last_slow_{};  // When a vote on a quorum could last take longer than it is waited for.
   std::string complaint_;  // To be made at the next look.
   std::vector<run> runs_;  // By the number of the server.
   // What a client has heard of a server since its clock was stepped.
