@@ -75,14 +75,14 @@ void judge::look_at_fence(const held& h) {
     case kind::recursive_mutex:
       // All entries of an owner have one fence; on a quorum those that begin at the same time may have several.
       // An older copy brings a tenure back, and its owner joins it.
-      if (!rules_.lossy && h.fence <= highest &&
+      if (!is_lossy_ && h.fence <= highest &&
           (owner_of_highest_[h.name] != h.owner || (h.fence < highest && rules_.one_server))) {
         complain(fmt::format("{}: a fence that is not above {}", at(h), highest));
       }
       break;
     case kind::shared_mutex:
       if (!h.reader && h.fence <= highest) complain(fmt::format("{}: a fence that is not above {}", at(h), highest));
-      if (h.reader && h.fence <= writer && !rules_.lossy)
+      if (h.reader && h.fence <= writer && !is_lossy_)
         complain(fmt::format("{}: a fence below a writer's {}", at(h), writer));
       if (!h.reader) writer = std::max(writer, h.fence);
       break;
@@ -94,7 +94,7 @@ void judge::look_at_fence(const held& h) {
 
 // Whether both may work at once.
 void judge::exclude(const held& h) {
-  if (rules_.lossy) return;
+  if (is_lossy_) return;
   std::uint32_t together = 0;
   for (const auto& other : holds_) {
     if (other->name == h.name && works(*other)) ++together;
@@ -131,6 +131,25 @@ void judge::look_at_servers(const held& h) {
   }
   if (have > world_.number_of_servers() / 2) return;
   complain(fmt::format("{} believes in a hold that {} of {} servers have", at(h), have, world_.number_of_servers()));
+}
+
+// The local deadline is not later than the instant at which the server ends the lease. (The key goes when its last
+// millisecond has passed.)
+void judge::look_at_deadline(const held& h) {
+  auto& s = world_.server(0);
+  if (!s.is_up()) return;
+  const auto now = s.time();
+  const auto left = s.data().execute({"PTTL", h.name}).integer;
+  auto ends = std::chrono::floor<milliseconds>(now) + milliseconds(left + 1) - now;
+  if (rules_.of != kind::mutex) {
+    const auto member = s.data().execute({"HGET", h.name, "leasehold:" + h.held_by_user.token()}).text;
+    ends = std::min(ends, std::chrono::microseconds(std::stoll(member)) - now);
+  }
+  const auto believed = h.by->when(detail::access::state(h.held_by_user)->deadline()) - world_.now();
+  const auto late = believed - world_.clock_of_server(0).takes(ends);
+  if (late <= clock::duration(0)) return;
+  complain(fmt::format("{}: its local deadline is {} us later than the end of its lease on the server", at(h),
+                       std::chrono::ceil<std::chrono::microseconds>(late).count()));
 }
 
 // A cohort passes a hold on for client_options::cohort after the request that confirmed it: the server has run that when the
@@ -173,7 +192,7 @@ void judge::told(held& h) {
   if (h.told) return;
   look_for_trouble();
   h.told = world_.now();
-  if (rules_.lossy || h.given_up || h.options.renew != renewal::automatic) return;
+  if (is_lossy_ || h.given_up || h.options.renew != renewal::automatic) return;
   // Nobody hindered the renewals, and the lease was long enough for them.
   const auto pause = longest_pause(h, world_.slowest);
   if (h.options.lease - h.options.margin < pause * 2 || world_.now() - h.last_trouble <= pause) return;
@@ -195,8 +214,9 @@ void judge::look() {
   for (const auto& h : holds_) {
     if (h->given_up || h->told || h->by->is_dead()) continue;
     const bool valid = is_valid(*h);
-    if (valid && !rules_.lossy) {
+    if (valid && !is_lossy_) {
       look_at_servers(*h);
+      if (rules_.one_server) look_at_deadline(*h);
       if (rules_.one_server && rules_.of == kind::mutex) look_at_cohort(*h);
     }
     const bool is_due = h->by->now() >= detail::access::state(h->held_by_user)->deadline() - h->options.margin;
@@ -214,6 +234,7 @@ void judge::extended(const held& h, clock::time_point began) const {
 }
 
 void judge::replica_took_over() {
+  is_lossy_ = rules_.lossy;
   for (const auto& h : holds_) {
     if (h->options.replicas == 0 || h->by->is_dead() || !works(*h)) continue;
     // Renewals are not acknowledged: the lease that was may have ended on the replica.
@@ -231,6 +252,14 @@ void judge::ended(const process& p, std::string_view what, clock::time_point beg
                          std::chrono::duration_cast<milliseconds>(took).count(),
                          std::chrono::duration_cast<milliseconds>(limit).count()));
   }
+}
+
+void judge::granted_in_time(const process& p, std::string_view what, clock::time_point began_there,
+                            milliseconds limit) const {
+  const auto late = p.now() - detail::later(began_there, limit);
+  if (limit == forever || late <= clock::duration(0)) return;
+  complain(fmt::format("{}: {} was granted {} ms after its limit", p.name(), what,
+                       std::chrono::ceil<milliseconds>(late).count()));
 }
 
 void judge::forget(const process& p) {

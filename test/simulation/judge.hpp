@@ -51,7 +51,7 @@ class judge {
   struct rules {
     kind of = kind::mutex;
     std::uint32_t limit = 1;  // Of a semaphore.
-    // Data of the servers may be lost, or a server's clock be stepped forward: exclusion is not promised.
+    // A replica may take over, and data be lost by that: from then on exclusion is not promised.
     bool lossy = false;
     // There is one server, whose record tells more than clients see.
     bool one_server = true;
@@ -67,11 +67,14 @@ class judge {
   // An operation with this limit has ended now; forever: it had none.
   void ended(const process&, std::string_view what, clock::time_point began, clock::duration frozen_then,
              clock::duration limit);
+  // What has begun then by the clock of the process was granted now: not after its limit, even if the process stood still.
+  void granted_in_time(const process&, std::string_view what, clock::time_point began_there,
+                       std::chrono::milliseconds limit) const;
   // To be called after each instant.
   void look();
   // Every process of it has died.
   void forget(const process&);
-  // A replica has taken over. Every replica has acknowledged what was acquired with `replicas`.
+  // A replica has taken over, and data may be lost. Every replica has acknowledged what was acquired with `replicas`.
   void replica_took_over();
   // Nothing must be left on the servers but the counters of fences.
   void nothing_is_left();
@@ -88,6 +91,7 @@ class judge {
   // Whether a server has the hold, and has not ended its lease.
   bool has(std::size_t server, const held&) const;
   void look_at_servers(const held&);
+  void look_at_deadline(const held&);
   void look_at_fence(const held&);
   void look_at_cohort(const held&);
   void look_for_trouble();
@@ -106,6 +110,7 @@ class judge {
     clock::time_point since{};  // Of this process of the server; time_point(): the first one.
   };
   clock::time_point slow_until_{};
+  bool is_lossy_ = false;
   std::string complaint_;  // To be made at the next look.
   std::vector<run> runs_;  // By the number of the server.
   struct tenure {

@@ -631,6 +631,36 @@ BOOST_AUTO_TEST_CASE(a_late_grant_of_several_locks_is_given_back_within_the_limi
   BOOST_TEST((s.w.now() - began < 200ms));
 }
 
+// A reply that comes while the process stands still is looked at when its limit has passed: what it brings is released.
+BOOST_AUTO_TEST_CASE(nothing_is_granted_after_its_limit_to_a_client_that_stood_still) {
+  for (const bool one_lock : {true, false}) {
+    scene s;
+    s.w.fastest = s.w.slowest = 10ms;
+    process& p = s.add();
+    s.run(p, [&]() -> awaitable<void> {
+      auto connecting = p.client().ready(as_tuple);
+      co_await std::move(connecting);
+      s.w.after(15ms, [&p] { p.freeze(); });
+      s.w.after(1s, [&p] { p.thaw(); });
+      error_code why;
+      if (one_lock) {
+        const mutex m(p.client(), "a");
+        auto waiting = acquire(m, {.lease = 20s, .wait = 500ms});
+        auto [ec, h] = co_await std::move(waiting);
+        why = ec;
+      } else {
+        const std::vector<mutex> both{mutex(p.client(), "a"), mutex(p.client(), "b")};
+        auto waiting = acquire_all({.lease = 20s, .wait = 500ms}, both, as_tuple);
+        auto [ec, all] = co_await std::move(waiting);
+        why = ec;
+      }
+      BOOST_TEST((why == error::unreachable || why == error::timed_out), why.message());
+    });
+    s.wait(50ms);
+    BOOST_TEST(s.get("a").empty());
+  }
+}
+
 // First come, first served.
 BOOST_AUTO_TEST_CASE(clients_are_served_in_the_order_in_which_the_server_has_heard_them) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

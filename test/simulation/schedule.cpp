@@ -53,6 +53,7 @@ class schedule {
 
   void plan();
   void plan_faults();
+  void plan_more();
   void make_process(std::size_t i);
   void start_workers(std::size_t i);
   asio::awaitable<void> work(std::size_t i, std::size_t worker, std::shared_ptr<process> p);
@@ -161,7 +162,22 @@ void schedule::plan() {
     clocks_.push_back({d.between(0s, 100s), d.between(-3000, 3000)});
   }
   plan_faults();
+  if (rules_.one_server) plan_more();
   judge_.emplace(world_, rules_);
+}
+
+// Choices of their own, which leave all others as they are.
+void schedule::plan_more() {
+  dice d(seed_, 4);
+  // Longer than most commands may take: later than the not-after of what was sent.
+  if (d.chance(0.3)) world_.latest = 4s;
+  // Long cohorts, whose fences are asked for ahead of time.
+  if (seed_ % 8 == 1) {
+    world_.slowest = d.chance(0.5) ? 500us : 2ms;
+    longest_work_ = 1ms;
+    workers_each_ = 3;
+    for (auto& o : client_options_) o.cohort = 10ms;
+  }
 }
 
 // Which of them break no promise: a server's clock that is stepped forward and lost data make a schedule lossy.
@@ -357,7 +373,7 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     const basic_lock& lock = std::visit([](const basic_lock& l) -> const basic_lock& { return l; }, one_of_them);
     const auto o = options(d);
     const bool once = d.chance(0.15);
-    const auto began = world_.now();
+    const auto began = world_.now(), began_there = p->now();
     const auto frozen = p->frozen();
     const auto stop = std::make_shared<asio::cancellation_signal>();
     const bool cancels = d.chance(0.1);
@@ -394,6 +410,8 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
       judge_->ended(*p, "acquire", began, frozen, o.wait);
     }
     if (ec) continue;
+    const auto limit = once ? std::min(o.wait, client_options_[i].command_timeout) : o.wait;
+    judge_->granted_in_time(*p, "an acquire", began_there, limit);
     held one{.by = p.get(), .worker = who, .name = name, .owner = owner, .reader = reader, .options = o};
     one.fence = h.fence();
     one.held_by_user = std::move(h);
@@ -414,7 +432,7 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
     const auto lock = lock_of(p, name, reader, owner);
     group->members.push_back(std::visit([](const auto& l) { return detail::access::lock(l); }, lock));
   }
-  const auto began = world_.now();
+  const auto began = world_.now(), began_there = p.now();
   const auto frozen = p.frozen();
   note(who, "wants all");
   auto waiting = detail::acquire_group<0>(group, o, as_tuple);
@@ -426,6 +444,8 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
     judge_->ended(p, "acquire_all", began, frozen, o.wait + client_options_[i].command_timeout);
   }
   if (ec) co_return;
+  // One after the other they are acquired with limits of whole milliseconds.
+  if (o.wait != forever) judge_->granted_in_time(p, "an acquire_all", began_there, o.wait + 1ms);
   std::vector<std::shared_ptr<held>> kept;
   for (std::size_t n = 0; n < all.size(); ++n) {
     held one{.by = &p, .worker = who, .name = names[n], .owner = owner, .reader = reader, .options = o};
