@@ -24,9 +24,6 @@ clock::duration longest_pause(const held& h, clock::duration slowest) {
   return std::min(h.options.lease / 10, milliseconds(500)) + 6 * slowest + milliseconds(100);
 }
 
-// Twice client_options::cohort.
-constexpr milliseconds longest_cohort{20};
-
 constexpr std::int64_t two_days = 172800000;
 
 std::string at(const held& h) { return fmt::format("{} {} fence {}", h.worker, h.name, h.fence); }
@@ -59,7 +56,8 @@ std::shared_ptr<held> judge::granted(held h) {
   h.last_trouble = h.since;
   auto one = std::make_shared<held>(std::move(h));
   const bool is_there = works(*one);
-  if (is_there) look_at_fence(*one);
+  // What acquire_all was granted some time ago may have been lost, and granted again, since.
+  if (is_there && !(is_lossy_ && one->waited_for_others)) look_at_fence(*one);
   holds_.push_back(one);
   if (is_there) exclude(*one);
   return one;
@@ -162,7 +160,7 @@ void judge::look_at_cohort(const held& h) {
   const auto expires = s.time().count() / 1000 + s.data().execute({"PTTL", h.name}).integer;
   auto& t = tenures_[h.name];
   if (t.record != record || std::abs(expires - t.expires) > 2) t = {record, expires, world_.now()};
-  if (h.waited_for_others || h.since != world_.now() || world_.now() - t.since < longest_cohort) return;
+  if (h.waited_for_others || h.since != world_.now() || world_.now() - t.since < 2 * rules_.cohort) return;
   if (record.starts_with("leasehold:" + h.held_by_user.token() + ":") &&
       !record.ends_with(fmt::format(":{}", h.fence))) {
     complain(fmt::format("{} is of a cohort that has overtaken others for {} ms", at(h),
@@ -229,14 +227,15 @@ void judge::look() {
 void judge::extended(const held& h, clock::time_point began) const {
   if (!rules_.one_server || h.told || !works(h)) return;
   const auto& s = world_.server(0);
-  if (has(0, h) || !s.is_up() || s.run_id() != runs_[0].id || runs_[0].since >= began) return;
+  if (has(0, h) || !s.is_up() || s.run_id() != runs_[0].id || lost_data_at_ >= began) return;
   complain(fmt::format("{} was extended, and the server does not have it", at(h)));
 }
 
 void judge::replica_took_over() {
-  is_lossy_ = rules_.lossy;
+  const auto lost_before = lost_data_at_;
+  if (rules_.lossy) data_were_lost();
   for (const auto& h : holds_) {
-    if (h->options.replicas == 0 || h->by->is_dead() || !works(*h)) continue;
+    if (h->options.replicas == 0 || h->since <= lost_before || h->by->is_dead() || !works(*h)) continue;
     // Renewals are not acknowledged: the lease that was may have ended on the replica.
     const auto confirmed_at = detail::access::state(h->held_by_user)->as_granted().confirmed_at;
     if (h->by->now() - confirmed_at > h->options.lease / 2 || has(0, *h)) continue;

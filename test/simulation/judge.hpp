@@ -51,8 +51,10 @@ class judge {
   struct rules {
     kind of = kind::mutex;
     std::uint32_t limit = 1;  // Of a semaphore.
-    // A replica may take over, and data be lost by that: from then on exclusion is not promised.
+    // Data may be lost: from then on exclusion is not promised.
     bool lossy = false;
+    // The longest client_options::cohort.
+    clock::duration cohort{};
     // There is one server, whose record tells more than clients see.
     bool one_server = true;
   };
@@ -74,6 +76,11 @@ class judge {
   void look();
   // Every process of it has died.
   void forget(const process&);
+  // Somebody has deleted something on a server.
+  void data_were_lost() {
+    is_lossy_ = true;
+    lost_data_at_ = world_.now();
+  }
   // A replica has taken over, and data may be lost. Every replica has acknowledged what was acquired with `replicas`.
   void replica_took_over();
   // Nothing must be left on the servers but the counters of fences.
@@ -111,6 +118,7 @@ class judge {
   };
   clock::time_point slow_until_{};
   bool is_lossy_ = false;
+  clock::time_point lost_data_at_{};
   std::string complaint_;  // To be made at the next look.
   std::vector<run> runs_;  // By the number of the server.
   struct tenure {

@@ -8,6 +8,8 @@
 #include <leasehold/acquire_all.hpp>
 #include <leasehold/counting_semaphore.hpp>
 #include <leasehold/mutex.hpp>
+#include <leasehold/recursive_mutex.hpp>
+#include <leasehold/shared_mutex.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -659,6 +661,117 @@ BOOST_AUTO_TEST_CASE(nothing_is_granted_after_its_limit_to_a_client_that_stood_s
     s.wait(50ms);
     BOOST_TEST(s.get("a").empty());
   }
+}
+
+// The client keeps the lock for a waiter of its own, which has gone when the server has answered.
+BOOST_AUTO_TEST_CASE(a_lock_that_was_kept_for_a_waiter_that_has_gone_is_released) {
+  scene s;
+  s.w.fastest = s.w.slowest = 10ms;
+  process& p = s.add();
+  const mutex m(p.client(), "n");
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto waiting = acquire(m, {.lease = 20s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    auto pause = p.sleep(200ms);
+    co_await std::move(pause);
+    auto ending = release(h);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(!why);
+  });
+  s.wait(100ms);
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto pause = p.sleep(100ms);
+    co_await std::move(pause);
+    auto waiting = acquire(m, {.lease = 20s, .wait = 70ms});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::timed_out);
+  });
+  bool was_kept = false;
+  s.w.server(0).on_run = [&](const auto&, const auto& arguments, const auto& r) {
+    was_kept = was_kept || (arguments[0] == "release" && arguments.size() > 3 && r.text.starts_with("1 "));
+  };
+  s.finish();
+  s.wait(100ms);
+  BOOST_TEST(was_kept);
+  BOOST_TEST(s.get("n").empty());
+}
+
+// A confirmation that lengthens nothing, because the server's clock was set back after the grant, is written all the same.
+template <class Lock>
+void ask_replicas_after_a_step_back(const Lock& lock, scene& s, process& p) {
+  s.w.server(0).replicas = 1;
+  s.w.server(0).replicas_that_answer = 0;
+  bool is_set_back = false;
+  s.w.server(0).on_run = [&](const auto&, const auto& arguments, const auto& r) {
+    if (arguments[0] != "acquire" || !r.text.starts_with("1 ") || std::exchange(is_set_back, true)) return;
+    s.w.clock_of_server(0).offset -= 1s;
+  };
+  s.run(p, [&]() -> awaitable<void> {
+    auto waiting = acquire(lock, {.lease = 5s, .wait = 1s, .replicas = 1});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::no_quorum);
+  });
+  BOOST_TEST(is_set_back);
+}
+
+BOOST_AUTO_TEST_CASE(a1_a_frozen_replica_acknowledges_no_grant_after_a_step_back_of_the_clock) {
+  for (int kind = 0; kind < 4; ++kind) {
+    scene s;
+    process& p = s.add();
+    if (kind == 0) ask_replicas_after_a_step_back(mutex(p.client(), "n"), s, p);
+    if (kind == 1) ask_replicas_after_a_step_back(recursive_mutex(p.client(), "n", "owner"), s, p);
+    if (kind == 2) ask_replicas_after_a_step_back(shared_mutex(p.client(), "n"), s, p);
+    if (kind == 3) ask_replicas_after_a_step_back(counting_semaphore(p.client(), "n", 2), s, p);
+  }
+}
+
+// found.md, D8: what was pushed while a waiter had no connection is found out as soon as it has one, and not at its next poll.
+BOOST_AUTO_TEST_CASE(a_waiter_asks_at_once_after_a_reconnect) {
+  scene s;
+  process &holder = s.add(), &waits = s.add();
+  std::optional<hold> held;
+  s.run(holder, [&]() -> awaitable<void> {
+    const mutex m(holder.client(), "n");
+    auto waiting = acquire(m, {.lease = 60s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    held = std::move(h);
+  });
+  std::optional<clock::time_point> granted;
+  s.spawn(waits, [&]() -> awaitable<void> {
+    const mutex m(waits.client(), "n");
+    auto waiting = acquire(m, {.lease = 60s});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(!ec);
+    granted = s.w.now();
+  });
+  s.wait(50ms);
+  waits.cut_connections();
+  const auto released = s.w.now();
+  s.spawn(holder, [&]() -> awaitable<void> {
+    auto ending = release(*held);
+    co_await std::move(ending);
+  });
+  s.finish();
+  BOOST_REQUIRE(granted.has_value());
+  BOOST_TEST((*granted - released < 200ms));
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_of_a_hold_that_the_server_has_forgotten_is_a_loss) {
+  scene s;
+  process& p = s.add();
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 20s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    s.w.server(0).data().execute({"DEL", "n"});
+    auto extending = h.extend(30s, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(why == error::lost);
+    BOOST_TEST(!h.valid());
+  });
 }
 
 // First come, first served.

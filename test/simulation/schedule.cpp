@@ -173,10 +173,22 @@ void schedule::plan_more() {
   if (d.chance(0.3)) world_.latest = 4s;
   // Long cohorts, whose fences are asked for ahead of time.
   if (seed_ % 8 == 1) {
-    world_.slowest = d.chance(0.5) ? 500us : 2ms;
+    const auto cohort = d.chance(0.5) ? 10ms : 100ms;
+    world_.slowest = d.chance(0.5) ? clock::duration(500us) : cohort / 4;
     longest_work_ = 1ms;
     workers_each_ = 3;
-    for (auto& o : client_options_) o.cohort = 10ms;
+    for (auto& o : client_options_) o.cohort = cohort;
+  }
+  for (const auto& o : client_options_) rules_.cohort = std::max<clock::duration>(rules_.cohort, o.cohort);
+  if (deployment_ == deployment::failover && d.chance(0.3)) {
+    fault f;
+    f.when = d.between(0s, ends_ - world_.now());
+    f.what = "somebody deletes n0";
+    f.strike = [this] {
+      judge_->data_were_lost();
+      world_.server(0).data().execute({"DEL", "n0"});
+    };
+    faults_.push_back(std::move(f));
   }
 }
 
