@@ -2,6 +2,7 @@
 #include "simulation/judge.hpp"
 
 #include "lock/hold_state.hpp"
+#include "time/lease.hpp"
 
 #include <fmt/format.h>
 
@@ -152,7 +153,7 @@ void judge::look_at_deadline(const held& h) {
 
 // A cohort passes a hold on for client_options::cohort after the request that confirmed it: the server has run that when the
 // record or its expiry has changed last. (PTTL and TIME are a millisecond apart at times.) If the clock was set back, the
-// lease is longer than a confirmation makes it, and nothing changes.
+// lease is longer than a confirmation makes it, and nothing changes. Clocks run at other rates.
 void judge::look_at_cohort(const held& h) {
   if (world_.clock_of_server(0).offset != first_offset_) return;
   auto& s = world_.server(0);
@@ -160,7 +161,7 @@ void judge::look_at_cohort(const held& h) {
   const auto expires = s.time().count() / 1000 + s.data().execute({"PTTL", h.name}).integer;
   auto& t = tenures_[h.name];
   if (t.record != record || std::abs(expires - t.expires) > 2) t = {record, expires, world_.now()};
-  if (h.waited_for_others || h.since != world_.now() || world_.now() - t.since < 2 * rules_.cohort) return;
+  if (h.waited_for_others || h.since != world_.now() || world_.now() - t.since <= rules_.cohort + rules_.cohort / 50 + milliseconds(3)) return;
   if (record.starts_with("leasehold:" + h.held_by_user.token() + ":") &&
       !record.ends_with(fmt::format(":{}", h.fence))) {
     complain(fmt::format("{} is of a cohort that has overtaken others for {} ms", at(h),
@@ -224,8 +225,13 @@ void judge::look() {
   std::erase_if(holds_, [](const auto& h) { return h->given_up || h->told; });
 }
 
-void judge::extended(const held& h, clock::time_point began) const {
-  if (!rules_.one_server || h.told || !works(h)) return;
+void judge::extended(const held& h, clock::time_point began, clock::time_point began_there, milliseconds lease) const {
+  if (h.told || !works(h)) return;
+  const auto allowed = detail::drift_allowance{}.of(lease);
+  if (!is_lossy_ && detail::access::state(h.held_by_user)->deadline() < began_there + lease - allowed) {
+    complain(fmt::format("{} was extended, and believes in a shorter lease", at(h)));
+  }
+  if (!rules_.one_server) return;
   const auto& s = world_.server(0);
   if (has(0, h) || !s.is_up() || s.run_id() != runs_[0].id || lost_data_at_ >= began) return;
   complain(fmt::format("{} was extended, and the server does not have it", at(h)));

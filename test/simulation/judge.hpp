@@ -63,8 +63,8 @@ class judge {
 
   std::shared_ptr<held> granted(held);
   void told(held&);
-  // An extension that has begun then is done.
-  void extended(const held&, clock::time_point began) const;
+  // An extension to this lease that has begun then, by the world's clock and by that of the process, is done.
+  void extended(const held&, clock::time_point began, clock::time_point began_there, std::chrono::milliseconds lease) const;
   void given_up(held& h) { h.given_up = true; }
   // An operation with this limit has ended now; forever: it had none.
   void ended(const process&, std::string_view what, clock::time_point began, clock::duration frozen_then,

@@ -774,6 +774,136 @@ BOOST_AUTO_TEST_CASE(an_extension_of_a_hold_that_the_server_has_forgotten_is_a_l
   });
 }
 
+// A release hands the lock to the next in the queue, whose client is told so at once.
+template <class Make>
+void hand_over_along_the_queue(Make make) {
+  scene s;
+  std::optional<clock::time_point> released;
+  for (int i = 0; i < 5; ++i) {
+    process& p = s.add();
+    s.spawn(p, [&s, &released, &p, make]() -> awaitable<void> {
+      const auto lock = make(p);
+      auto waiting = acquire(lock, {.lease = 10s});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      if (released) BOOST_TEST((s.w.now() - *released < 10ms));
+      auto pause = p.sleep(3s);
+      co_await std::move(pause);
+      BOOST_TEST(h.valid());
+      released = s.w.now();
+      auto ending = release(h);
+      const auto why = co_await std::move(ending);
+      BOOST_TEST(!why);
+    });
+    s.wait(20ms);
+  }
+  s.finish();
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_is_handed_over_without_a_gap) {
+  hand_over_along_the_queue([](process& p) { return mutex(p.client(), "n"); });
+  hand_over_along_the_queue([](process& p) { return recursive_mutex(p.client(), "n", p.name()); });
+  hand_over_along_the_queue([](process& p) { return shared_mutex(p.client(), "n"); });
+  hand_over_along_the_queue([](process& p) { return counting_semaphore(p.client(), "n", 1); });
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_is_renewed_as_often_as_its_option_says) {
+  const auto lasts = [](renewal r) {
+    scene s;
+    process& p = s.add();
+    const auto began = s.w.now();
+    s.run(p, [&]() -> awaitable<void> {
+      const mutex m(p.client(), "n");
+      auto waiting = acquire(m, {.lease = 3s, .renew = r});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      auto losing = h.lost(as_tuple);
+      co_await std::move(losing);
+    });
+    BOOST_TEST(p.client().stats().lost == 1U);
+    return std::pair(p.client().stats().renewed, s.w.now() - began);
+  };
+  for (const std::uint32_t times : {0U, 1U, 5U}) {
+    const auto [renewed, lasted] = lasts(times == 0 ? renewal(renewal::none) : renewal::at_most(times));
+    BOOST_TEST(renewed == times);
+    BOOST_TEST((lasted > 2900ms + times * 900ms && lasted < 3100ms + times * 1100ms));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_without_an_expiry_gets_one_if_the_client_is_told_to_repair_it) {
+  for (const bool repairs : {false, true}) {
+    scene s;
+    client_options o;
+    o.repair_missing_expiry = repairs;
+    process& p = s.add(o);
+    s.w.server(0).data().execute({"SET", "n", "another program's"});
+    s.run(p, [&]() -> awaitable<void> {
+      const mutex m(p.client(), "n");
+      auto waiting = acquire(m, {.lease = 2s, .wait = 5s});
+      const auto [ec, h] = co_await std::move(waiting);
+      BOOST_TEST(ec == (repairs ? error_code() : make_error_code(error::timed_out)));
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(each_failure_has_its_error_and_is_counted) {
+  scene s;
+  process &holder = s.add(), &p = s.add(with_timeout(300ms));
+  std::optional<hold> held;
+  s.run(holder, [&]() -> awaitable<void> {
+    const mutex m(holder.client(), "n");
+    auto waiting = acquire(m, {.lease = 60s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    held = std::move(h);
+  });
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex busy(p.client(), "n"), free(p.client(), "free");
+    const auto expect = [](const error_code& found, error wanted) { BOOST_TEST(found == make_error_code(wanted)); };
+    auto first = acquire(busy, {.wait = 100ms});
+    expect((co_await std::move(first)).first, error::timed_out);
+    auto once = acquire(busy, {.wait = 0ms});
+    expect((co_await std::move(once)).first, error::timed_out);
+    auto trying = busy.try_acquire({}, as_tuple);
+    const auto [none, nothing] = co_await std::move(trying);
+    BOOST_TEST((!none && !nothing));
+    const std::vector<mutex> both{busy, free};
+    auto all = acquire_all({.wait = 50ms}, both, as_tuple);
+    const auto [several, holds] = co_await std::move(all);
+    expect(several, error::timed_out);
+    auto alone = acquire(free, {.lease = 2s, .wait = 300ms, .replicas = 1});
+    s.w.server(0).replicas = 1;
+    auto [ec, h] = co_await std::move(alone);
+    expect(ec, error::no_quorum);
+    BOOST_TEST(p.client().stats().timed_out >= 2U);
+
+    auto taking = acquire(free, {.lease = 60s, .renew = renewal::none});
+    auto [why, mine] = co_await std::move(taking);
+    BOOST_REQUIRE(!why);
+    s.w.server(0).data().set_out_of_memory(true);
+    auto refusing = acquire(busy, {.wait = 100ms});
+    expect((co_await std::move(refusing)).first, error::refused);
+    s.w.server(0).data().set_out_of_memory(false);
+    s.w.server(0).freeze();
+    auto silent = acquire(busy, {.wait = 100ms});
+    expect((co_await std::move(silent)).first, error::unreachable);
+    auto extending = mine.extend(60s, as_tuple);
+    expect(std::get<0>(co_await std::move(extending)), error::unreachable);
+    s.w.server(0).thaw();
+    auto pause = p.sleep(1s);
+    co_await std::move(pause);
+    s.w.server(0).data().execute({"DEL", "free"});
+    auto ending = release(mine);
+    expect(co_await std::move(ending), error::lost);
+    auto again = release(mine);
+    expect(co_await std::move(again), error::not_held);
+    auto longer = mine.extend(60s, as_tuple);
+    expect(std::get<0>(co_await std::move(longer)), error::not_held);
+    BOOST_TEST(p.client().stats().lost == 1U);
+    BOOST_TEST(p.client().stats().refused >= 1U);
+  });
+}
+
 // First come, first served.
 BOOST_AUTO_TEST_CASE(clients_are_served_in_the_order_in_which_the_server_has_heard_them) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

@@ -68,6 +68,8 @@ class schedule {
   void count(std::string_view what) { ++reached_[std::string(what)]; }
   void count_calls(const detail::script&, const std::vector<std::string_view>& arguments, const detail::memory::reply&);
   void count_client(process&);
+  // What its client says of itself is what its user has seen.
+  void check_statistics(process&) const;
   bool is_over() { return world_.now() >= ends_; }
 
   const deployment deployment_;
@@ -88,6 +90,11 @@ class schedule {
   std::vector<skewed_clock> clocks_;
   std::vector<std::shared_ptr<process>> processes_;
   std::vector<std::shared_ptr<process>> dead_;
+  struct seen {
+    std::uint64_t acquired = 0, timed_out = 0, cancelled = 0, lost = 0;
+    bool all = false;  // It has called acquire_all.
+  };
+  std::map<const process*, seen> seen_;
   std::vector<fault> faults_;
   std::size_t at_work_ = 0;
   bool was_set_back_ = false;  // A server's clock: what was delayed then may be left until its lease ends.
@@ -413,6 +420,10 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
       h = std::move(found);
     }
     count(fmt::format("{} {}", once ? "try_acquire" : "acquire", text_of(ec)));
+    auto& seen = seen_[p.get()];
+    if (!ec) ++seen.acquired;
+    if (!once && ec == error::timed_out) ++seen.timed_out;
+    if (ec == asio::error::operation_aborted) ++seen.cancelled;
     if (with_history_) note(who, fmt::format("{}: {}", name, ec ? ec.message() : fmt::format("fence {}", h.fence())));
     if (*stopped_at) {
       judge_->ended(*p, "a cancelled acquire", (*stopped_at)->first, (*stopped_at)->second, 0ms);
@@ -446,6 +457,7 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
   }
   const auto began = world_.now(), began_there = p.now();
   const auto frozen = p.frozen();
+  seen_[&p].all = true;
   note(who, "wants all");
   auto waiting = detail::acquire_group<0>(group, o, as_tuple);
   auto [ec, all] = co_await std::move(waiting);
@@ -483,6 +495,7 @@ asio::awaitable<void> schedule::watch(std::shared_ptr<held> h) {
   const auto [ec] = co_await std::move(waiting);
   if (ec) co_return;
   judge_->told(*h);
+  ++seen_[h->by].lost;
   count("hold lost");
   if (with_history_) note(h->worker, "is told of the loss of " + h->name);
 }
@@ -492,10 +505,10 @@ asio::awaitable<void> schedule::use(dice& d, process& p, const std::string& who,
   co_await p.sleep(work);
   if (d.chance(0.15)) {
     const auto lease = milliseconds(d.between(shortest_lease_.count(), 2 * longest_lease_.count()));
-    const auto began = world_.now();
+    const auto began = world_.now(), began_there = p.now();
     auto waiting = h->held_by_user.extend(lease, as_tuple);
     const auto [ec] = co_await std::move(waiting);
-    if (!ec) judge_->extended(*h, began);
+    if (!ec) judge_->extended(*h, began, began_there, lease);
     count("extend " + text_of(ec));
     if (with_history_) note(who, fmt::format("extends {} to {} ms: {}", h->name, lease.count(), text_of(ec)));
   }
@@ -553,6 +566,22 @@ void schedule::count_client(process& p) {
   add("client: connected again", s.reconnects);
 }
 
+void schedule::check_statistics(process& p) const {
+  const auto s = p.client().stats();
+  const auto found = seen_.find(&p);
+  const seen user = found == seen_.end() ? seen() : found->second;
+  const auto compare = [&p](std::string_view what, std::uint64_t counted, std::uint64_t right, bool more = false) {
+    if (counted == right || (more && counted > right)) return;
+    throw broken(fmt::format("{}: its client has counted {} {}, and it has seen {}", p.name(), counted, what, right));
+  };
+  compare("holds", s.held, 0);
+  compare("operations that wait", s.waiting, 0);
+  compare("acquisitions", s.acquired, user.acquired, user.all);
+  compare("acquisitions that timed out", s.timed_out, user.timed_out, user.all);
+  compare("cancelled operations", s.cancelled, user.cancelled, user.all);
+  compare("losses", s.lost, user.lost, /*more=*/true);
+}
+
 void schedule::stop_faults() {
   for (const auto& f : faults_) {
     if (f.end) f.end();
@@ -603,6 +632,7 @@ outcome schedule::run() {
     }
     for (const auto& p : processes_) {
       count_client(*p);
+      check_statistics(*p);
       p->die();
     }
     world_.run(world_.now() + 80s, [] { return false; });
