@@ -57,14 +57,15 @@ std::shared_ptr<held> judge::granted(held h) {
   h.last_trouble = h.since;
   auto one = std::make_shared<held>(std::move(h));
   const bool is_there = works(*one);
-  // What acquire_all was granted some time ago may have been lost, and granted again, since.
-  if (is_there && !(is_lossy_ && one->waited_for_others)) look_at_fence(*one);
+  if (is_there) look_at_fence(*one);
   holds_.push_back(one);
   if (is_there) exclude(*one);
   return one;
 }
 
 void judge::look_at_fence(const held& h) {
+  // The grant is lost, and its reply or message was on its way.
+  if (h.fence < lost_fences_below_) return;
   auto& highest = highest_fence_[h.name];
   auto& writer = highest_writer_[h.name];
   switch (rules_.of) {

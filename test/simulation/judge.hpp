@@ -80,6 +80,7 @@ class judge {
   void data_were_lost() {
     is_lossy_ = true;
     lost_data_at_ = world_.now();
+    lost_fences_below_ = static_cast<std::uint64_t>(world_.server(0).time().count()) * 2048;
   }
   // A replica has taken over, and data may be lost. Every replica has acknowledged what was acquired with `replicas`.
   void replica_took_over();
@@ -119,6 +120,7 @@ class judge {
   clock::time_point slow_until_{};
   bool is_lossy_ = false;
   clock::time_point lost_data_at_{};
+  std::uint64_t lost_fences_below_ = 0;
   std::string complaint_;  // To be made at the next look.
   std::vector<run> runs_;  // By the number of the server.
   struct tenure {

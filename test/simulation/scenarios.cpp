@@ -846,6 +846,35 @@ BOOST_AUTO_TEST_CASE(a_lock_without_an_expiry_gets_one_if_the_client_is_told_to_
   }
 }
 
+// The record has gone, and a queue of another kind is there.
+BOOST_AUTO_TEST_CASE(a_queue_of_another_kind_is_not_passed) {
+  scene s;
+  process &holder = s.add(), &waits = s.add(), &other = s.add();
+  std::optional<hold> held;
+  s.run(holder, [&]() -> awaitable<void> {
+    const mutex m(holder.client(), "n");
+    auto waiting = acquire(m, {.lease = 60s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    held = std::move(h);
+  });
+  s.spawn(waits, [&]() -> awaitable<void> {
+    const mutex m(waits.client(), "n");
+    auto waiting = acquire(m, {.lease = 60s});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(!ec);
+  });
+  s.wait(50ms);
+  s.w.server(0).data().execute({"DEL", "n"});
+  s.spawn(other, [&]() -> awaitable<void> {
+    const recursive_mutex m(other.client(), "n", "owner");
+    auto waiting = acquire(m, {.lease = 60s, .wait = 100ms});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::wrong_type);
+  });
+  s.finish();
+}
+
 BOOST_AUTO_TEST_CASE(each_failure_has_its_error_and_is_counted) {
   scene s;
   process &holder = s.add(), &p = s.add(with_timeout(300ms));
