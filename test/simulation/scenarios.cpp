@@ -697,6 +697,20 @@ BOOST_AUTO_TEST_CASE(a_lock_that_was_kept_for_a_waiter_that_has_gone_is_released
   BOOST_TEST(s.get("n").empty());
 }
 
+BOOST_AUTO_TEST_CASE(a1_a_frozen_replica_acknowledges_no_grant_of_several_locks) {
+  scene s;
+  s.w.server(0).replicas = 1;
+  process& p = s.add();
+  s.run(p, [&]() -> awaitable<void> {
+    auto connecting = p.client().ready(as_tuple);
+    co_await std::move(connecting);
+    const std::vector<mutex> both{mutex(p.client(), "a"), mutex(p.client(), "b")};
+    auto waiting = acquire_all({.lease = 5s, .wait = 1s, .replicas = 1}, both, as_tuple);
+    const auto [ec, all] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::no_quorum);
+  });
+}
+
 // A confirmation that lengthens nothing, because the server's clock was set back after the grant, is written all the same.
 template <class Lock>
 void ask_replicas_after_a_step_back(const Lock& lock, scene& s, process& p) {

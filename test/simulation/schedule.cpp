@@ -183,6 +183,7 @@ void schedule::plan_more() {
     const auto cohort = d.chance(0.5) ? 10ms : 100ms;
     world_.slowest = d.chance(0.5) ? clock::duration(500us) : cohort / 4;
     longest_work_ = 1ms;
+    if (d.chance(0.5)) longest_pause_ = 500us;  // Another waiter is nearly always there.
     workers_each_ = 3;
     for (auto& o : client_options_) o.cohort = cohort;
   }
