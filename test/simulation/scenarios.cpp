@@ -663,6 +663,59 @@ BOOST_AUTO_TEST_CASE(nothing_is_granted_after_its_limit_to_a_client_that_stood_s
   }
 }
 
+// The reply of a release is lost, and its repeat finds nothing: the first sending did it.
+BOOST_AUTO_TEST_CASE(a_release_whose_reply_was_lost_is_a_success) {
+  scene s;
+  s.w.fastest = s.w.slowest = 10ms;
+  process& p = s.add();
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 5s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    s.w.after(15ms, [&p] { p.cut_connections(); });
+    auto ending = release(h);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(!why, why.message());
+  });
+  BOOST_TEST(p.client().stats().reconnects == 1U);
+  BOOST_TEST(p.client().stats().lost == 0U);
+}
+
+// A release is lost, its repeat arrives when the lease has ended, and the process stands still until it is answered.
+BOOST_AUTO_TEST_CASE(a_release_that_came_after_the_lease_is_no_success) {
+  scene s;
+  s.w.fastest = s.w.slowest = 10ms;
+  s.w.lateness = 0.0;
+  process& p = s.add();
+  std::optional<hold> held;
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 1s, .renew = renewal::none});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    held = std::move(h);
+  });
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto ending = release(*held);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST((why == error::lost || why == error::unreachable), why.message());
+  });
+  s.wait(5ms);
+  p.cut_connections();
+  s.wait(1ms);
+  for (int i = 0; i < 300 && !p.core().up(); ++i) s.wait(1ms);
+  BOOST_TEST(p.core().up());
+  BOOST_TEST(!s.get("n").empty());
+  s.w.server(0).freeze();
+  p.freeze();
+  s.wait(1500ms);
+  s.w.server(0).thaw();
+  s.wait(50ms);
+  p.thaw();
+  s.finish();
+}
+
 // The client keeps the lock for a waiter of its own, which has gone when the server has answered.
 BOOST_AUTO_TEST_CASE(a_lock_that_was_kept_for_a_waiter_that_has_gone_is_released) {
   scene s;
