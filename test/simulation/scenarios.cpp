@@ -663,6 +663,30 @@ BOOST_AUTO_TEST_CASE(nothing_is_granted_after_its_limit_to_a_client_that_stood_s
   }
 }
 
+// A replica takes over that has not heard of an extension: what it says is left counts.
+BOOST_AUTO_TEST_CASE(a_server_that_knows_a_shorter_lease_is_believed) {
+  scene s;
+  process& p = s.add();
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 2s, .renew = renewal::none});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    const detail::memory::database older = s.w.server(0).data();
+    auto extending = h.extend(20s, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(!why);
+    s.w.server(0).start(older);
+    auto pause = p.sleep(100ms);
+    co_await std::move(pause);
+    while (h.valid()) {
+      BOOST_TEST(s.get("n").starts_with("leasehold:" + h.token()));
+      auto more = p.sleep(10ms);
+      co_await std::move(more);
+    }
+  });
+}
+
 // The reply of a release is lost, and its repeat finds nothing: the first sending did it.
 BOOST_AUTO_TEST_CASE(a_release_whose_reply_was_lost_is_a_success) {
   scene s;
