@@ -82,7 +82,7 @@ class schedule {
   judge::rules rules_;
   std::optional<judge> judge_;
   clock::time_point ends_;
-  clock::duration longest_pause_{}, longest_work_{};
+  clock::duration longest_pause_{}, longest_pause_of_others_{}, longest_work_{};
   milliseconds shortest_lease_{}, longest_lease_{};
   std::size_t workers_each_ = 1;
   std::vector<std::string> names_;
@@ -169,6 +169,7 @@ void schedule::plan() {
     clocks_.push_back({d.between(0s, 100s), d.between(-3000, 3000)});
   }
   plan_faults();
+  longest_pause_of_others_ = longest_pause_;
   if (rules_.one_server) plan_more();
   judge_.emplace(world_, rules_);
 }
@@ -183,7 +184,12 @@ void schedule::plan_more() {
     const auto cohort = d.chance(0.5) ? 10ms : 100ms;
     world_.slowest = d.chance(0.5) ? clock::duration(500us) : cohort / 4;
     longest_work_ = 1ms;
-    if (d.chance(0.5)) longest_pause_ = 500us;  // Another waiter is nearly always there.
+    // Another waiter of the client is nearly always there, and those of other clients are at times only.
+    if (d.chance(0.7)) {
+      longest_pause_ = 500us;
+      longest_pause_of_others_ = 200ms;
+      rules_.of = kind::mutex;
+    }
     workers_each_ = 3;
     for (auto& o : client_options_) o.cohort = cohort;
   }
@@ -378,7 +384,7 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
   const bool is_left_out =
       std::find(without_.workers.begin(), without_.workers.end(), i * 16 + worker) != without_.workers.end();
   while (!is_over() && !is_left_out) {
-    const auto pause = d.between(clock::duration(0), longest_pause_);
+    const auto pause = d.between(clock::duration(0), i == 0 ? longest_pause_ : longest_pause_of_others_);
     co_await p->sleep(pause);
     if (is_over()) break;
     if (names_.size() > 1 && d.chance(0.1)) {
