@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Attacks on the protocol, one by one, in virtual time. What each of them must not achieve is in docs/guarantees.md.
+#include "lock/hold_state.hpp"
 #include "simulation/world.hpp"
 
 #include "support/unit_test.hpp"
@@ -661,6 +662,49 @@ BOOST_AUTO_TEST_CASE(nothing_is_granted_after_its_limit_to_a_client_that_stood_s
     s.wait(50ms);
     BOOST_TEST(s.get("a").empty());
   }
+}
+
+// A cohort on a slow network, while another client comes to wait: the deadline that comes with a fence asked for ahead of time
+// is not later than the server's, and the passing ends in time.
+BOOST_AUTO_TEST_CASE(a_cohort_s_deadlines_and_its_end_count_from_the_request) {
+  scene s;
+  s.w.fastest = s.w.slowest = 20ms;
+  client_options o;
+  o.cohort = 200ms;
+  process &p = s.add(o), &other = s.add();
+  clock::time_point asked{};
+  int refreshed = 0;
+  s.w.server(0).on_run = [&](const auto&, const auto& arguments, const auto& r) {
+    // Granted, confirmed, kept or refreshed; or handed over.
+    if (!r.text.starts_with("1 ") && r.integer != 1) return;
+    asked = s.w.now();
+    refreshed += arguments[0] == "refresh";
+  };
+  for (int worker = 0; worker < 3; ++worker) {
+    s.spawn(p, [&]() -> awaitable<void> {
+      const mutex m(p.client(), "n");
+      for (int i = 0; i < 100; ++i) {
+        auto waiting = acquire(m, {.lease = 1s, .renew = renewal::none});
+        auto [ec, h] = co_await std::move(waiting);
+        BOOST_REQUIRE(!ec);
+        const auto left = std::chrono::milliseconds(s.w.server(0).data().execute({"PTTL", "n"}).integer + 1);
+        BOOST_TEST((detail::access::state(h)->deadline() - p.now() <= left));
+        BOOST_TEST((s.w.now() - asked <= 205ms));
+        auto pause = p.sleep(4ms);
+        co_await std::move(pause);
+        auto ending = release(h);
+        co_await std::move(ending);
+      }
+    });
+  }
+  s.wait(300ms);
+  s.run(other, [&]() -> awaitable<void> {
+    const mutex m(other.client(), "n");
+    auto waiting = acquire(m, {.lease = 1s});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(!ec);
+  });
+  BOOST_TEST(refreshed > 0);
 }
 
 // A replica takes over that has not heard of an extension: what it says is left counts.
