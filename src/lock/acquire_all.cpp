@@ -253,6 +253,8 @@ void acquire_all_op::take(const answer& a) {
     return;
   }
   if (leaving_) return give_back(outcome_);
+  // The process stood still, and the timer has not rung yet.
+  if (granted && a.received >= deadline_) return give_back(error::unreachable);
   if (granted) {
     next_ = order_.size();
     return acquire_next();

@@ -2,6 +2,7 @@
 #include "simulation/judge.hpp"
 
 #include "lock/hold_state.hpp"
+#include "time/lease.hpp"
 
 #include <fmt/format.h>
 
@@ -23,9 +24,6 @@ constexpr milliseconds patience{110};
 clock::duration longest_pause(const held& h, clock::duration slowest) {
   return std::min(h.options.lease / 10, milliseconds(500)) + 6 * slowest + milliseconds(100);
 }
-
-// Twice client_options::cohort.
-constexpr milliseconds longest_cohort{20};
 
 // After a cut a client connects again within this, if it was connected.
 constexpr milliseconds longest_reconnection{60};
@@ -78,6 +76,8 @@ std::shared_ptr<held> judge::granted(held h) {
 }
 
 void judge::look_at_fence(const held& h) {
+  // The grant is lost, and its reply or message was on its way.
+  if (h.fence < lost_fences_below_) return;
   auto& highest = highest_fence_[h.name];
   auto& writer = highest_writer_[h.name];
   switch (rules_.of) {
@@ -88,7 +88,7 @@ void judge::look_at_fence(const held& h) {
     case kind::recursive_mutex:
       // All entries of an owner have one fence; on a quorum those that begin at the same time may have several.
       // An older copy brings a tenure back, and its owner joins it.
-      if (!rules_.lossy && h.fence <= highest && !may_have_gone_back(h, highest) &&
+      if (!is_lossy_ && h.fence <= highest && !may_have_gone_back(h, highest) &&
           (owner_of_highest_[h.name] != h.owner || (h.fence < highest && rules_.one_server))) {
         complain(fmt::format("{}: a fence that is not above {}", at(h), highest));
       }
@@ -96,7 +96,7 @@ void judge::look_at_fence(const held& h) {
     case kind::shared_mutex:
       if (!h.reader && h.fence <= highest && !may_have_gone_back(h, highest))
         complain(fmt::format("{}: a fence that is not above {}", at(h), highest));
-      if (h.reader && h.fence <= writer && !rules_.lossy && !may_have_gone_back(h, writer))
+      if (h.reader && h.fence <= writer && !is_lossy_ && !may_have_gone_back(h, writer))
         complain(fmt::format("{}: a fence below a writer's {}", at(h), writer));
       if (!h.reader) writer = std::max(writer, h.fence);
       break;
@@ -122,7 +122,7 @@ bool judge::may_have_gone_back(const held& h, std::uint64_t fence) const {
 
 // Whether both may work at once.
 void judge::exclude(const held& h) {
-  if (rules_.lossy) return;
+  if (is_lossy_) return;
   std::uint32_t together = 0;
   for (const auto& other : holds_) {
     if (other->name == h.name && works(*other)) ++together;
@@ -229,9 +229,28 @@ void judge::released(const held& h) const {
     complain(fmt::format("{} was released, and {} servers have it", at(h), have));
 }
 
+// The local deadline is not later than the instant at which the server ends the lease. (The key goes when its last
+// millisecond has passed.)
+void judge::look_at_deadline(const held& h) {
+  auto& s = world_.server(0);
+  if (!s.is_up()) return;
+  const auto now = s.time();
+  const auto left = s.data().execute({"PTTL", h.name}).integer;
+  auto ends = std::chrono::floor<milliseconds>(now) + milliseconds(left + 1) - now;
+  if (rules_.of != kind::mutex) {
+    const auto member = s.data().execute({"HGET", h.name, "leasehold:" + h.held_by_user.token()}).text;
+    ends = std::min(ends, std::chrono::microseconds(std::stoll(member)) - now);
+  }
+  const auto believed = h.by->when(detail::access::state(h.held_by_user)->deadline()) - world_.now();
+  const auto late = believed - world_.clock_of_server(0).takes(ends);
+  if (late <= clock::duration(0)) return;
+  complain(fmt::format("{}: its local deadline is {} us later than the end of its lease on the server", at(h),
+                       std::chrono::ceil<std::chrono::microseconds>(late).count()));
+}
+
 // A cohort passes a hold on for client_options::cohort after the request that confirmed it: the server has run that when the
 // record or its expiry has changed last. (PTTL and TIME are a millisecond apart at times.) If the clock was set back, the
-// lease is longer than a confirmation makes it, and nothing changes.
+// lease is longer than a confirmation makes it, and nothing changes. Clocks run at other rates.
 void judge::look_at_cohort(const held& h) {
   if (world_.clock_of_server(0).offset != first_offset_) return;
   auto& s = world_.server(0);
@@ -239,7 +258,7 @@ void judge::look_at_cohort(const held& h) {
   const auto expires = s.time().count() / 1000 + s.data().execute({"PTTL", h.name}).integer;
   auto& t = tenures_[h.name];
   if (t.record != record || std::abs(expires - t.expires) > 2) t = {record, expires, world_.now()};
-  if (h.waited_for_others || h.since != world_.now() || world_.now() - t.since < longest_cohort) return;
+  if (h.waited_for_others || h.since != world_.now() || world_.now() - t.since <= rules_.cohort + rules_.cohort / 50 + milliseconds(3)) return;
   if (record.starts_with("leasehold:" + h.held_by_user.token() + ":") &&
       !record.ends_with(fmt::format(":{}", h.fence))) {
     complain(fmt::format("{} is of a cohort that has overtaken others for {} ms", at(h),
@@ -270,7 +289,7 @@ void judge::told(held& h) {
   if (h.told) return;
   look_for_trouble();
   h.told = world_.now();
-  if (rules_.lossy || h.given_up || h.options.renew != renewal::automatic) return;
+  if (is_lossy_ || h.given_up || h.options.renew != renewal::automatic) return;
   // Nobody hindered the renewals, and the lease was long enough for them.
   const auto pause = longest_pause(h, world_.slowest);
   if (h.options.lease - h.options.margin < pause * 2 || world_.now() - h.last_trouble <= pause) return;
@@ -294,8 +313,9 @@ void judge::look() {
   for (const auto& h : holds_) {
     if (h->given_up || h->told || h->by->is_dead()) continue;
     const bool valid = is_valid(*h);
-    if (valid && !rules_.lossy) {
+    if (valid && !is_lossy_) {
       look_at_servers(*h);
+      if (rules_.one_server) look_at_deadline(*h);
       if (rules_.one_server && rules_.of == kind::mutex) look_at_cohort(*h);
     }
     const bool is_due = h->by->now() >= detail::access::state(h->held_by_user)->deadline() - h->options.margin;
@@ -305,16 +325,23 @@ void judge::look() {
   std::erase_if(holds_, [](const auto& h) { return h->given_up || h->told; });
 }
 
-void judge::extended(const held& h, clock::time_point began) const {
-  if (!rules_.one_server || h.told || !works(h)) return;
+void judge::extended(const held& h, clock::time_point began, clock::time_point began_there, milliseconds lease) const {
+  if (h.told || !works(h)) return;
+  const auto allowed = detail::drift_allowance{}.of(lease);
+  if (!is_lossy_ && detail::access::state(h.held_by_user)->deadline() < began_there + lease - allowed) {
+    complain(fmt::format("{} was extended, and believes in a shorter lease", at(h)));
+  }
+  if (!rules_.one_server) return;
   const auto& s = world_.server(0);
-  if (has(0, h) || !s.is_up() || s.run_id() != runs_[0].id || runs_[0].since >= began) return;
+  if (has(0, h) || !s.is_up() || s.run_id() != runs_[0].id || lost_data_at_ >= began) return;
   complain(fmt::format("{} was extended, and the server does not have it", at(h)));
 }
 
 void judge::replica_took_over() {
+  const auto lost_before = lost_data_at_;
+  if (rules_.lossy) data_were_lost();
   for (const auto& h : holds_) {
-    if (h->options.replicas == 0 || h->by->is_dead() || !works(*h)) continue;
+    if (h->options.replicas == 0 || h->since <= lost_before || h->by->is_dead() || !works(*h)) continue;
     // Renewals are not acknowledged: the lease that was may have ended on the replica.
     const auto confirmed_at = detail::access::state(h->held_by_user)->as_granted().confirmed_at;
     if (h->by->now() - confirmed_at > h->options.lease / 2 || has(0, *h)) continue;
@@ -330,6 +357,14 @@ void judge::ended(const process& p, std::string_view what, clock::time_point beg
                          std::chrono::duration_cast<milliseconds>(took).count(),
                          std::chrono::duration_cast<milliseconds>(limit).count()));
   }
+}
+
+void judge::granted_in_time(const process& p, std::string_view what, clock::time_point began_there,
+                            milliseconds limit) const {
+  const auto late = p.now() - detail::later(began_there, limit);
+  if (limit == forever || late <= clock::duration(0)) return;
+  complain(fmt::format("{}: {} was granted {} ms after its limit", p.name(), what,
+                       std::chrono::ceil<milliseconds>(late).count()));
 }
 
 void judge::forget(const process& p) {

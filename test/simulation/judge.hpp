@@ -52,8 +52,10 @@ class judge {
   struct rules {
     kind of = kind::mutex;
     std::uint32_t limit = 1;  // Of a semaphore.
-    // Data of the servers may be lost, or a server's clock be stepped forward: exclusion is not promised.
+    // Data may be lost: from then on exclusion is not promised.
     bool lossy = false;
+    // The longest client_options::cohort.
+    clock::duration cohort{};
     // There is one server, whose record tells more than clients see.
     bool one_server = true;
   };
@@ -62,17 +64,26 @@ class judge {
 
   std::shared_ptr<held> granted(held);
   void told(held&);
-  // An extension that has begun then is done.
-  void extended(const held&, clock::time_point began) const;
+  // An extension to this lease that has begun then, by the world's clock and by that of the process, is done.
+  void extended(const held&, clock::time_point began, clock::time_point began_there, std::chrono::milliseconds lease) const;
   void given_up(held& h) { h.given_up = true; }
   // An operation with this limit has ended now; forever: it had none.
   void ended(const process&, std::string_view what, clock::time_point began, clock::duration frozen_then,
              clock::duration limit);
+  // What has begun then by the clock of the process was granted now: not after its limit, even if the process stood still.
+  void granted_in_time(const process&, std::string_view what, clock::time_point began_there,
+                       std::chrono::milliseconds limit) const;
   // To be called after each instant.
   void look();
   // Every process of it has died.
   void forget(const process&);
-  // A replica has taken over. Every replica has acknowledged what was acquired with `replicas`.
+  // Somebody has deleted something on a server.
+  void data_were_lost() {
+    is_lossy_ = true;
+    lost_data_at_ = world_.now();
+    lost_fences_below_ = static_cast<std::uint64_t>(world_.server(0).time().count()) * 2048;
+  }
+  // A replica has taken over, and data may be lost. Every replica has acknowledged what was acquired with `replicas`.
   void replica_took_over();
   // Nothing must be left on the servers but the counters of fences.
   void nothing_is_left();
@@ -105,6 +116,7 @@ class judge {
   bool may_have_gone_back(const held&, std::uint64_t fence) const;
   void note_what_was_heard();
   void look_at_servers(const held&);
+  void look_at_deadline(const held&);
   void look_at_fence(const held&);
   void look_at_cohort(const held&);
   void look_for_trouble();
@@ -126,6 +138,9 @@ class judge {
   };
   clock::time_point slow_until_{};
   clock::time_point last_slow_{};  // When a vote on a quorum could last take longer than it is waited for.
+  bool is_lossy_ = false;
+  clock::time_point lost_data_at_{};
+  std::uint64_t lost_fences_below_ = 0;
   std::string complaint_;  // To be made at the next look.
   std::vector<run> runs_;  // By the number of the server.
   // What a client has heard of a server since its clock was stepped.

@@ -1,14 +1,17 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Attacks on the protocol, one by one, in virtual time. What each of them must not achieve is in docs/guarantees.md.
+#include "lock/hold_state.hpp"
 #include "simulation/world.hpp"
 
 #include "support/unit_test.hpp"
 
 #include <leasehold/acquire_all.hpp>
 #include <leasehold/counting_semaphore.hpp>
+#include <leasehold/recursive_mutex.hpp>
 #include <leasehold/mutex.hpp>
 #include <leasehold/recursive_mutex.hpp>
+#include <leasehold/shared_mutex.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -630,6 +633,440 @@ BOOST_AUTO_TEST_CASE(a_late_grant_of_several_locks_is_given_back_within_the_limi
     BOOST_TEST(ec == error::unreachable);
   });
   BOOST_TEST((s.w.now() - began < 200ms));
+}
+
+// A reply that comes while the process stands still is looked at when its limit has passed: what it brings is released.
+BOOST_AUTO_TEST_CASE(nothing_is_granted_after_its_limit_to_a_client_that_stood_still) {
+  for (const bool one_lock : {true, false}) {
+    scene s;
+    s.w.fastest = s.w.slowest = 10ms;
+    process& p = s.add();
+    s.run(p, [&]() -> awaitable<void> {
+      auto connecting = p.client().ready(as_tuple);
+      co_await std::move(connecting);
+      s.w.after(15ms, [&p] { p.freeze(); });
+      s.w.after(1s, [&p] { p.thaw(); });
+      error_code why;
+      if (one_lock) {
+        const mutex m(p.client(), "a");
+        auto waiting = acquire(m, {.lease = 20s, .wait = 500ms});
+        auto [ec, h] = co_await std::move(waiting);
+        why = ec;
+      } else {
+        const std::vector<mutex> both{mutex(p.client(), "a"), mutex(p.client(), "b")};
+        auto waiting = acquire_all({.lease = 20s, .wait = 500ms}, both, as_tuple);
+        auto [ec, all] = co_await std::move(waiting);
+        why = ec;
+      }
+      BOOST_TEST((why == error::unreachable || why == error::timed_out), why.message());
+    });
+    s.wait(50ms);
+    BOOST_TEST(s.get("a").empty());
+  }
+}
+
+// A cohort on a slow network, while another client comes to wait: the deadline that comes with a fence asked for ahead of time
+// is not later than the server's, and the passing ends in time.
+BOOST_AUTO_TEST_CASE(a_cohort_s_deadlines_and_its_end_count_from_the_request) {
+  scene s;
+  s.w.fastest = s.w.slowest = 20ms;
+  client_options o;
+  o.cohort = 200ms;
+  process &p = s.add(o), &other = s.add();
+  clock::time_point asked{};
+  int refreshed = 0;
+  s.w.server(0).on_run = [&](const auto&, const auto& arguments, const auto& r) {
+    // Granted, confirmed, kept or refreshed; or handed over.
+    if (!r.text.starts_with("1 ") && r.integer != 1) return;
+    asked = s.w.now();
+    refreshed += arguments[0] == "refresh";
+  };
+  for (int worker = 0; worker < 3; ++worker) {
+    s.spawn(p, [&]() -> awaitable<void> {
+      const mutex m(p.client(), "n");
+      for (int i = 0; i < 100; ++i) {
+        auto waiting = acquire(m, {.lease = 1s, .renew = renewal::none});
+        auto [ec, h] = co_await std::move(waiting);
+        BOOST_REQUIRE(!ec);
+        const auto left = std::chrono::milliseconds(s.w.server(0).data().execute({"PTTL", "n"}).integer + 1);
+        BOOST_TEST((detail::access::state(h)->deadline() - p.now() <= left));
+        BOOST_TEST((s.w.now() - asked <= 205ms));
+        auto pause = p.sleep(4ms);
+        co_await std::move(pause);
+        auto ending = release(h);
+        co_await std::move(ending);
+      }
+    });
+  }
+  s.wait(300ms);
+  s.run(other, [&]() -> awaitable<void> {
+    const mutex m(other.client(), "n");
+    auto waiting = acquire(m, {.lease = 1s});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(!ec);
+  });
+  BOOST_TEST(refreshed > 0);
+}
+
+// A replica takes over that has not heard of an extension: what it says is left counts.
+BOOST_AUTO_TEST_CASE(a_server_that_knows_a_shorter_lease_is_believed) {
+  scene s;
+  process& p = s.add();
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 2s, .renew = renewal::none});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    const detail::memory::database older = s.w.server(0).data();
+    auto extending = h.extend(20s, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(!why);
+    s.w.server(0).start(older);
+    auto pause = p.sleep(100ms);
+    co_await std::move(pause);
+    while (h.valid()) {
+      BOOST_TEST(s.get("n").starts_with("leasehold:" + h.token()));
+      auto more = p.sleep(10ms);
+      co_await std::move(more);
+    }
+  });
+}
+
+// The reply of a release is lost, and its repeat finds nothing: the first sending did it.
+BOOST_AUTO_TEST_CASE(a_release_whose_reply_was_lost_is_a_success) {
+  scene s;
+  s.w.fastest = s.w.slowest = 10ms;
+  process& p = s.add();
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 5s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    s.w.after(15ms, [&p] { p.cut_connections(); });
+    auto ending = release(h);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(!why, why.message());
+  });
+  BOOST_TEST(p.client().stats().reconnects == 1U);
+  BOOST_TEST(p.client().stats().lost == 0U);
+}
+
+// A release is lost, its repeat arrives when the lease has ended, and the process stands still until it is answered.
+BOOST_AUTO_TEST_CASE(a_release_that_came_after_the_lease_is_no_success) {
+  scene s;
+  s.w.fastest = s.w.slowest = 10ms;
+  s.w.lateness = 0.0;
+  process& p = s.add();
+  std::optional<hold> held;
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 1s, .renew = renewal::none});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    held = std::move(h);
+  });
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto ending = release(*held);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST((why == error::lost || why == error::unreachable), why.message());
+  });
+  s.wait(5ms);
+  p.cut_connections();
+  s.wait(1ms);
+  for (int i = 0; i < 300 && !p.core().up(); ++i) s.wait(1ms);
+  BOOST_TEST(p.core().up());
+  BOOST_TEST(!s.get("n").empty());
+  s.w.server(0).freeze();
+  p.freeze();
+  s.wait(1500ms);
+  s.w.server(0).thaw();
+  s.wait(50ms);
+  p.thaw();
+  s.finish();
+}
+
+// The client keeps the lock for a waiter of its own, which has gone when the server has answered.
+BOOST_AUTO_TEST_CASE(a_lock_that_was_kept_for_a_waiter_that_has_gone_is_released) {
+  scene s;
+  s.w.fastest = s.w.slowest = 10ms;
+  process& p = s.add();
+  const mutex m(p.client(), "n");
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto waiting = acquire(m, {.lease = 20s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    auto pause = p.sleep(200ms);
+    co_await std::move(pause);
+    auto ending = release(h);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(!why);
+  });
+  s.wait(100ms);
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto pause = p.sleep(100ms);
+    co_await std::move(pause);
+    auto waiting = acquire(m, {.lease = 20s, .wait = 70ms});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::timed_out);
+  });
+  bool was_kept = false;
+  s.w.server(0).on_run = [&](const auto&, const auto& arguments, const auto& r) {
+    was_kept = was_kept || (arguments[0] == "release" && arguments.size() > 3 && r.text.starts_with("1 "));
+  };
+  s.finish();
+  s.wait(100ms);
+  BOOST_TEST(was_kept);
+  BOOST_TEST(s.get("n").empty());
+}
+
+BOOST_AUTO_TEST_CASE(a1_a_frozen_replica_acknowledges_no_grant_of_several_locks) {
+  scene s;
+  s.w.server(0).replicas = 1;
+  process& p = s.add();
+  s.run(p, [&]() -> awaitable<void> {
+    auto connecting = p.client().ready(as_tuple);
+    co_await std::move(connecting);
+    const std::vector<mutex> both{mutex(p.client(), "a"), mutex(p.client(), "b")};
+    auto waiting = acquire_all({.lease = 5s, .wait = 1s, .replicas = 1}, both, as_tuple);
+    const auto [ec, all] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::no_quorum);
+  });
+}
+
+// A confirmation that lengthens nothing, because the server's clock was set back after the grant, is written all the same.
+template <class Lock>
+void ask_replicas_after_a_step_back(const Lock& lock, scene& s, process& p) {
+  s.w.server(0).replicas = 1;
+  s.w.server(0).replicas_that_answer = 0;
+  bool is_set_back = false;
+  s.w.server(0).on_run = [&](const auto&, const auto& arguments, const auto& r) {
+    if (arguments[0] != "acquire" || !r.text.starts_with("1 ") || std::exchange(is_set_back, true)) return;
+    s.w.clock_of_server(0).offset -= 1s;
+  };
+  s.run(p, [&]() -> awaitable<void> {
+    auto waiting = acquire(lock, {.lease = 5s, .wait = 1s, .replicas = 1});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::no_quorum);
+  });
+  BOOST_TEST(is_set_back);
+}
+
+BOOST_AUTO_TEST_CASE(a1_a_frozen_replica_acknowledges_no_grant_after_a_step_back_of_the_clock) {
+  for (int kind = 0; kind < 4; ++kind) {
+    scene s;
+    process& p = s.add();
+    if (kind == 0) ask_replicas_after_a_step_back(mutex(p.client(), "n"), s, p);
+    if (kind == 1) ask_replicas_after_a_step_back(recursive_mutex(p.client(), "n", "owner"), s, p);
+    if (kind == 2) ask_replicas_after_a_step_back(shared_mutex(p.client(), "n"), s, p);
+    if (kind == 3) ask_replicas_after_a_step_back(counting_semaphore(p.client(), "n", 2), s, p);
+  }
+}
+
+// found.md, D8: what was pushed while a waiter had no connection is found out as soon as it has one, and not at its next poll.
+BOOST_AUTO_TEST_CASE(a_waiter_asks_at_once_after_a_reconnect) {
+  scene s;
+  process &holder = s.add(), &waits = s.add();
+  std::optional<hold> held;
+  s.run(holder, [&]() -> awaitable<void> {
+    const mutex m(holder.client(), "n");
+    auto waiting = acquire(m, {.lease = 60s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    held = std::move(h);
+  });
+  std::optional<clock::time_point> granted;
+  s.spawn(waits, [&]() -> awaitable<void> {
+    const mutex m(waits.client(), "n");
+    auto waiting = acquire(m, {.lease = 60s});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(!ec);
+    granted = s.w.now();
+  });
+  s.wait(50ms);
+  waits.cut_connections();
+  const auto released = s.w.now();
+  s.spawn(holder, [&]() -> awaitable<void> {
+    auto ending = release(*held);
+    co_await std::move(ending);
+  });
+  s.finish();
+  BOOST_REQUIRE(granted.has_value());
+  BOOST_TEST((*granted - released < 200ms));
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_of_a_hold_that_the_server_has_forgotten_is_a_loss) {
+  scene s;
+  process& p = s.add();
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 20s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    s.w.server(0).data().execute({"DEL", "n"});
+    auto extending = h.extend(30s, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(why == error::lost);
+    BOOST_TEST(!h.valid());
+  });
+}
+
+// A release hands the lock to the next in the queue, whose client is told so at once.
+template <class Make>
+void hand_over_along_the_queue(Make make) {
+  scene s;
+  std::optional<clock::time_point> released;
+  for (int i = 0; i < 5; ++i) {
+    process& p = s.add();
+    s.spawn(p, [&s, &released, &p, make]() -> awaitable<void> {
+      const auto lock = make(p);
+      auto waiting = acquire(lock, {.lease = 10s});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      if (released) BOOST_TEST((s.w.now() - *released < 10ms));
+      auto pause = p.sleep(3s);
+      co_await std::move(pause);
+      BOOST_TEST(h.valid());
+      released = s.w.now();
+      auto ending = release(h);
+      const auto why = co_await std::move(ending);
+      BOOST_TEST(!why);
+    });
+    s.wait(20ms);
+  }
+  s.finish();
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_is_handed_over_without_a_gap) {
+  hand_over_along_the_queue([](process& p) { return mutex(p.client(), "n"); });
+  hand_over_along_the_queue([](process& p) { return recursive_mutex(p.client(), "n", p.name()); });
+  hand_over_along_the_queue([](process& p) { return shared_mutex(p.client(), "n"); });
+  hand_over_along_the_queue([](process& p) { return counting_semaphore(p.client(), "n", 1); });
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_is_renewed_as_often_as_its_option_says) {
+  const auto lasts = [](renewal r) {
+    scene s;
+    process& p = s.add();
+    const auto began = s.w.now();
+    s.run(p, [&]() -> awaitable<void> {
+      const mutex m(p.client(), "n");
+      auto waiting = acquire(m, {.lease = 3s, .renew = r});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      auto losing = h.lost(as_tuple);
+      co_await std::move(losing);
+    });
+    BOOST_TEST(p.client().stats().lost == 1U);
+    return std::pair(p.client().stats().renewed, s.w.now() - began);
+  };
+  for (const std::uint32_t times : {0U, 1U, 5U}) {
+    const auto [renewed, lasted] = lasts(times == 0 ? renewal(renewal::none) : renewal::at_most(times));
+    BOOST_TEST(renewed == times);
+    BOOST_TEST((lasted > 2900ms + times * 900ms && lasted < 3100ms + times * 1100ms));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_without_an_expiry_gets_one_if_the_client_is_told_to_repair_it) {
+  for (const bool repairs : {false, true}) {
+    scene s;
+    client_options o;
+    o.repair_missing_expiry = repairs;
+    process& p = s.add(o);
+    s.w.server(0).data().execute({"SET", "n", "another program's"});
+    s.run(p, [&]() -> awaitable<void> {
+      const mutex m(p.client(), "n");
+      auto waiting = acquire(m, {.lease = 2s, .wait = 5s});
+      const auto [ec, h] = co_await std::move(waiting);
+      BOOST_TEST(ec == (repairs ? error_code() : make_error_code(error::timed_out)));
+    });
+  }
+}
+
+// The record has gone, and a queue of another kind is there.
+BOOST_AUTO_TEST_CASE(a_queue_of_another_kind_is_not_passed) {
+  scene s;
+  process &holder = s.add(), &waits = s.add(), &other = s.add();
+  std::optional<hold> held;
+  s.run(holder, [&]() -> awaitable<void> {
+    const mutex m(holder.client(), "n");
+    auto waiting = acquire(m, {.lease = 60s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    held = std::move(h);
+  });
+  s.spawn(waits, [&]() -> awaitable<void> {
+    const mutex m(waits.client(), "n");
+    auto waiting = acquire(m, {.lease = 60s});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(!ec);
+  });
+  s.wait(50ms);
+  s.w.server(0).data().execute({"DEL", "n"});
+  s.spawn(other, [&]() -> awaitable<void> {
+    const recursive_mutex m(other.client(), "n", "owner");
+    auto waiting = acquire(m, {.lease = 60s, .wait = 100ms});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::wrong_type);
+  });
+  s.finish();
+}
+
+BOOST_AUTO_TEST_CASE(each_failure_has_its_error_and_is_counted) {
+  scene s;
+  process &holder = s.add(), &p = s.add(with_timeout(300ms));
+  std::optional<hold> held;
+  s.run(holder, [&]() -> awaitable<void> {
+    const mutex m(holder.client(), "n");
+    auto waiting = acquire(m, {.lease = 60s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    held = std::move(h);
+  });
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex busy(p.client(), "n"), free(p.client(), "free");
+    const auto expect = [](const error_code& found, error wanted) { BOOST_TEST(found == make_error_code(wanted)); };
+    auto first = acquire(busy, {.wait = 100ms});
+    expect((co_await std::move(first)).first, error::timed_out);
+    auto once = acquire(busy, {.wait = 0ms});
+    expect((co_await std::move(once)).first, error::timed_out);
+    auto trying = busy.try_acquire({}, as_tuple);
+    const auto [none, nothing] = co_await std::move(trying);
+    BOOST_TEST((!none && !nothing));
+    const std::vector<mutex> both{busy, free};
+    auto all = acquire_all({.wait = 50ms}, both, as_tuple);
+    const auto [several, holds] = co_await std::move(all);
+    expect(several, error::timed_out);
+    auto alone = acquire(free, {.lease = 2s, .wait = 300ms, .replicas = 1});
+    s.w.server(0).replicas = 1;
+    auto [ec, h] = co_await std::move(alone);
+    expect(ec, error::no_quorum);
+    BOOST_TEST(p.client().stats().timed_out >= 2U);
+
+    auto taking = acquire(free, {.lease = 60s, .renew = renewal::none});
+    auto [why, mine] = co_await std::move(taking);
+    BOOST_REQUIRE(!why);
+    s.w.server(0).data().set_out_of_memory(true);
+    auto refusing = acquire(busy, {.wait = 100ms});
+    expect((co_await std::move(refusing)).first, error::refused);
+    s.w.server(0).data().set_out_of_memory(false);
+    s.w.server(0).freeze();
+    auto silent = acquire(busy, {.wait = 100ms});
+    expect((co_await std::move(silent)).first, error::unreachable);
+    auto extending = mine.extend(60s, as_tuple);
+    expect(std::get<0>(co_await std::move(extending)), error::unreachable);
+    s.w.server(0).thaw();
+    auto pause = p.sleep(1s);
+    co_await std::move(pause);
+    s.w.server(0).data().execute({"DEL", "free"});
+    auto ending = release(mine);
+    expect(co_await std::move(ending), error::lost);
+    auto again = release(mine);
+    expect(co_await std::move(again), error::not_held);
+    auto longer = mine.extend(60s, as_tuple);
+    expect(std::get<0>(co_await std::move(longer)), error::not_held);
+    BOOST_TEST(p.client().stats().lost == 1U);
+    BOOST_TEST(p.client().stats().refused >= 1U);
+  });
 }
 
 // --- A quorum ---

@@ -58,6 +58,7 @@ class schedule {
   fault at_a_bare_grant(dice&);
   fault at_a_raise(dice&);
   void step_forward(std::size_t server, clock::duration);
+  void plan_more();
   void make_process(std::size_t i);
   void start_workers(std::size_t i);
   asio::awaitable<void> work(std::size_t i, std::size_t worker, std::shared_ptr<process> p);
@@ -73,6 +74,8 @@ class schedule {
   void note_call(std::size_t server, const std::vector<std::string_view>& arguments, const detail::memory::reply&);
   void count_calls(const detail::script&, const std::vector<std::string_view>& arguments, const detail::memory::reply&);
   void count_client(process&);
+  // What its client says of itself is what its user has seen.
+  void check_statistics(process&) const;
   bool is_over() { return world_.now() >= ends_; }
 
   const deployment deployment_;
@@ -85,7 +88,7 @@ class schedule {
   judge::rules rules_;
   std::optional<judge> judge_;
   clock::time_point ends_;
-  clock::duration longest_pause_{}, longest_work_{};
+  clock::duration longest_pause_{}, longest_pause_of_others_{}, longest_work_{};
   milliseconds shortest_lease_{}, longest_lease_{};
   std::size_t workers_each_ = 1;
   std::vector<std::string> names_;
@@ -93,6 +96,11 @@ class schedule {
   std::vector<skewed_clock> clocks_;
   std::vector<std::shared_ptr<process>> processes_;
   std::vector<std::shared_ptr<process>> dead_;
+  struct seen {
+    std::uint64_t acquired = 0, timed_out = 0, cancelled = 0, lost = 0;
+    bool all = false;  // It has called acquire_all.
+  };
+  std::map<const process*, seen> seen_;
   std::vector<fault> faults_;
   std::function<void(const std::shared_ptr<held>&, const std::shared_ptr<process>&)> at_grant_;
   std::function<void(std::size_t server)> at_raise_;
@@ -176,7 +184,41 @@ void schedule::plan() {
   was_stepped_.resize(world_.number_of_servers());
   plan_faults();
   if (deployment_ == deployment::quorum) plan_ambushes();
+  longest_pause_of_others_ = longest_pause_;
+  if (rules_.one_server) plan_more();
   judge_.emplace(world_, rules_);
+}
+
+// Choices of their own, which leave all others as they are.
+void schedule::plan_more() {
+  dice d(seed_, 4);
+  // Longer than most commands may take: later than the not-after of what was sent.
+  if (d.chance(0.3)) world_.latest = 4s;
+  // Long cohorts, whose fences are asked for ahead of time.
+  if (seed_ % 8 == 1) {
+    const auto cohort = d.chance(0.5) ? 10ms : 100ms;
+    world_.slowest = d.chance(0.5) ? clock::duration(500us) : cohort / 4;
+    longest_work_ = 1ms;
+    // Another waiter of the client is nearly always there, and those of other clients are at times only.
+    if (d.chance(0.7)) {
+      longest_pause_ = 500us;
+      longest_pause_of_others_ = 200ms;
+      rules_.of = kind::mutex;
+    }
+    workers_each_ = 3;
+    for (auto& o : client_options_) o.cohort = cohort;
+  }
+  for (const auto& o : client_options_) rules_.cohort = std::max<clock::duration>(rules_.cohort, o.cohort);
+  if (deployment_ == deployment::failover && d.chance(0.3)) {
+    fault f;
+    f.when = d.between(0s, ends_ - world_.now());
+    f.what = "somebody deletes n0";
+    f.strike = [this] {
+      judge_->data_were_lost();
+      world_.server(0).data().execute({"DEL", "n0"});
+    };
+    faults_.push_back(std::move(f));
+  }
 }
 
 // Which of them break no promise: a server's clock that is stepped forward and lost data make a schedule lossy.
@@ -463,7 +505,7 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
   const bool is_left_out =
       std::find(without_.workers.begin(), without_.workers.end(), i * 16 + worker) != without_.workers.end();
   while (!is_over() && !is_left_out) {
-    const auto pause = d.between(clock::duration(0), longest_pause_);
+    const auto pause = d.between(clock::duration(0), i == 0 ? longest_pause_ : longest_pause_of_others_);
     co_await p->sleep(pause);
     if (is_over()) break;
     if (names_.size() > 1 && d.chance(0.1)) {
@@ -478,7 +520,7 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     const basic_lock& lock = std::visit([](const basic_lock& l) -> const basic_lock& { return l; }, one_of_them);
     const auto o = options(d);
     const bool once = d.chance(0.15);
-    const auto began = world_.now();
+    const auto began = world_.now(), began_there = p->now();
     const auto frozen = p->frozen();
     const auto stop = std::make_shared<asio::cancellation_signal>();
     const bool cancels = d.chance(0.1);
@@ -506,6 +548,10 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
       h = std::move(found);
     }
     count(fmt::format("{} {}", once ? "try_acquire" : "acquire", text_of(ec)));
+    auto& seen = seen_[p.get()];
+    if (!ec) ++seen.acquired;
+    if (!once && ec == error::timed_out) ++seen.timed_out;
+    if (ec == asio::error::operation_aborted) ++seen.cancelled;
     if (with_history_) note(who, fmt::format("{}: {}", name, ec ? ec.message() : fmt::format("fence {}", h.fence())));
     if (*stopped_at) {
       judge_->ended(*p, "a cancelled acquire", (*stopped_at)->first, (*stopped_at)->second, 0ms);
@@ -515,6 +561,8 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
       judge_->ended(*p, "acquire", began, frozen, o.wait);
     }
     if (ec) continue;
+    const auto limit = once ? std::min(o.wait, client_options_[i].command_timeout) : o.wait;
+    judge_->granted_in_time(*p, "an acquire", began_there, limit);
     held one{.by = p.get(), .worker = who, .name = name, .owner = owner, .reader = reader, .options = o};
     one.fence = h.fence();
     one.held_by_user = std::move(h);
@@ -537,8 +585,9 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
     const auto lock = lock_of(p, name, reader, owner);
     group->members.push_back(std::visit([](const auto& l) { return detail::access::lock(l); }, lock));
   }
-  const auto began = world_.now();
+  const auto began = world_.now(), began_there = p.now();
   const auto frozen = p.frozen();
+  seen_[&p].all = true;
   note(who, "wants all");
   auto waiting = detail::acquire_group<0>(group, o, as_tuple);
   auto [ec, all] = co_await std::move(waiting);
@@ -549,6 +598,8 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
     judge_->ended(p, "acquire_all", began, frozen, o.wait + client_options_[i].command_timeout);
   }
   if (ec) co_return;
+  // One after the other they are acquired with limits of whole milliseconds.
+  if (o.wait != forever) judge_->granted_in_time(p, "an acquire_all", began_there, o.wait + 1ms);
   std::vector<std::shared_ptr<held>> kept;
   for (std::size_t n = 0; n < all.size(); ++n) {
     held one{.by = &p, .worker = who, .name = names[n], .owner = owner, .reader = reader, .options = o};
@@ -574,6 +625,7 @@ asio::awaitable<void> schedule::watch(std::shared_ptr<held> h) {
   const auto [ec] = co_await std::move(waiting);
   if (ec) co_return;
   judge_->told(*h);
+  ++seen_[h->by].lost;
   count("hold lost");
   if (with_history_) note(h->worker, "is told of the loss of " + h->name);
 }
@@ -583,10 +635,10 @@ asio::awaitable<void> schedule::use(dice& d, process& p, const std::string& who,
   co_await p.sleep(work);
   if (d.chance(0.15)) {
     const auto lease = milliseconds(d.between(shortest_lease_.count(), 2 * longest_lease_.count()));
-    const auto began = world_.now();
+    const auto began = world_.now(), began_there = p.now();
     auto waiting = h->held_by_user.extend(lease, as_tuple);
     const auto [ec] = co_await std::move(waiting);
-    if (!ec) judge_->extended(*h, began);
+    if (!ec) judge_->extended(*h, began, began_there, lease);
     count("extend " + text_of(ec));
     if (with_history_) note(who, fmt::format("extends {} to {} ms: {}", h->name, lease.count(), text_of(ec)));
   }
@@ -653,6 +705,22 @@ void schedule::count_client(process& p) {
   add("client: connected again", s.reconnects);
 }
 
+void schedule::check_statistics(process& p) const {
+  const auto s = p.client().stats();
+  const auto found = seen_.find(&p);
+  const seen user = found == seen_.end() ? seen() : found->second;
+  const auto compare = [&p](std::string_view what, std::uint64_t counted, std::uint64_t right, bool more = false) {
+    if (counted == right || (more && counted > right)) return;
+    throw broken(fmt::format("{}: its client has counted {} {}, and it has seen {}", p.name(), counted, what, right));
+  };
+  compare("holds", s.held, 0);
+  compare("operations that wait", s.waiting, 0);
+  compare("acquisitions", s.acquired, user.acquired, user.all);
+  compare("acquisitions that timed out", s.timed_out, user.timed_out, user.all);
+  compare("cancelled operations", s.cancelled, user.cancelled, user.all);
+  compare("losses", s.lost, user.lost, /*more=*/true);
+}
+
 void schedule::stop_faults() {
   for (const auto& f : faults_) {
     if (f.end) f.end();
@@ -703,6 +771,7 @@ outcome schedule::run() {
     }
     for (const auto& p : processes_) {
       count_client(*p);
+      check_statistics(*p);
       p->die();
     }
     world_.run(world_.now() + 80s, [] { return false; });

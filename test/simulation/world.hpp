@@ -64,6 +64,10 @@ struct skewed_clock {
   clock::duration at(clock::duration world) const { return world + offset + gained(world); }
   // When it shows `shown`, at the earliest.
   clock::duration when(clock::duration shown) const;
+  // What takes so long by this clock takes so long in the world.
+  clock::duration takes(clock::duration shown) const {
+    return skewed_clock{clock::duration(0), parts_per_million}.when(shown);
+  }
 
  private:
   clock::duration gained(clock::duration world) const {
