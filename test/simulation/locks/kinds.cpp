@@ -2,7 +2,7 @@
 //
 // What all kinds of locks do alike, through the public interface.
 #include "support/kinds.hpp"
-#include "support/with_redis.hpp"
+#include "simulation/with_memory.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace leasehold::test {
 
-BOOST_FIXTURE_TEST_SUITE(kinds, with_kinds_on<with_redis>)
+BOOST_FIXTURE_TEST_SUITE(kinds, with_kinds_on<with_memory>)
 
 BOOST_AUTO_TEST_CASE(who_waits_is_served_in_the_order_of_coming) {
   for_each_kind(redis, [&](const kind& k) {
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(many_of_one_client_are_served_and_are_one_entry) {
         ++inside[owner];
         BOOST_TEST((k.together || inside[1 - owner] == 0));
         BOOST_TEST((k.together || owners || inside[owner] == 1));
-        co_await turn();
+        co_await pause(100us);
         --inside[owner];
         co_await h.release();
         ++served;
@@ -225,10 +225,10 @@ BOOST_AUTO_TEST_CASE(extend_lengthens_and_never_shortens) {
       const auto executor = co_await asio::this_coro::executor;
       asker a(k.holder(client(executor, redis.url())));
       co_await acquired(a, {.lease = 5s, .renew = renewal::none});
-      const auto now = std::chrono::steady_clock::now();
+      const auto before = now();
       co_await a.got.extend(60s);
-      BOOST_TEST(a.got.expires_at() > now + 50s);
-      BOOST_TEST(a.got.expires_at() < std::chrono::steady_clock::now() + 60s);
+      BOOST_TEST(a.got.expires_at() > before + 50s);
+      BOOST_TEST(a.got.expires_at() < now() + 60s);
       BOOST_TEST(redis.ttl("n") > 50000);
       const auto end = a.got.expires_at();
       co_await a.got.extend(1ms);
@@ -398,14 +398,14 @@ BOOST_AUTO_TEST_CASE(a_key_that_holds_something_else_is_refused) {
         if (what == "list") redis.command("RPUSH", "n", "x");
         if (what == "hash") redis.command("HSET", "n", "a", "b", "c", "1");
         if (what == "our field") redis.command("HSET", "n", "leasehold", "something new 7");
-        const auto before = redis.command("DUMP", "n").text;
+        const std::string before = redis.server().data().dump();
         run([&]() -> awaitable<void> {
           asker a(k.holder(client(co_await asio::this_coro::executor, redis.url())));
           a.acquire();
           co_await eventually("it ends", [&] { return a.ended(); });
           BOOST_TEST(*a.ec == error::wrong_type);
         });
-        BOOST_TEST((redis.command("DUMP", "n").text == before));
+        BOOST_TEST(redis.server().data().dump() == before);
       }
     }
   });
@@ -450,12 +450,9 @@ BOOST_AUTO_TEST_CASE(everything_may_outlive_the_context) {
     std::deque<asker> all;
     for (int i = 0; i < 10; ++i) all.emplace_back(k.next(*c, i % 3));
     a.acquire();
-    const auto run_until = [&](auto condition) {
-      const auto end = std::chrono::steady_clock::now() + limit;
-      while (!condition()) {
-        BOOST_REQUIRE(std::chrono::steady_clock::now() < end);
-        context->run_one_for(10ms);
-      }
+    const auto run_until = [&](const auto& condition) {
+      auto& world = redis.world();
+      BOOST_REQUIRE(world.run(world.now() + limit, condition, [&] { context->poll(); }));
     };
     run_until([&] { return a.ended(); });
     a.watch();
@@ -518,7 +515,7 @@ BOOST_AUTO_TEST_CASE(downgrade_is_for_writers_only) {
 
 BOOST_AUTO_TEST_CASE(names_and_owners_may_be_views) {
   asio::io_context context;
-  const client c(context, "unix:///nowhere");
+  const client c(context, redis.url());
   const std::string_view name = "name", owner = "owner";
   const std::string text = "name";
   BOOST_TEST(mutex(c, name).name() == "name");
