@@ -144,9 +144,11 @@ BOOST_AUTO_TEST_CASE(who_runs_into_a_deadline_leaves_the_line) {
       client c(executor, redis.url());
       asker a(k.next(c, 1));
       for (int i = 0; i < 3; ++i) {
+        const auto start = now();
         a.acquire({.wait = 50ms});
         co_await eventually("it ends", [&] { return a.ended(); });
         BOOST_TEST(*a.ec == error::timed_out);
+        BOOST_TEST((now() - start >= 50ms && now() - start <= 151ms));
         co_await stand_in_line(1);
       }
       BOOST_TEST(c.stats().timed_out == 3U);
@@ -203,8 +205,10 @@ BOOST_AUTO_TEST_CASE(a_lease_is_renewed_as_often_as_was_asked_for) {
       const auto before = c.stats().renewed;
       co_await acquired(once, {.lease = 600ms, .renew = renewal::at_most(1)});
       once.watch();
+      const auto start = now();
       BOOST_TEST(once.got.token() != token);
       co_await eventually("it is lost", [&] { return once.lost.ended(); });
+      BOOST_TEST((now() - start > 600ms && now() - start < 1200ms));
       BOOST_TEST(!*once.lost.ec);
       BOOST_TEST(c.stats().renewed == before + 1);
       asker never(k.next(c, 2));

@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(the_readers_behind_a_writer_enter_when_it_gives_up) {
         for (int i = 0; i < 3; ++i) {
           const shared_mutex another = co_await lock();
           readers.emplace_back(another.shared()).acquire();
-          co_await eventually("it stands in line", [&] { return in_line() == i + 2 || writer.ended(); });
+          co_await eventually("it stands in line", [&] { return in_line() == i + 2; });
         }
         if (cancelled) writer.signal.emit(asio::cancellation_type::total);
         co_await eventually("the writer ends", [&] { return writer.ended(); });
@@ -516,7 +516,7 @@ BOOST_AUTO_TEST_CASE(a_writer_is_not_starved_by_readers) {
       BOOST_TEST(readers == 0);
       ++written;
       // Each of the fifty may have entered before it stood in line, and been on its way.
-      BOOST_TEST(entered - before <= 500U);
+      BOOST_TEST(entered - before <= 50U);
       co_await pause(2ms);
       --writers;
       co_await h.release();
@@ -547,9 +547,8 @@ BOOST_AUTO_TEST_CASE(readers_are_not_starved_by_a_cohort_of_writers) {
         BOOST_TEST(h.fence() > fence);
         fence = h.fence();
         ++written;
-        // A grant that was pushed is passed on once it is confirmed, which takes longer on a busy machine.
-        const auto work = c.stats().passed == 0 && written > 50 ? 5ms : 1ms;
-        co_await pause(work);
+        // A grant that was pushed is passed on once it is confirmed.
+        co_await pause(5ms);
         --writers;
         co_await h.release();
       }
