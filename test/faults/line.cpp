@@ -20,8 +20,8 @@ const std::string entries_key = "leasehold:{0}:entries:n";
 // Longer than the line may take to move on, and far shorter than the leases of the dead.
 constexpr auto soon = 15s;
 
-// Arguments: URL, lease in milliseconds, and a signal that it sends itself in the moment of its grant, or 0. It waits for
-// the lock, keeps it and says what happens to it.
+// Arguments: URL, lease in milliseconds, and a signal that it sends itself in the moment of its grant. It waits for the
+// lock, keeps it and says what happens to it.
 int acquire_and_keep(const std::vector<std::string>& arguments) {
   asio::io_context context;
   client c(context, arguments.at(0));
@@ -29,7 +29,7 @@ int acquire_and_keep(const std::vector<std::string>& arguments) {
   hold held;
   const int number = std::stoi(arguments.at(2));
   lock.acquire({.lease = std::chrono::milliseconds(std::stoi(arguments.at(1)))}, [&](error_code ec, hold h) {
-    if (number != 0) ::raise(number);
+    ::raise(number);
     say((ec ? ec.message() : h.valid() ? "granted" : "granted too late") + " " + std::to_string(h.fence()));
     held = std::move(h);
     held.lost([](error_code) { say("lost"); });
@@ -48,7 +48,6 @@ struct waiter {
 
   client c;
   mutex lock;
-  asio::cancellation_signal signal;
   std::optional<error_code> ec;
   hold got;
   std::chrono::steady_clock::time_point at;
@@ -56,11 +55,11 @@ struct waiter {
   bool ended() const { return ec.has_value(); }
   void acquire(acquire_options o = {}) {
     ec.reset();
-    lock.acquire(o, asio::bind_cancellation_slot(signal.slot(), [this](error_code e, hold h) {
-                   ec = e;
-                   got = std::move(h);
-                   at = std::chrono::steady_clock::now();
-                 }));
+    lock.acquire(o, [this](error_code e, hold h) {
+      ec = e;
+      got = std::move(h);
+      at = std::chrono::steady_clock::now();
+    });
   }
 };
 

@@ -8,7 +8,6 @@
 #include <array>
 #include <deque>
 #include <memory>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,7 +54,6 @@ struct waiter {
 
   client c;
   mutex lock;
-  asio::cancellation_signal signal;
   std::optional<error_code> ec;
   hold got;
   std::chrono::steady_clock::time_point at;
@@ -63,11 +61,11 @@ struct waiter {
   bool ended() const { return ec.has_value(); }
   void acquire(acquire_options o = {}) {
     ec.reset();
-    lock.acquire(o, asio::bind_cancellation_slot(signal.slot(), [this](error_code e, hold h) {
-                   ec = e;
-                   got = std::move(h);
-                   at = now();
-                 }));
+    lock.acquire(o, [this](error_code e, hold h) {
+      ec = e;
+      got = std::move(h);
+      at = now();
+    });
   }
 };
 
@@ -204,67 +202,6 @@ BOOST_AUTO_TEST_CASE(who_is_granted_and_dead_costs_the_line_a_short_time) {
   }
 }
 
-// B5.
-BOOST_AUTO_TEST_CASE(a_waiter_that_reconnects_keeps_its_place) {
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    waiter first(executor, redis.url());
-    first.acquire();
-    co_await eventually("it is acquired", [&] { return first.ended(); });
-    gate network(redis);
-    waiter a(executor, network.url(), quick());
-    a.acquire();
-    co_await stands_in_line(1);
-    waiter b(executor, redis.url());
-    b.acquire();
-    co_await stands_in_line(2);
-    const std::string token = place(0);
-    for (std::uint64_t i = 1; i <= 5; ++i) {
-      network.cut();
-      co_await eventually("it is back", [&] { return a.c.stats().reconnects == i; });
-    }
-    BOOST_TEST(in_line() == 2);
-    BOOST_TEST(place(0) == token);
-    co_await first.got.release();
-    co_await eventually("it has it", [&] { return a.ended(); });
-    BOOST_TEST(a.got.token() == token);
-    BOOST_TEST(!b.ended());
-    co_await a.got.release();
-    co_await eventually("the other has it", [&] { return b.ended(); });
-    co_await b.got.release();
-    co_await nothing_left();
-  });
-}
-
-// Away while it is granted, and back soon: it is passed over, or granted, and gets in before who came later if it is back
-// in time; in any case it gets in.
-BOOST_AUTO_TEST_CASE(a_lost_push_loses_nothing) {
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    for (const std::size_t after : {0U, 1U, 2U, 3U}) {
-      BOOST_TEST_CONTEXT("after " << after << " messages") {
-        waiter first(executor, redis.url());
-        first.acquire();
-        co_await eventually("it is acquired", [&] { return first.ended(); });
-        gate network(redis);
-        waiter a(executor, network.url(), quick());
-        a.acquire();
-        co_await stands_in_line(1);
-        network.cut_after_replies(after);
-        co_await first.got.release();
-        const auto start = now();
-        co_await eventually("it has it all the same", [&] { return a.ended(); });
-        BOOST_TEST((a.at - start < soon));
-        BOOST_TEST(a.got.valid());
-        network.pass();
-        auto [ec] = co_await a.got.release(as_tuple);
-        BOOST_TEST(!ec);
-        co_await nothing_left();
-      }
-    }
-  });
-}
-
 // A10.
 BOOST_AUTO_TEST_CASE(all_who_wait_get_in_though_the_server_forgets_everything) {
   for (const bool restarted : {true, false}) {
@@ -390,107 +327,6 @@ BOOST_AUTO_TEST_CASE(a_server_that_stood_still_lets_no_newcomer_overtake) {
         redis.command("FLUSHALL");
       });
     }
-  }
-}
-
-// Cancelled at any instant of a hand-off: no lock is lost, nobody stays in the line, and never are two inside.
-BOOST_AUTO_TEST_CASE(cancellation_races_the_grant) {
-  for (const unsigned seed : {1U, 2U, 3U}) {
-    BOOST_TEST_CONTEXT("seed " << seed)
-    run([&]() -> awaitable<void> {
-      const auto executor = co_await asio::this_coro::executor;
-      std::mt19937_64 engine(seed);
-      int rounds = 0;
-      int inside = 0;
-      int granted = 0;
-      int cancelled = 0;
-      int ended = 0;
-      std::uint64_t fence = 0;
-      const auto one = [&](waiter& w) -> awaitable<void> {
-        while (++rounds <= 2000) {
-          w.acquire();
-          const auto sooner_or_later = std::chrono::microseconds(engine() % 10000);
-          co_await pause(sooner_or_later);
-          w.signal.emit(engine() % 2 == 0 ? asio::cancellation_type::total : asio::cancellation_type::terminal);
-          co_await eventually("it ends", [&] { return w.ended(); });
-          if (*w.ec) {
-            BOOST_TEST(*w.ec == asio::error::operation_aborted);
-            ++cancelled;
-            continue;
-          }
-          ++granted;
-          BOOST_TEST(w.got.valid());
-          BOOST_TEST(++inside == 1);
-          BOOST_TEST(w.got.fence() > fence);
-          fence = w.got.fence();
-          const auto stay = std::chrono::microseconds(engine() % 3000);
-          co_await pause(stay);
-          --inside;
-          co_await w.got.release();
-        }
-        // Everybody gets in afterwards.
-        w.acquire();
-        co_await eventually("it has it", [&] { return w.ended(); });
-        BOOST_TEST(!*w.ec);
-        BOOST_TEST(++inside == 1);
-        co_await pause(100us);
-        --inside;
-        co_await w.got.release();
-        ++ended;
-      };
-      std::deque<waiter> all;
-      for (int i = 0; i < 5; ++i)
-        asio::co_spawn(executor, one(all.emplace_back(executor, redis.url())), asio::detached);
-      co_await eventually("all have ended", [&] { return ended == 5; });
-      BOOST_TEST(granted > 100);
-      BOOST_TEST(cancelled > 100);
-      co_await nothing_left();
-      for (auto& w : all) {
-        BOOST_TEST(w.c.stats().waiting == 0U);
-        BOOST_TEST(w.c.stats().held == 0U);
-      }
-    });
-  }
-}
-
-// Connections break at any instant of joining, granting, confirming and giving back.
-BOOST_AUTO_TEST_CASE(cuts_among_those_who_wait_lose_nothing) {
-  for (const unsigned seed : {1U, 2U, 3U}) {
-    BOOST_TEST_CONTEXT("seed " << seed)
-    run([&]() -> awaitable<void> {
-      const auto executor = co_await asio::this_coro::executor;
-      std::mt19937_64 engine(seed);
-      int inside = 0;
-      int ended = 0;
-      std::uint64_t fence = 0;
-      std::deque<gate> networks;
-      std::deque<waiter> all;
-      const auto one = [&](waiter& w) -> awaitable<void> {
-        for (int i = 0; i < 50; ++i) {
-          hold h = co_await w.lock.acquire();
-          BOOST_TEST(h.valid());
-          BOOST_TEST(++inside == 1);
-          BOOST_TEST(h.fence() > fence);
-          fence = h.fence();
-          const auto stay = std::chrono::microseconds(engine() % 2000);
-          co_await pause(stay);
-          --inside;
-          auto [ec] = co_await h.release(as_tuple);
-          BOOST_TEST(!ec, ec.message());
-        }
-        ++ended;
-      };
-      for (int i = 0; i < 4; ++i) {
-        networks.emplace_back(redis);
-        asio::co_spawn(executor, one(all.emplace_back(executor, networks.back().url(), quick())), asio::detached);
-      }
-      while (ended < 4) {
-        const auto sooner_or_later = std::chrono::microseconds(engine() % 20000);
-        co_await pause(sooner_or_later);
-        networks[engine() % 4].cut();
-      }
-      co_await nothing_left();
-    });
   }
 }
 
