@@ -1,17 +1,14 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What may happen to those who wait in line, and to who has just been granted.
-#include "protocol/scripts.hpp"
+// What may happen to those who wait in line, and to who has just been granted: what needs processes and connections.
+// The rest is in test/simulation/locks/line_faults.cpp.
 #include "support/child.hpp"
 #include "support/proxy.hpp"
-#include "support/temporary_folder.hpp"
 #include "support/with_redis.hpp"
 
 #include <csignal>
-#include <cstdlib>
-#include <deque>
-#include <random>
-#include <thread>
+#include <string>
+#include <vector>
 
 namespace leasehold::test {
 
@@ -23,8 +20,8 @@ const std::string entries_key = "leasehold:{0}:entries:n";
 // Longer than the line may take to move on, and far shorter than the leases of the dead.
 constexpr auto soon = 15s;
 
-// Arguments: URL, lease in milliseconds, and a signal that it sends itself in the moment of its grant, or 0. It waits for
-// the lock, keeps it and says what happens to it.
+// Arguments: URL, lease in milliseconds, and a signal that it sends itself in the moment of its grant. It waits for the
+// lock, keeps it and says what happens to it.
 int acquire_and_keep(const std::vector<std::string>& arguments) {
   asio::io_context context;
   client c(context, arguments.at(0));
@@ -32,7 +29,7 @@ int acquire_and_keep(const std::vector<std::string>& arguments) {
   hold held;
   const int number = std::stoi(arguments.at(2));
   lock.acquire({.lease = std::chrono::milliseconds(std::stoi(arguments.at(1)))}, [&](error_code ec, hold h) {
-    if (number != 0) ::raise(number);
+    ::raise(number);
     say((ec ? ec.message() : h.valid() ? "granted" : "granted too late") + " " + std::to_string(h.fence()));
     held = std::move(h);
     held.lost([](error_code) { say("lost"); });
@@ -51,7 +48,6 @@ struct waiter {
 
   client c;
   mutex lock;
-  asio::cancellation_signal signal;
   std::optional<error_code> ec;
   hold got;
   std::chrono::steady_clock::time_point at;
@@ -59,11 +55,11 @@ struct waiter {
   bool ended() const { return ec.has_value(); }
   void acquire(acquire_options o = {}) {
     ec.reset();
-    lock.acquire(o, asio::bind_cancellation_slot(signal.slot(), [this](error_code e, hold h) {
-                   ec = e;
-                   got = std::move(h);
-                   at = std::chrono::steady_clock::now();
-                 }));
+    lock.acquire(o, [this](error_code e, hold h) {
+      ec = e;
+      got = std::move(h);
+      at = std::chrono::steady_clock::now();
+    });
   }
 };
 
@@ -82,144 +78,11 @@ struct with_line : with_redis {
   awaitable<void> nothing_left() {
     co_await eventually("nothing is left", [this] { return redis.size() == 0; });
   }
-  std::string place(int n) {
-    const reply r = redis.command("ZRANGE", line_key, std::to_string(n), std::to_string(n));
-    return r.items.empty() ? "" : r.items[0].text;
-  }
 };
 
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(line, with_line)
-
-BOOST_AUTO_TEST_CASE(a_holder_that_is_killed_lets_the_first_in_line_in) {
-  child process(keeper.command({redis.url(), "1500", "0"}));
-  const auto fence = fence_in(process.read_line().value());
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    std::deque<waiter> all;
-    for (int i = 0; i < 3; ++i) {
-      all.emplace_back(executor, redis.url()).acquire();
-      co_await stands_in_line(i + 1);
-    }
-    process.signal(SIGKILL);
-    auto last = fence;
-    for (auto& w : all) {
-      co_await eventually("the next has it", [&] { return w.ended(); });
-      BOOST_TEST(w.got.fence() > last);
-      last = w.got.fence();
-      co_await w.got.release();
-    }
-    co_await nothing_left();
-  });
-}
-
-// It was told "busy" once, and nothing any more.
-BOOST_AUTO_TEST_CASE(a_wait_that_ends_without_an_answer_to_its_last_question_is_unreachable) {
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    client first(executor, redis.url(), patient());
-    hold h = co_await mutex(first, "n").acquire({.lease = 60s, .renew = renewal::none});
-    waiter w(executor, redis.url(), patient());
-    w.acquire({.wait = 3s});
-    co_await stands_in_line(1);
-    redis.stop();
-    co_await eventually("it ends", [&] { return w.ended(); });
-    BOOST_TEST(*w.ec == error::unreachable);
-    BOOST_TEST(!w.got.valid());
-    redis.go_on();
-    co_await h.release();
-    co_await nothing_left();
-  });
-}
-
-// Whoever stands behind another of his client joins anew when that one is let in: he has been told that the lock is busy, and
-// it is.
-BOOST_AUTO_TEST_CASE(a_wait_that_ends_while_its_entry_is_made_anew_has_timed_out) {
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    proxy network(executor, redis);
-    network.slow(50ms);
-    client d(executor, redis.url());
-    client c(executor, network.url(), patient());
-    co_await c.ready();
-    mutex lock(c, "n");
-    for (const auto when : {850ms, 900ms, 950ms}) {
-      hold h = co_await mutex(d, "n").acquire({.lease = 60s, .renew = renewal::none});
-      hold first, third;
-      std::optional<error_code> second;
-      const auto start = std::chrono::steady_clock::now();
-      lock.acquire([&](error_code, hold g) { first = std::move(g); });
-      lock.acquire({.wait = 1s}, [&](error_code ec, hold) { second = ec; });
-      lock.acquire([&](error_code, hold g) { third = std::move(g); });
-      co_await stands_in_line(1);
-      asio::steady_timer timer(executor, start + when);
-      co_await timer.async_wait(asio::deferred);
-      co_await h.release();
-      co_await eventually("the first is in", [&] { return first.valid(); });
-      co_await eventually("the second has waited in vain", [&] { return second.has_value(); });
-      BOOST_TEST(*second == error::timed_out, second->message());
-      co_await first.release();
-      co_await eventually("the third is in", [&] { return third.valid(); });
-      co_await third.release();
-    }
-    co_await nothing_left();
-  });
-}
-
-// C1, C2: dead, or frozen, in the line: nobody waits for its lease of ten minutes.
-BOOST_AUTO_TEST_CASE(who_is_granted_and_dead_costs_the_line_a_short_time) {
-  for (const int number : {SIGKILL, SIGSTOP}) {
-    BOOST_TEST_CONTEXT("signal " << number) {
-      run([&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        waiter first(executor, redis.url());
-        first.acquire();
-        co_await eventually("it is acquired", [&] { return first.ended(); });
-        child process(keeper.command({redis.url(), "600000", "0"}));
-        co_await stands_in_line(1);
-        waiter second(executor, redis.url());
-        second.acquire();
-        co_await stands_in_line(2);
-        if (number == SIGSTOP) {
-          process.stop();
-        } else {
-          process.signal(number);
-          process.wait();
-        }
-        const std::string dead = place(0);
-        co_await first.got.release();
-        const auto start = std::chrono::steady_clock::now();
-        co_await eventually("the second has it", [&] { return second.ended(); });
-        BOOST_TEST((second.at - start < soon));
-        BOOST_TEST(second.got.valid());
-        const auto fence = second.got.fence();
-        if (number == SIGSTOP) {
-          // It thaws with a grant from long ago in its socket.
-          process.signal(SIGCONT);
-          co_await eventually("it has looked", [&] {
-            // Its place is kept, and it is alive again: its next look is due.
-            const reply e = redis.command("HGET", entries_key, dead);
-            const reply t = redis.command("TIME");
-            return !e.is_nil() &&
-                   std::stoll(e.text.substr(e.text.rfind(' ') + 1)) / 1000000 >= std::stoll(t.items[0].text);
-          });
-          BOOST_TEST(redis.get("n").value().find(second.got.token()) != std::string::npos);
-          co_await second.got.release();
-          const std::string words = process.read_line().value();
-          BOOST_TEST(words.starts_with("granted "), words);
-          BOOST_TEST(fence_in(words) > fence);
-          process.signal(SIGKILL);
-          process.wait();
-          redis.command("DEL", "n");
-        } else {
-          co_await second.got.release();
-        }
-        redis.command("DEL", line_key, entries_key);
-      });
-    }
-  }
-}
 
 // In the moment of its grant, when it may or may not have confirmed it.
 BOOST_AUTO_TEST_CASE(who_dies_or_freezes_with_its_grant_loses_it) {
@@ -258,68 +121,6 @@ BOOST_AUTO_TEST_CASE(who_dies_or_freezes_with_its_grant_loses_it) {
   }
 }
 
-// B5.
-BOOST_AUTO_TEST_CASE(a_waiter_that_reconnects_keeps_its_place) {
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    waiter first(executor, redis.url());
-    first.acquire();
-    co_await eventually("it is acquired", [&] { return first.ended(); });
-    proxy network(executor, redis);
-    waiter a(executor, network.url(), quick());
-    a.acquire();
-    co_await stands_in_line(1);
-    waiter b(executor, redis.url());
-    b.acquire();
-    co_await stands_in_line(2);
-    const std::string token = place(0);
-    for (std::uint64_t i = 1; i <= 5; ++i) {
-      network.cut();
-      co_await eventually("it is back", [&] { return a.c.stats().reconnects == i; });
-    }
-    BOOST_TEST(in_line() == 2);
-    BOOST_TEST(place(0) == token);
-    co_await first.got.release();
-    co_await eventually("it has it", [&] { return a.ended(); });
-    BOOST_TEST(a.got.token() == token);
-    BOOST_TEST(!b.ended());
-    co_await a.got.release();
-    co_await eventually("the other has it", [&] { return b.ended(); });
-    co_await b.got.release();
-    co_await nothing_left();
-  });
-}
-
-// Away while it is granted, and back soon: it is passed over, or granted, and gets in before who came later if it is back
-// in time; in any case it gets in.
-BOOST_AUTO_TEST_CASE(a_lost_push_loses_nothing) {
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    for (const std::size_t after : {0, 1, 10, 40, 90, 100, 150}) {
-      BOOST_TEST_CONTEXT("after " << after << " bytes") {
-        waiter first(executor, redis.url());
-        first.acquire();
-        co_await eventually("it is acquired", [&] { return first.ended(); });
-        proxy network(executor, redis);
-        waiter a(executor, network.url(), quick());
-        a.acquire();
-        co_await stands_in_line(1);
-        network.forget();
-        network.cut_after_replies(after);
-        co_await first.got.release();
-        const auto start = std::chrono::steady_clock::now();
-        co_await eventually("it has it all the same", [&] { return a.ended(); });
-        BOOST_TEST((a.at - start < soon));
-        BOOST_TEST(a.got.valid());
-        network.pass();
-        auto [ec] = co_await a.got.release(as_tuple);
-        BOOST_TEST(!ec);
-        co_await nothing_left();
-      }
-    }
-  });
-}
-
 // The connection goes dead without a word: the client notices when it next looks.
 BOOST_AUTO_TEST_CASE(a_half_open_connection_delays_a_grant_and_does_not_lose_it) {
   run([&]() -> awaitable<void> {
@@ -340,225 +141,6 @@ BOOST_AUTO_TEST_CASE(a_half_open_connection_delays_a_grant_and_does_not_lose_it)
     co_await a.got.release();
     co_await nothing_left();
   });
-}
-
-// A10.
-BOOST_AUTO_TEST_CASE(all_who_wait_get_in_though_the_server_forgets_everything) {
-  for (const bool restarted : {true, false}) {
-    BOOST_TEST_CONTEXT((restarted ? "restarted empty" : "FLUSHALL")) {
-      run([&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        waiter first(executor, redis.url(), quick());
-        first.acquire({.lease = 5s});
-        co_await eventually("it is acquired", [&] { return first.ended(); });
-        std::deque<waiter> all;
-        for (int i = 0; i < 3; ++i) {
-          all.emplace_back(executor, redis.url(), quick()).acquire();
-          co_await stands_in_line(i + 1);
-        }
-        if (restarted) {
-          redis.kill();
-          redis.start();
-        } else {
-          redis.command("FLUSHALL");
-        }
-        std::uint64_t fence = first.got.fence();
-        for (int i = 0; i < 3; ++i) {
-          waiter* now = nullptr;
-          co_await eventually("somebody has it", [&] {
-            for (auto& w : all) {
-              if (w.got.valid()) now = &w;
-            }
-            return now != nullptr;
-          });
-          int inside = 0;
-          for (auto& w : all) inside += w.got.valid() ? 1 : 0;
-          BOOST_TEST(inside == 1);
-          BOOST_TEST(now->got.fence() > fence);
-          fence = now->got.fence();
-          co_await now->got.release();
-        }
-        co_await eventually("the hold of before is lost", [&] { return !first.got.valid(); });
-        co_await nothing_left();
-      });
-    }
-  }
-}
-
-// One call passes over 32: those behind get in all the same, one after the other.
-BOOST_AUTO_TEST_CASE(a_crowd_of_dead_entries_in_front_is_passed_over) {
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    waiter first(executor, redis.url());
-    first.acquire();
-    co_await eventually("it is acquired", [&] { return first.ended(); });
-    const std::string text(detail::scripts::mutex.text);
-    const std::string fence_counter = "leasehold:{0}:fence";
-    for (int i = 0; i < 80; ++i) {
-      const std::string token = "dead." + std::to_string(i);
-      redis.command("EVAL", text, "4", "n", fence_counter, line_key, entries_key, "acquire", token, "600000",
-                    "9007199254740991", "1");
-      // Silent, but not for long enough to be taken out.
-      const std::int64_t due = std::stoll(redis.command("TIME").items[0].text) * 1000000 - 2000000;
-      redis.command("HSET", entries_key, token, "1 600000 " + std::to_string(due));
-    }
-    std::deque<waiter> all;
-    for (int i = 0; i < 3; ++i) {
-      all.emplace_back(executor, redis.url()).acquire();
-      co_await stands_in_line(80 + i + 1);
-    }
-    co_await first.got.release();
-    for (int i = 0; i < 3; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      waiter* now = nullptr;
-      co_await eventually("somebody has it", [&] {
-        for (auto& w : all) {
-          if (w.got.valid()) now = &w;
-        }
-        return now != nullptr;
-      });
-      BOOST_TEST((now->at - start < soon));
-      co_await now->got.release();
-    }
-  });
-  // Nobody looks any more: Redis itself forgets the dead.
-  BOOST_TEST(redis.ttl(line_key) <= 60000);
-  BOOST_TEST((redis.ttl(line_key) > 0 || in_line() == 0));
-}
-
-// Redis stands still for longer than a poll may be late, while a release, a newcomer's attempt and the waiter's poll are on
-// their way to it: the waiter is next all the same.
-BOOST_AUTO_TEST_CASE(a_server_that_stood_still_lets_no_newcomer_overtake) {
-  const std::string text(detail::scripts::mutex.text);
-  temporary_folder folder;
-  redis_connection newcomer(redis.socket_path());
-  for (int round = 0; round < 3; ++round) {
-    const std::string go = folder / ("go" + std::to_string(round));
-    child holder({LEASEHOLD_CLI_PATH, "run", "--redis", redis.url(), "n", "--", "sh", "-c",
-                  "echo in; while [ ! -e " + go + " ]; do sleep 0.01; done; echo out"});
-    BOOST_TEST(holder.read_line().value_or("") == "in");
-    child waiting({LEASEHOLD_CLI_PATH, "run", "--redis", redis.url(), "n", "--", "echo", "in"});
-    wait_until("it waits", [&] { return in_line() == 1; });
-    redis.stop();
-    folder.write("go" + std::to_string(round), "");
-    BOOST_TEST(holder.read_line().value_or("") == "out");
-    std::this_thread::sleep_for(200ms);  // So that the release comes first, most often; in no order may the test fail.
-    newcomer.send({"EVAL", text, "4", "n", "leasehold:{0}:fence", line_key, entries_key, "acquire",
-                   "new." + std::to_string(round), "30000", "9007199254740991", ""});
-    std::this_thread::sleep_for(2s);
-    redis.go_on();
-    BOOST_TEST(newcomer.receive().text.starts_with("0 "));
-    BOOST_TEST(waiting.read_line().value_or("") == "in");
-    holder.wait();  // It may have given up waiting for the answer to its release.
-    BOOST_TEST(waiting.wait() == 0);
-    newcomer.command({"EVAL", text, "4", "n", "leasehold:{0}:fence", line_key, entries_key, "release",
-                      "new." + std::to_string(round)});
-  }
-}
-
-// Cancelled at any instant of a hand-off: no lock is lost, nobody stays in the line, and never are two inside.
-BOOST_AUTO_TEST_CASE(cancellation_races_the_grant) {
-  const char* chosen = std::getenv("LEASEHOLD_SEED");
-  const auto seed = chosen ? std::strtoull(chosen, nullptr, 10) : std::random_device()();
-  BOOST_TEST_CONTEXT("LEASEHOLD_SEED=" << seed) {
-    run([&]() -> awaitable<void> {
-      const auto executor = co_await asio::this_coro::executor;
-      std::mt19937_64 engine(seed);
-      int rounds = 0;
-      int inside = 0;
-      int granted = 0;
-      int cancelled = 0;
-      int ended = 0;
-      std::uint64_t fence = 0;
-      const auto one = [&](waiter& w) -> awaitable<void> {
-        asio::steady_timer timer(executor);
-        while (++rounds <= 2000) {
-          w.acquire();
-          timer.expires_after(std::chrono::microseconds(engine() % 3000));
-          co_await timer.async_wait(asio::deferred);
-          w.signal.emit(engine() % 2 == 0 ? asio::cancellation_type::total : asio::cancellation_type::terminal);
-          co_await eventually("it ends", [&] { return w.ended(); });
-          if (*w.ec) {
-            BOOST_TEST(*w.ec == asio::error::operation_aborted);
-            ++cancelled;
-            continue;
-          }
-          ++granted;
-          BOOST_TEST(w.got.valid());
-          BOOST_TEST(++inside == 1);
-          BOOST_TEST(w.got.fence() > fence);
-          fence = w.got.fence();
-          co_await turn(static_cast<int>(engine() % 10));
-          --inside;
-          co_await w.got.release();
-        }
-        // Everybody gets in afterwards.
-        w.acquire();
-        co_await eventually("it has it", [&] { return w.ended(); });
-        BOOST_TEST(!*w.ec);
-        BOOST_TEST(++inside == 1);
-        co_await turn();
-        --inside;
-        co_await w.got.release();
-        ++ended;
-      };
-      std::deque<waiter> all;
-      for (int i = 0; i < 5; ++i)
-        asio::co_spawn(executor, one(all.emplace_back(executor, redis.url())), asio::detached);
-      co_await eventually("all have ended", [&] { return ended == 5; });
-      BOOST_TEST(granted > 10);
-      BOOST_TEST(cancelled > 10);
-      co_await nothing_left();
-      for (auto& w : all) {
-        BOOST_TEST(w.c.stats().waiting == 0U);
-        BOOST_TEST(w.c.stats().held == 0U);
-      }
-    });
-  }
-}
-
-// Connections break at any instant of joining, granting, confirming and giving back.
-BOOST_AUTO_TEST_CASE(cuts_among_those_who_wait_lose_nothing) {
-  const char* chosen = std::getenv("LEASEHOLD_SEED");
-  const auto seed = chosen ? std::strtoull(chosen, nullptr, 10) : std::random_device()();
-  BOOST_TEST_CONTEXT("LEASEHOLD_SEED=" << seed) {
-    run([&]() -> awaitable<void> {
-      const auto executor = co_await asio::this_coro::executor;
-      std::mt19937_64 engine(seed);
-      int inside = 0;
-      int ended = 0;
-      std::uint64_t fence = 0;
-      std::deque<proxy> networks;
-      std::deque<waiter> all;
-      const auto one = [&](waiter& w) -> awaitable<void> {
-        asio::steady_timer timer(executor);
-        for (int i = 0; i < 50; ++i) {
-          hold h = co_await w.lock.acquire();
-          BOOST_TEST(h.valid());
-          BOOST_TEST(++inside == 1);
-          BOOST_TEST(h.fence() > fence);
-          fence = h.fence();
-          timer.expires_after(std::chrono::microseconds(engine() % 2000));
-          co_await timer.async_wait(asio::deferred);
-          --inside;
-          auto [ec] = co_await h.release(as_tuple);
-          BOOST_TEST(!ec, ec.message());
-        }
-        ++ended;
-      };
-      for (int i = 0; i < 4; ++i) {
-        networks.emplace_back(executor, redis);
-        asio::co_spawn(executor, one(all.emplace_back(executor, networks.back().url(), quick())), asio::detached);
-      }
-      asio::steady_timer timer(executor);
-      while (ended < 4) {
-        timer.expires_after(std::chrono::microseconds(engine() % 20000));
-        co_await timer.async_wait(asio::deferred);
-        networks[engine() % 4].cut();
-      }
-      co_await nothing_left();
-    });
-  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -89,6 +89,7 @@ class gate::path final : public memory::network {
   struct way {
     bool holds() const { return keep_from && passed >= *keep_from; }
 
+    std::size_t arrived = 0;
     std::size_t passed = 0;
     std::optional<std::size_t> keep_from = {};
     std::optional<std::size_t> cut_from = {};
@@ -106,12 +107,15 @@ class gate::path final : public memory::network {
   }
   void pass(way& w) {
     w.keep_from.reset();
+    w.cut_from.reset();
     for (auto& f : std::exchange(w.kept, {})) f();
   }
   void cut() {
     ++cuts_;
-    requests.kept.clear();
-    replies.kept.clear();
+    for (way* const w : {&requests, &replies}) {
+      w->keep_from.reset();
+      w->kept.clear();
+    }
     cut_clients();
   }
   void cut_clients() {
@@ -136,6 +140,7 @@ class gate::path final : public memory::network {
         w.cut_from.reset();
         return cut();
       }
+      ++w.arrived;
       if (w.holds()) return w.kept.push_back(std::move(f));
       ++w.passed;
       f();
@@ -176,7 +181,7 @@ void gate::cut_clients() { path_->cut_clients(); }
 void gate::slow(std::chrono::milliseconds each) { path_->each = each; }
 void gate::refuse(bool on) { path_->refuses = on; }
 std::size_t gate::accepted() const { return path_->accepted; }
-std::size_t gate::requests() const { return path_->requests.passed; }
-std::size_t gate::replies() const { return path_->replies.passed; }
+std::size_t gate::requests() const { return path_->requests.arrived; }
+std::size_t gate::replies() const { return path_->replies.arrived; }
 
 }  // namespace leasehold::test

@@ -66,6 +66,45 @@ struct with_memory {
 
 using memory_quorum = quorum_of<memory_server>;
 
+// Another program with a client of the server, in the same world. The server is the only one of the test.
+class program {
+ public:
+  explicit program(memory_server& s) : process_(s.world(), "program", {}, {}) {}
+
+  leasehold::client& client() { return process_.client(); }
+  // Starts a coroutine, which ends with the program at the latest.
+  template <class F>
+  void start(F f) {
+    asio::co_spawn(process_.executor(), std::move(f), asio::detached);
+  }
+  // Acquires the lock and keeps it for as long as the program lives.
+  template <class Lock>
+  awaitable<const hold*> keep(Lock lock, acquire_options o) {
+    const auto got = std::make_shared<const hold*>(nullptr);
+    start([this, lock = std::move(lock), o, got]() -> awaitable<void> {
+      const hold h = co_await lock.acquire(o);
+      *got = &h;
+      co_await process_.sleep(std::chrono::hours(24 * 365));
+    });
+    co_await eventually("the program has the lock", [&got] { return *got != nullptr; });
+    co_return *got;
+  }
+
+  // As SIGKILL, SIGSTOP and SIGCONT.
+  void die() { process_.die(); }
+  void stop() { process_.freeze(); }
+  void go_on() { process_.thaw(); }
+
+ private:
+  simulation::process process_;
+};
+
+// The program of the test stands still for so long, and everything else goes on.
+inline void stand_still(clock::duration d) {
+  auto& world = *simulation::world::current();
+  world.run(world.now() + d, [] { return false; });
+}
+
 // Stands between clients and a server and does what networks do, as test::proxy does between processes; it counts
 // messages, not bytes: a request, a reply, something published. A connection begins with one request and its reply.
 class gate {
@@ -85,7 +124,7 @@ class gate {
   void cut_after_replies(std::size_t messages);
   // Passes on what was kept back, and everything from now on.
   void pass();
-  // Cuts now. What was kept back is gone.
+  // Cuts now. What was kept back is gone, and everything passes from now on.
   void cut();
   // Cuts as the clients see a partition: requests that were kept back arrive with pass(), and so do those that are on
   // their way at the moment.
@@ -96,7 +135,7 @@ class gate {
   void refuse(bool on = true);
 
   std::size_t accepted() const;  // Connections so far.
-  std::size_t requests() const;  // Messages that have arrived here so far.
+  std::size_t requests() const;  // Messages that have arrived here so far, those kept back included.
   std::size_t replies() const;
 
  private:

@@ -1,11 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "support/child.hpp"
+#include "simulation/with_memory.hpp"
 #include "support/kinds.hpp"
-#include "support/with_redis.hpp"
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <deque>
 #include <string>
 #include <vector>
@@ -14,25 +12,16 @@ namespace leasehold::test {
 
 namespace {
 
-// Arguments: URL, owner, lease in milliseconds. It enters, says how deep it is and with which fence, and stays.
-int enter_and_stay(const std::vector<std::string>& arguments) {
-  asio::io_context context;
-  client c(context, arguments.at(0));
-  hold held;
-  const recursive_mutex lock(c, "n", arguments.at(1));
-  lock.acquire({.lease = std::chrono::milliseconds(std::stoi(arguments.at(2)))}, [&](error_code ec, hold h) {
-    if (!ec) say(std::to_string(h.depth()) + " " + std::to_string(h.fence()));
-    held = std::move(h);
-  });
-  context.run();
-  return 0;
-}
-
-const child_program stayer("enter_and_stay", enter_and_stay);
+struct with_recursive_mutex : with_kinds_on<with_memory> {
+  // A program enters and stays.
+  static awaitable<const hold*> enter(program& p, std::string owner, std::chrono::milliseconds lease) {
+    return p.keep(recursive_mutex(p.client(), "n", std::move(owner)), {.lease = lease});
+  }
+};
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(recursive_mutexes, with_kinds_on<with_redis>)
+BOOST_FIXTURE_TEST_SUITE(recursive_mutexes, with_recursive_mutex)
 
 BOOST_AUTO_TEST_CASE(an_owner_enters_again_and_the_last_release_frees) {
   run([&]() -> awaitable<void> {
@@ -187,16 +176,16 @@ BOOST_AUTO_TEST_CASE(the_longest_entry_takes_its_lease_along) {
 }
 
 BOOST_AUTO_TEST_CASE(other_processes_enter_as_the_same_owner) {
-  child one(stayer.command({redis.url(), "me", "30000"}));
-  const std::string first = one.read_line().value();
-  child two(stayer.command({redis.url(), "me", "30000"}));
-  const std::string second = two.read_line().value();
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
+    program one(redis), two(redis);
+    const hold* const first = co_await enter(one, "me", 30s);
+    const hold* const second = co_await enter(two, "me", 30s);
     hold third = co_await recursive_mutex(client(executor, redis.url()), "n", "me").acquire();
-    const std::string fence = " " + std::to_string(third.fence());
-    BOOST_TEST(first == "1" + fence);
-    BOOST_TEST(second == "2" + fence);
+    BOOST_TEST(first->depth() == 1U);
+    BOOST_TEST(second->depth() == 2U);
+    BOOST_TEST(first->fence() == third.fence());
+    BOOST_TEST(second->fence() == third.fence());
     BOOST_TEST(third.depth() == 3U);
     BOOST_TEST(!(co_await recursive_mutex(client(executor, redis.url()), "n", "other").try_acquire()).has_value());
   });
@@ -208,13 +197,13 @@ BOOST_AUTO_TEST_CASE(the_entry_of_a_process_that_dies_ends_with_its_own_lease) {
     const auto executor = co_await asio::this_coro::executor;
     recursive_mutex lock(client(executor, redis.url()), "n", "me");
     hold mine = co_await lock.acquire({.lease = 60s});
-    child process(stayer.command({redis.url(), "me", "1500"}));
-    BOOST_TEST(process.read_line().value().starts_with("2 "));
+    program another(redis);
+    const hold* const its = co_await enter(another, "me", 1500ms);
+    BOOST_TEST(its->depth() == 2U);
     asker other(recursive_mutex(client(executor, redis.url()), "n", "other"));
     other.acquire();
     co_await stand_in_line(1);
-    process.signal(SIGKILL);
-    process.wait();
+    another.die();
     std::optional<lock_info> info;
     do {
       co_await pause(10ms);
@@ -234,17 +223,16 @@ BOOST_AUTO_TEST_CASE(the_entry_of_a_process_that_dies_ends_with_its_own_lease) {
 }
 
 BOOST_AUTO_TEST_CASE(an_owner_of_whom_only_the_dead_are_in_goes_out_with_the_last_lease) {
-  child one(stayer.command({redis.url(), "me", "700"}));
-  child two(stayer.command({redis.url(), "me", "1500"}));
-  one.read_line();
-  two.read_line();
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
+    program one(redis), two(redis);
+    co_await enter(one, "me", 700ms);
+    co_await enter(two, "me", 1500ms);
     asker other(recursive_mutex(client(executor, redis.url()), "n", "other"));
     other.acquire();
     co_await stand_in_line(1);
-    one.signal(SIGKILL);
-    two.signal(SIGKILL);
+    one.die();
+    two.die();
     co_await eventually("the other is in", [&] { return other.in(); });
     BOOST_TEST(other.got.depth() == 1U);
     co_await other.got.release();

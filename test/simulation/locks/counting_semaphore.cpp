@@ -1,11 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "support/child.hpp"
+#include "simulation/with_memory.hpp"
 #include "support/kinds.hpp"
-#include "support/with_redis.hpp"
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <deque>
 #include <set>
 #include <string>
@@ -15,27 +13,7 @@ namespace leasehold::test {
 
 namespace {
 
-// Arguments: URL, limit, permits, lease in milliseconds. It takes the permits, says so, and keeps them.
-int take_permits(const std::vector<std::string>& arguments) {
-  asio::io_context context;
-  client c(context, arguments.at(0));
-  const counting_semaphore lock(c, "n", static_cast<std::uint32_t>(std::stoi(arguments.at(1))));
-  std::vector<hold> holds;
-  const auto permits = static_cast<std::size_t>(std::stoi(arguments.at(2)));
-  for (std::size_t i = 0; i < permits; ++i) {
-    lock.acquire({.lease = std::chrono::milliseconds(std::stoi(arguments.at(3)))}, [&](error_code, hold h) {
-      holds.push_back(std::move(h));
-      if (holds.size() < permits) return;
-      say("taken");
-    });
-  }
-  context.run();
-  return 0;
-}
-
-const child_program taker("take_permits", take_permits);
-
-struct with_semaphore : with_kinds_on<with_redis> {
+struct with_semaphore : with_kinds_on<with_memory> {
   awaitable<counting_semaphore> semaphore(std::uint32_t limit) {
     co_return counting_semaphore(client(co_await asio::this_coro::executor, redis.url()), "n", limit);
   }
@@ -93,9 +71,9 @@ BOOST_AUTO_TEST_CASE(a_permit_whose_lease_ends_comes_back_by_itself) {
 }
 
 BOOST_AUTO_TEST_CASE(the_permits_of_a_dead_process_come_back) {
-  child process(taker.command({redis.url(), "3", "2", "1500"}));
-  BOOST_TEST(process.read_line().value() == "taken");
   run([&]() -> awaitable<void> {
+    program taker(redis);
+    for (int i = 0; i < 2; ++i) co_await taker.keep(counting_semaphore(taker.client(), "n", 3), {.lease = 1500ms});
     const counting_semaphore lock = co_await semaphore(3);
     hold mine = co_await lock.acquire();
     BOOST_TEST(!(co_await lock.try_acquire()).has_value());
@@ -105,7 +83,7 @@ BOOST_AUTO_TEST_CASE(the_permits_of_a_dead_process_come_back) {
       all.emplace_back(other).acquire();
       co_await stand_in_line(i + 1);
     }
-    process.signal(SIGKILL);
+    taker.die();
     co_await eventually("both are in", [&] { return all[0].in() && all[1].in(); });
     BOOST_TEST(mine.valid());
     BOOST_TEST(!(co_await lock.try_acquire()).has_value());
@@ -128,7 +106,8 @@ BOOST_AUTO_TEST_CASE(never_more_than_the_limit_are_in) {
         BOOST_TEST(h.valid());
         most = std::max(most, ++inside);
         BOOST_TEST(inside <= limit_of_this);
-        co_await turn(i % 7);
+        const auto stay = std::chrono::microseconds(300 * (i % 7));
+        co_await pause(stay);
         --inside;
         co_await h.release();
       }
@@ -180,7 +159,7 @@ BOOST_AUTO_TEST_CASE(ten_thousand_of_one_client_on_five_permits_are_few_entries_
     const auto one = [&]() -> awaitable<void> {
       hold h = co_await lock.acquire();
       fine = fine && h.valid() && ++inside <= 5 && tokens.insert(h.token()).second;
-      co_await turn(1);
+      co_await pause(5us);
       --inside;
       auto [ec] = co_await h.release(as_tuple);
       fine = fine && !ec;
@@ -188,8 +167,8 @@ BOOST_AUTO_TEST_CASE(ten_thousand_of_one_client_on_five_permits_are_few_entries_
     };
     for (int i = 0; i < 10000; ++i) asio::co_spawn(executor, one, asio::detached);
     std::int64_t most = 0;
-    const auto end = std::chrono::steady_clock::now() + 10 * limit;
-    while (served < 10000 && std::chrono::steady_clock::now() < end) {
+    const auto end = now() + 10 * limit;
+    while (served < 10000 && now() < end) {
       most = std::max(most, in_line());
       co_await pause(5ms);
     }
