@@ -121,6 +121,19 @@ BOOST_AUTO_TEST_CASE(an_idle_client_of_a_quorum) {
   asio::io_context context;
   const client c(context, servers.urls(), soon());
   use_and_rest(context, c, [&] { return servers[0].info("connected_clients") == 2; });
+  // What it has known of its servers it still knows: one that was started anew has forgotten.
+  client_options strict = soon();
+  strict.restart_delay = 10min;
+  const client careful(context, servers.urls(), strict);
+  use_and_rest(context, careful, [&] { return servers[0].info("connected_clients") == 2; });
+  for (std::size_t i : {0U, 1U}) {
+    servers[i].kill();
+    servers[i].start();
+  }
+  run(context, [&]() -> awaitable<void> {
+    auto [ec, h] = co_await mutex(careful, "n").acquire({.wait = 0ms}, as_tuple);
+    BOOST_TEST(ec.failed());
+  });
 }
 
 BOOST_AUTO_TEST_CASE(an_idle_client_of_a_cluster_and_of_a_sentinel_group) {

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Destruction in every order, with the connections of real servers: none may crash, hang, leak, or leave a lock behind that
+// Destruction in every order, with connections to real servers: none may crash, hang, leak, or leave a lock behind that
 // could have been released. What does not depend on connections: test/simulation/locks/lifetimes.cpp.
 #include "support/program.hpp"
 #include "support/with_redis.hpp"

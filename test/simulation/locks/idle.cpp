@@ -117,13 +117,17 @@ BOOST_AUTO_TEST_CASE(an_idle_client_remembers_the_servers_of_its_quorum) {
     co_await h.release();
   });
   BOOST_TEST(servers[0].connections() == 0U);
-  for (std::size_t i : {0U, 1U}) {
-    servers[i].kill();
-    servers[i].start();
+  for (const auto& s : servers.servers) {
+    s->kill();
+    s->start();
   }
   run(context, [&]() -> awaitable<void> {
     auto [ec, h] = co_await mutex(careful, "n").acquire({.wait = 0ms}, as_tuple);
     BOOST_TEST(ec.failed());
+    // Servers that are all new are a new deployment to a client that has not known them before.
+    const client fresh(co_await asio::this_coro::executor, servers.urls(), strict);
+    auto [fresh_ec, fresh_hold] = co_await mutex(fresh, "m").acquire({.wait = 0ms}, as_tuple);
+    BOOST_TEST(!fresh_ec);
   });
 }
 
