@@ -23,18 +23,42 @@ std::shared_ptr<simulation::world> shared_world() {
   return w;
 }
 
-}  // namespace
+// Longer than any lease and any limit that a test lets pass.
+constexpr clock::duration too_long = std::chrono::hours(24 * 365);
 
-// Instead of that of support/run.cpp.
-void run_to_end(asio::io_context& context) {
+bool run_in_world(asio::io_context& context, clock::duration limit, const std::function<bool()>& is_over) {
   const auto w = simulation::world::current() == nullptr ? shared_world() : nullptr;
   simulation::world& all = *simulation::world::current();
   context.restart();
-  const auto is_over = [&context] { return context.stopped(); };
-  // Longer than any lease and any limit that a test lets pass.
-  constexpr auto too_long = std::chrono::hours(24 * 365);
-  const bool ended = all.run(all.now() + too_long, is_over, [&context] { context.poll(); });
+  return all.run(all.now() + limit, is_over, [&context] { context.poll(); });
+}
+
+}  // namespace
+
+// Instead of those of support/run.cpp.
+void run_to_end(asio::io_context& context) {
+  const bool ended = run_in_world(context, too_long, [&context] { return context.stopped(); });
   if (!ended) throw std::runtime_error("the context has work left, and nothing will happen any more");
+}
+
+void run_until(asio::io_context& context, const std::function<bool()>& condition) {
+  if (condition()) return;
+  const bool ended = run_in_world(context, too_long, [&] {
+    // Something outside the context may give it work again.
+    if (context.stopped()) context.restart();
+    return condition();
+  });
+  if (!ended) throw std::runtime_error("the condition does not hold, and nothing will happen any more");
+}
+
+void run_for(asio::io_context& context, std::chrono::nanoseconds d) {
+  run_in_world(context, d, [&context] { return context.stopped(); });
+}
+
+cancel_timer::cancel_timer(const asio::any_io_executor& executor, clock::duration d) : timer_(executor) {
+  timer_.wait(detail::later(clock::now(), d), [this](error_code ec) {
+    if (!ec) signal_.emit(asio::cancellation_type::terminal);
+  });
 }
 
 memory_server::memory_server() : world_(shared_world()), number_(world_->add_server()) {

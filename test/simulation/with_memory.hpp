@@ -48,6 +48,8 @@ class memory_server {
   std::optional<std::string> get(const std::string& key);
   std::int64_t ttl(const std::string& key) { return command("PTTL", key).integer; }
   std::size_t size();  // The number of keys, fence counters not counted.
+  // How many connections are open.
+  std::size_t connections() { return server().connections(); }
   // How many scripts have run since it was made, whatever they answered.
   std::int64_t scripts() const { return *scripts_; }
 
@@ -62,6 +64,23 @@ class memory_server {
 // A fixture: a server of its own for each test.
 struct with_memory {
   memory_server redis;
+};
+
+// Cancels after that time, as asio::cancel_after does by a timer of Asio's. It outlives the operation.
+class cancel_timer {
+ public:
+  cancel_timer(const asio::any_io_executor&, clock::duration);
+  cancel_timer(const cancel_timer&) = delete;
+  cancel_timer& operator=(const cancel_timer&) = delete;
+
+  template <class Token>
+  auto bind(Token token) {
+    return asio::bind_cancellation_slot(signal_.slot(), std::move(token));
+  }
+
+ private:
+  asio::cancellation_signal signal_;
+  detail::timer timer_;
 };
 
 using memory_quorum = quorum_of<memory_server>;

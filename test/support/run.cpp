@@ -10,4 +10,18 @@ void run_to_end(asio::io_context& context) {
   if (!context.stopped()) throw std::runtime_error("io_context::run() did not return in time");
 }
 
+void run_until(asio::io_context& context, const std::function<bool()>& condition) {
+  const auto end = now() + limit;
+  while (!condition()) {
+    if (now() > end) throw std::runtime_error("the condition did not hold in time");
+    context.restart();
+    context.run_one_for(10ms);
+  }
+}
+
+void run_for(asio::io_context& context, std::chrono::nanoseconds d) {
+  context.restart();
+  context.run_for(d);
+}
+
 }  // namespace leasehold::test

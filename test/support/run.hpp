@@ -10,6 +10,7 @@
 #include <boost/asio.hpp>
 
 #include <exception>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -22,6 +23,10 @@ using asio::awaitable;
 
 // Runs the context until nothing is left to do, and fails if that does not come. In the simulation that is virtual time.
 void run_to_end(asio::io_context&);
+// The same until the condition holds, and fails if it never does.
+void run_until(asio::io_context&, const std::function<bool()>& condition);
+// For that long, or until nothing is left to do.
+void run_for(asio::io_context&, std::chrono::nanoseconds);
 
 // As hold::expires_at() tells time.
 inline std::chrono::steady_clock::time_point now() { return detail::to_steady(clock::now()); }

@@ -71,6 +71,11 @@ reply server::run(const script& s, bool whole_text, scripting::strings keys, scr
   return r;
 }
 
+std::size_t server::connections() const {
+  return static_cast<std::size_t>(
+      std::count_if(sessions_.begin(), sessions_.end(), [](const auto& weak) { return !weak.expired(); }));
+}
+
 void server::detach(const session& s) {
   std::erase_if(sessions_, [&s](const auto& weak) {
     const auto strong = weak.lock();

@@ -82,6 +82,8 @@ class server {
     return scripting_.run(text, keys, arguments, data());
   }
   reply execute(const std::vector<std::string>& command) { return data().execute(command); }
+  // How many connections are open.
+  std::size_t connections() const;
   void attach(const std::shared_ptr<session>& s) { sessions_.push_back(s); }
   void detach(const session&);
 

@@ -1,10 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// The scripts of the kinds with several holds in one record, on a real server, without the library around them.
+// The scripts of the kinds with several holds in one record, on the store in memory, without the library around them.
+// Random schedules: scripts.cpp.
 #include "protocol/scripts.hpp"
-#include "support/limit.hpp"
-#include "support/redis_server.hpp"
-#include "support/stepped_clock.hpp"
+#include "simulation/script_server.hpp"
 #include "support/unit_test.hpp"
 
 #include <chrono>
@@ -15,12 +14,12 @@
 #include <utility>
 #include <vector>
 
+namespace kinds_scripts {
+
+using namespace std::chrono_literals;
 using leasehold::detail::script;
-using leasehold::test::redis_connection;
-using leasehold::test::redis_server;
 using leasehold::test::reply;
-using leasehold::test::stepped_clock;
-using leasehold::test::wait_until;
+using leasehold::test::script_server;
 
 namespace scripts = leasehold::detail::scripts;
 
@@ -67,9 +66,8 @@ const std::vector<kind_of_lock>& kinds() {
 }
 
 struct with_scripts {
-  redis_server redis;
-  redis_connection connection{redis.socket_path()};
-  redis_connection* current = &connection;
+  script_server redis;
+  script_server* current = &redis;
 
   static std::vector<std::string> words_of(const script& kind, const std::vector<std::string>& arguments) {
     std::vector<std::string> words = {"EVAL", std::string(kind.text)};
@@ -82,16 +80,15 @@ struct with_scripts {
     return words;
   }
   reply call(const script& kind, const std::vector<std::string>& arguments) {
-    return current->command(words_of(kind, arguments));
+    return current->command_of(words_of(kind, arguments));
   }
-  // With the tokens c.0, c.1 and so on, in one request: on a busy machine leases would end between many.
+  // With the tokens c.0, c.1 and so on.
   std::vector<answer> call_with_each(int many, const script& kind, std::vector<std::string> arguments) {
+    std::vector<answer> answers;
     for (int i = 0; i < many; ++i) {
       arguments.at(1) = "c." + std::to_string(i);
-      current->send(words_of(kind, arguments));
+      answers.emplace_back(call(kind, arguments));
     }
-    std::vector<answer> answers;
-    for (int i = 0; i < many; ++i) answers.emplace_back(current->receive());
     return answers;
   }
   reply try_to_wait(const script& kind, const std::string& token, const std::string& ask, std::int64_t lease = 30000) {
@@ -126,15 +123,6 @@ struct with_scripts {
     for (std::size_t i = 0; i + 1 < r.items.size(); i += 2) all[r.items[i].text] = r.items[i + 1].text;
     return all;
   }
-  // Until the server's clock has gone on by so much.
-  void let_pass(std::int64_t milliseconds) {
-    const auto time = [&] {
-      const reply t = redis.command("TIME");
-      return std::stoll(t.items.at(0).text) * 1000000 + std::stoll(t.items.at(1).text);
-    };
-    const auto end = time() + milliseconds * 1000;
-    wait_until("time passes", [&] { return time() > end; });
-  }
   void memory_is_short(bool is) { redis.command("CONFIG", "SET", "maxmemory", is ? "1" : "0"); }
 
   template <class Body>
@@ -166,11 +154,11 @@ BOOST_AUTO_TEST_CASE(a_repeat_changes_nothing_but_lengthens) {
     const answer shorter = acquire(s, "x", k.ask, 1000);
     BOOST_TEST(shorter.status == 1);
     BOOST_TEST(shorter.fence == first.fence);
-    BOOST_TEST(shorter.left > 20000);
+    BOOST_TEST(shorter.left == 30000);
     BOOST_TEST((fields() == before));
     BOOST_TEST(redis.ttl(record) > 20000);
-    BOOST_TEST(renew(s, "x", 100).left > 20000);
-    BOOST_TEST(renew(s, "x", 0).left > 20000);
+    BOOST_TEST(renew(s, "x", 100).left == 30000);
+    BOOST_TEST(renew(s, "x", 0).left == 30000);
     BOOST_TEST((fields() == before));
     const answer longer = acquire(s, "x", k.ask, 60000);
     BOOST_TEST(longer.fence == first.fence);
@@ -254,7 +242,7 @@ BOOST_AUTO_TEST_CASE(without_memory_nobody_enters_and_everybody_leaves) {
     BOOST_TEST((fields() == before));
     BOOST_TEST(redis.command("EXISTS", line, entries).integer == 0);
     BOOST_TEST(renew(s, "x", 30000).left == 30000);
-    BOOST_TEST(renew(s, "y", 30000).left > 30000);
+    BOOST_TEST(renew(s, "y", 30000).left == 60000);
     memory_is_short(false);
     BOOST_TEST(wait(s, "c.z", k.other).status == 2);
     memory_is_short(true);
@@ -275,7 +263,7 @@ BOOST_AUTO_TEST_CASE(without_memory_a_renewed_hold_is_renewed_again_and_left) {
     BOOST_TEST(renew(s, "x", 60000).status == 1);
     wait(s, "c.z", k.other == k.ask ? "2" : k.other);
     acquire(s, "y", k.ask, 60000);
-    let_pass(510);
+    redis.let_pass(510ms);
     memory_is_short(true);
     const reply r = call(s, {"renew", "x", "90000"});
     BOOST_TEST(r.text.starts_with("1 "));
@@ -298,8 +286,8 @@ BOOST_AUTO_TEST_CASE(records_of_other_types_are_left_alone) {
     for (const auto& other : others) {
       BOOST_TEST_CONTEXT(other[0] << " " << other[2]) {
         redis.command("FLUSHALL");
-        connection.command(other);
-        const std::string before = redis.command("DUMP", record).text;
+        redis.command_of(other);
+        const std::string before = redis.dump();
         for (const auto& arguments :
              std::vector<std::vector<std::string>>{{"acquire", "x", "1000", never, "", k.ask, "1"},
                                                    {"acquire", "x", "1000", never, "1", k.ask},
@@ -311,7 +299,7 @@ BOOST_AUTO_TEST_CASE(records_of_other_types_are_left_alone) {
           const reply r = call(s, arguments);
           BOOST_TEST_CONTEXT(arguments[0]) BOOST_TEST(r.text.starts_with("WRONGTYPE"));
         }
-        BOOST_TEST(redis.command("DUMP", record).text == before);
+        BOOST_TEST(redis.dump() == before);
         BOOST_TEST(redis.ttl(record) == -1);
         BOOST_TEST(redis.size() == 1U);
         BOOST_TEST(!redis.get(counter));
@@ -329,11 +317,11 @@ BOOST_AUTO_TEST_CASE(every_kind_leaves_the_records_of_every_other_kind_alone) {
       BOOST_TEST_CONTEXT(std::string(holder.text->name) << " and " << std::string(asker.text->name)) {
         redis.command("FLUSHALL");
         BOOST_TEST(acquire(*holder.text, "x", holder.ask).status == 1);
-        const std::string before = redis.command("DUMP", record).text;
+        const std::string before = redis.dump();
         BOOST_TEST(try_to_wait(*asker.text, "y", asker.ask).text.starts_with("WRONGTYPE"));
         BOOST_TEST(call(*asker.text, {"renew", "x", "60000"}).text.starts_with("WRONGTYPE"));
         BOOST_TEST(call(*asker.text, {"release", "x"}).text.starts_with("WRONGTYPE"));
-        BOOST_TEST(redis.command("DUMP", record).text == before);
+        BOOST_TEST(redis.dump() == before);
         BOOST_TEST(redis.size() == 1U);
       }
     }
@@ -382,7 +370,8 @@ BOOST_AUTO_TEST_CASE(every_kind_leaves_the_lines_of_every_other_kind_alone) {
 BOOST_AUTO_TEST_CASE(a_late_leave_takes_nothing_from_those_who_came_since) {
   for_each_kind([&](const kind_of_lock& k, const script& s) {
     acquire(s, "x", k.ask, 5);
-    wait_until("the lease has ended", [&] { return redis.ttl(record) == -2; });
+    redis.let_pass(7ms);
+    BOOST_TEST(redis.ttl(record) == -2);
     const answer y = acquire(s, "y", k.ask, 60000);
     BOOST_TEST(y.status == 1);
     const auto before = fields();
@@ -429,41 +418,38 @@ BOOST_AUTO_TEST_CASE(after_a_hand_off_the_key_lives_as_long_as_the_new_member) {
 // WAIT behind it counts what it has propagated.
 BOOST_AUTO_TEST_CASE(a_confirmation_always_writes) {
   for_each_kind([&](const kind_of_lock& k, const script& s) {
-    const auto writes = [&] { return redis.info("rdb_changes_since_last_save"); };
+    const auto writes = [&] { return redis.changes(); };
     acquire(s, "x", k.ask, 60000);
     const auto fields_before = fields();
     auto before = writes();
-    BOOST_TEST(confirm(s, "x", 30000).left > 50000);
+    BOOST_TEST(confirm(s, "x", 30000).left == 60000);
     BOOST_TEST(writes() > before);
     BOOST_TEST((fields() == fields_before));
     before = writes();
-    BOOST_TEST(renew(s, "x", 30000).left > 50000);
+    BOOST_TEST(renew(s, "x", 30000).left == 60000);
     BOOST_TEST(writes() == before);
   });
 }
 
 // A slot moves with times to live, and the deadlines of its members with it.
 BOOST_AUTO_TEST_CASE(a_slot_that_moves_to_a_node_whose_clock_is_ahead_ends_no_hold) {
-  stepped_clock clock;
-  clock.step(std::chrono::hours(1));
-  redis_server target({}, clock.environment());
-  redis_connection there(target.socket_path());
+  script_server target;
+  target.let_pass(1h);
   for (kind_of_lock k : kinds()) {
     if (k.text == &scripts::recursive_mutex) continue;  // Other programs set the expiry of these.
     if (k.together == 2) k.ask = "5";
     const script& s = *k.text;
     BOOST_TEST_CONTEXT(std::string(s.name)) {
-      current = &connection;
+      current = &redis;
       acquire(s, "longest", k.ask, 60000);
       acquire(s, "short", k.ask, 30000);
       acquire(s, "dead", k.ask, 5);
-      let_pass(10);
-      const std::string left = std::to_string(redis.ttl(record));
-      BOOST_TEST(target.command("RESTORE", record, left, redis.command("DUMP", record).text).text == "OK");
+      redis.let_pass(10ms);
+      for (const auto& [field, value] : fields()) target.command("HSET", record, field, value);
+      target.command("PEXPIRE", record, std::to_string(redis.ttl(record)));
       redis.command("FLUSHALL");
-      current = &there;
-      const reply shown =
-          there.command({"EVAL", std::string(scripts::admin.text), "4", record, counter, line, entries, "show"});
+      current = &target;
+      const reply shown = target.command("EVAL", scripts::admin.text, "4", record, counter, line, entries, "show");
       BOOST_TEST(shown.items.at(5).integer == 2);
       BOOST_TEST(confirm(s, "dead").status == 0);
       const answer asked = renew(s, "short", 0);
@@ -483,12 +469,12 @@ BOOST_AUTO_TEST_CASE(a_member_past_its_deadline_is_never_renewed) {
   for_each_kind([&](const kind_of_lock& k, const script& s) {
     acquire(s, "y", k.ask, 60000);
     acquire(s, "x", k.ask, 5);
-    let_pass(10);
+    redis.let_pass(10ms);
     BOOST_TEST(has_member("x"));
     BOOST_TEST(renew(s, "x", 60000).status == 0);
     BOOST_TEST(!has_member("x"));
     acquire(s, "z", k.ask, 5);
-    let_pass(10);
+    redis.let_pass(10ms);
     BOOST_TEST(confirm(s, "z", 60000).status == 0);
     BOOST_TEST(!has_member("z"));
     BOOST_TEST(renew(s, "y").status == 1);
@@ -565,7 +551,7 @@ BOOST_AUTO_TEST_CASE(a_foreign_owner_without_expiry_stays_without_unless_repaire
   BOOST_TEST(inspect(s).items.at(2).integer == -1);
   BOOST_TEST(acquire(s, "y", "owner", 5).status == 1);
   BOOST_TEST(redis.ttl(record) == -1);
-  let_pass(10);
+  redis.let_pass(10ms);
   BOOST_TEST(holds(s) == 1);
   BOOST_TEST(redis.ttl(record) == -1);
   BOOST_TEST(acquire(s, "x", "another", 40000, "1").left == 40000);
@@ -620,14 +606,14 @@ BOOST_AUTO_TEST_CASE(a_record_without_expiry_survives_downgrade_and_resize) {
   acquire(scripts::shared_mutex, "x", "w", 60000);
   redis.command("PERSIST", record);
   BOOST_TEST(answer(call(scripts::shared_mutex, {"downgrade", "x", "0"})).status == 1);
-  let_pass(10);
+  redis.let_pass(10ms);
   BOOST_TEST(renew(scripts::shared_mutex, "x", 1000).status == 1);
   BOOST_TEST(redis.ttl(record) > 50000);
   redis.command("FLUSHALL");
   acquire(scripts::counting_semaphore, "x", "2", 60000);
   redis.command("PERSIST", record);
   call(scripts::counting_semaphore, {"resize", "3", never});
-  let_pass(10);
+  redis.let_pass(10ms);
   BOOST_TEST(renew(scripts::counting_semaphore, "x", 1000).status == 1);
 }
 
@@ -686,3 +672,5 @@ BOOST_AUTO_TEST_CASE(behind_hundreds_who_have_not_confirmed_nobody_overtakes) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace kinds_scripts

@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "support/with_redis.hpp"
+#include "simulation/with_memory.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -10,6 +10,8 @@
 
 namespace leasehold::test {
 
+BOOST_FIXTURE_TEST_SUITE(with_lock_and_while_held, with_memory)
+
 namespace {
 
 // Sleeps until it is cancelled; then does a little more before it ends, as clean-up does.
@@ -18,8 +20,7 @@ awaitable<void> work_until_cancelled(bool& ended) {
   auto [ec] = co_await timer.async_wait(as_tuple);
   BOOST_TEST(ec == asio::error::operation_aborted);
   co_await asio::this_coro::reset_cancellation_state();
-  timer.expires_after(20ms);
-  co_await timer.async_wait(asio::deferred);
+  co_await pause(20ms);
   ended = true;
   throw system_error(asio::error::operation_aborted);
 }
@@ -36,8 +37,6 @@ awaitable<error_code> error_of(awaitable<T> a) {
 }
 
 }  // namespace
-
-BOOST_FIXTURE_TEST_SUITE(with_lock_and_while_held, with_redis)
 
 BOOST_AUTO_TEST_CASE(the_body_runs_while_the_lock_is_held) {
   run([&]() -> awaitable<void> {
@@ -177,7 +176,7 @@ BOOST_AUTO_TEST_CASE(margin_leaves_the_body_time_to_end) {
       try {
         co_await work_until_cancelled(ended);
       } catch (const system_error&) {
-        held_at_the_end = std::chrono::steady_clock::now() < h.expires_at();
+        held_at_the_end = now() < h.expires_at();
         throw;
       }
     };
@@ -481,8 +480,8 @@ BOOST_AUTO_TEST_CASE(the_works_own_abortion_is_no_loss) {
     client c(co_await asio::this_coro::executor, redis.url());
     hold h = co_await mutex(c, "n").acquire();
     const auto work = []() -> awaitable<void> {
-      asio::steady_timer timer(co_await asio::this_coro::executor, 1h);
-      co_await timer.async_wait(asio::cancel_after(10ms, asio::deferred));
+      co_await pause(10ms);
+      throw system_error(asio::error::operation_aborted);
     };
     const error_code ec = co_await error_of(while_held(h, work()));
     BOOST_TEST(ec == asio::error::operation_aborted);

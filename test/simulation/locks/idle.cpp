@@ -1,0 +1,136 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Clients without a hold, an operation or a release under way, in virtual time; with real connections:
+// test/integration/idle.cpp.
+#include "simulation/with_memory.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace leasehold::test {
+
+BOOST_FIXTURE_TEST_SUITE(idle_clients, with_memory)
+
+namespace {
+
+client_options soon() {
+  client_options o;
+  o.idle_timeout = 20ms;
+  return o;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(what_is_held_or_waited_for_keeps_the_connection) {
+  asio::io_context context;
+  const client c(context, redis.url(), soon());
+  std::optional<hold> held, next;
+  mutex(c, "n").acquire([&](error_code, hold h) { held = std::move(h); });
+  run_for(context, 5min);
+  BOOST_TEST(!context.stopped());
+  BOOST_REQUIRE(held.has_value());
+  const client other(context, redis.url(), soon());
+  mutex(other, "n").acquire([&](error_code, hold h) { next = std::move(h); });
+  run_for(context, 5min);
+  BOOST_TEST(!context.stopped());
+  BOOST_TEST(!next.has_value());
+  BOOST_TEST(c.stats().connects == 1U);
+  BOOST_TEST(other.stats().connects == 1U);
+  held.reset();
+  run_for(context, 5min);
+  BOOST_TEST(next.has_value());
+  BOOST_TEST(!context.stopped());
+  next.reset();
+  run_to_end(context);
+  BOOST_TEST(!redis.get("n"));
+  BOOST_TEST(c.stats().connects == 1U);
+  BOOST_TEST(other.stats().connects == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(forever_keeps_the_connection) {
+  asio::io_context context;
+  client_options o;
+  o.idle_timeout = forever;
+  std::optional<client> c(std::in_place, context, redis.url(), o);
+  run_for(context, 5min);
+  BOOST_TEST(!context.stopped());
+  BOOST_TEST(redis.connections() == 1U);
+  c.reset();
+  run_to_end(context);
+}
+
+BOOST_AUTO_TEST_CASE(an_idle_client_closes_at_once_and_may_be_destroyed_in_every_order) {
+  for (const bool in_between : {false, true}) {
+    asio::io_context context;
+    client c(context, redis.url(), soon());
+    if (in_between) {
+      run_to_end(context);
+    } else {
+      run_for(context, 25ms);
+    }
+    outcome closed;
+    c.close(closed.handler());
+    run_to_end(context);
+    BOOST_REQUIRE(closed.ended());
+    BOOST_TEST(!*closed.ec);
+    error_code ec;
+    mutex(c, "n").acquire([&ec](error_code e, hold) { ec = e; });
+    run_to_end(context);
+    BOOST_TEST(ec == error::closed);
+  }
+  auto context = std::make_unique<asio::io_context>();
+  std::optional<client> first(std::in_place, *context, redis.url(), soon());
+  std::optional<client> second(std::in_place, *context, redis.url(), soon());
+  run_to_end(*context);
+  first.reset();
+  context.reset();
+  BOOST_TEST(!second->get_executor());
+  second.reset();
+}
+
+// A hold that was lost while the program kept it.
+BOOST_AUTO_TEST_CASE(a_lost_hold_is_released_as_ever) {
+  asio::io_context context;
+  const client c(context, redis.url(), soon());
+  std::optional<hold> held;
+  mutex(c, "n").acquire({.lease = 100ms, .renew = renewal::none}, [&](error_code, hold h) { held = std::move(h); });
+  run_for(context, 5min);
+  BOOST_REQUIRE(held.has_value());
+  BOOST_TEST(!held->valid());
+  outcome released;
+  held->release(released.handler());
+  run_to_end(context);
+  BOOST_REQUIRE(released.ended());
+  BOOST_TEST(*released.ec == error::lost);
+}
+
+// What it has known of its servers it still knows: one that was started anew has forgotten.
+BOOST_AUTO_TEST_CASE(an_idle_client_remembers_the_servers_of_its_quorum) {
+  memory_quorum servers(3);
+  asio::io_context context;
+  client_options strict = soon();
+  strict.restart_delay = 10min;
+  const client careful(context, servers.urls(), strict);
+  run(context, [&]() -> awaitable<void> {
+    hold h = co_await mutex(careful, "n").acquire();
+    BOOST_TEST(h.valid());
+    co_await h.release();
+  });
+  BOOST_TEST(servers[0].connections() == 0U);
+  for (const auto& s : servers.servers) {
+    s->kill();
+    s->start();
+  }
+  run(context, [&]() -> awaitable<void> {
+    auto [ec, h] = co_await mutex(careful, "n").acquire({.wait = 0ms}, as_tuple);
+    BOOST_TEST(ec.failed());
+    // Servers that are all new are a new deployment to a client that has not known them before.
+    const client fresh(co_await asio::this_coro::executor, servers.urls(), strict);
+    auto [fresh_ec, fresh_hold] = co_await mutex(fresh, "m").acquire({.wait = 0ms}, as_tuple);
+    BOOST_TEST(!fresh_ec);
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
