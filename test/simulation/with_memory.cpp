@@ -113,12 +113,16 @@ class gate::path final : public memory::network {
   }
   void pass(way& w) {
     w.keep_from.reset();
+    w.cut_from.reset();
     for (auto& f : std::exchange(w.kept, {})) f();
   }
   void cut() {
     ++cuts_;
-    requests.kept.clear();
-    replies.kept.clear();
+    for (way* w : {&requests, &replies}) {
+      w->keep_from.reset();
+      w->cut_from.reset();
+      w->kept.clear();
+    }
     cut_clients();
   }
   // Nor does what is on its way.
@@ -145,10 +149,7 @@ class gate::path final : public memory::network {
     if (swallows) return;
     world_.at(when, [this, &w, before = cuts_, f = std::move(f)]() mutable {
       if (before != cuts_) return;
-      if (w.cut_from && w.arrived >= *w.cut_from) {
-        w.cut_from.reset();
-        return cut();
-      }
+      if (w.cut_from && w.arrived >= *w.cut_from) return cut();
       ++w.arrived;
       w.holds() ? w.kept.push_back(std::move(f)) : f();
     });

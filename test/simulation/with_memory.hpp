@@ -92,7 +92,7 @@ class gate {
   void pass();
   // After cut_clients(): passes on everything from now on; the requests that were kept back wait for pass().
   void pass_connected();
-  // Cuts now. What was kept back is gone.
+  // Cuts now. What was kept back is gone, and from now on nothing is kept back.
   void cut();
   // Cuts as the clients see a partition: requests that were kept back arrive with pass(), and so do those that are on
   // their way at the moment.
