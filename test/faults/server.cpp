@@ -359,6 +359,7 @@ BOOST_AUTO_TEST_CASE(script_flush_is_not_noticed) {
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_refuses) {
+  redis.command("CONFIG", "SET", "repl-diskless-sync-delay", "0");
   redis_server replica;
   replica.command("REPLICAOF", "127.0.0.1", std::to_string(redis.port()));
   wait_until("the replica is in step", [&] {

@@ -1,16 +1,16 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Connections that break, stall and deliver late, at every byte.
-#include "support/proxy.hpp"
-#include "support/with_redis.hpp"
+// Connections that break, stall and deliver late.
+#include "simulation/with_memory.hpp"
 
+#include <optional>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 namespace leasehold::test {
 
-BOOST_FIXTURE_TEST_SUITE(network, with_redis)
+BOOST_FIXTURE_TEST_SUITE(network, with_memory)
 
 namespace {
 
@@ -20,178 +20,34 @@ client_options quick() {
   return o;
 }
 
-// A connected client behind a proxy.
-struct behind_proxy {
-  behind_proxy(const asio::any_io_executor& executor, const redis_server& redis, const client_options& o = quick())
-      : network(executor, redis), c(executor, network.url(), o) {}
-  proxy network;
+// A connected client behind a gate.
+struct behind_gate {
+  behind_gate(const asio::any_io_executor& executor, memory_server& redis, const client_options& o = quick())
+      : network(redis), c(executor, network.url(), o) {}
+  gate network;
   client c;
   mutex lock{c, "n"};
 };
 
 // The server has answered what was asked since forget(), and its reply arrives a second later.
-awaitable<void> reply_comes_late(proxy& network) {
-  co_await eventually("the server has answered", [&] { return !network.replies().empty(); });
+awaitable<void> reply_comes_late(gate& network) {
+  co_await eventually("the server has answered", [&] { return network.replies() != 0; });
   co_await pause(1s);
   network.pass();
 }
 
-// The deadline is not later than the server's own expiry. Half a second is allowed for the asking.
-void check_deadline(const hold& h, redis_server& redis) {
-  const auto now = std::chrono::steady_clock::now();
+// The deadline is not later than the server's own expiry, which is rounded to a millisecond.
+void check_deadline(const hold& h, memory_server& redis) {
   BOOST_TEST(h.valid());
-  BOOST_TEST(h.expires_at() <= now + std::chrono::milliseconds(redis.ttl(std::string(h.name()))) + 500ms);
+  BOOST_TEST(h.expires_at() <= now() + std::chrono::milliseconds(redis.ttl(std::string(h.name()))) + 1ms);
 }
 
 }  // namespace
 
-// Promise 5, A2: the reply to acquire is cut off after each of its bytes. One grant, known to the client; afterwards no
-// trace.
-BOOST_AUTO_TEST_CASE(acquire_whose_reply_is_cut_anywhere_succeeds_with_one_grant) {
-  run([&]() -> awaitable<void> {
-    behind_proxy p(co_await asio::this_coro::executor, redis);
-    co_await p.c.ready();
-    std::size_t reply_size = 0;
-    {
-      // The script becomes known, and the size of the reply.
-      hold h = co_await p.lock.acquire();
-      co_await h.release();
-      p.network.forget();
-      h = co_await p.lock.acquire();
-      reply_size = p.network.replies().size();
-      co_await h.release();
-    }
-    BOOST_REQUIRE(reply_size > 10U);
-    std::uint64_t last = 0;
-    for (std::size_t cut = 0; cut < reply_size; ++cut) {
-      BOOST_TEST_CONTEXT("after " << cut << " of " << reply_size << " bytes") {
-        const auto reconnects = p.c.stats().reconnects;
-        if (cut == 0) {
-          // The reply comes to the proxy and no further.
-          p.network.forget();
-          p.network.hold_replies();
-          std::optional<hold> got;
-          p.lock.acquire([&](error_code ec, hold h) {
-            BOOST_TEST(!ec);
-            got = std::move(h);
-          });
-          co_await eventually("the server has answered", [&] { return p.network.replies().size() >= reply_size; });
-          p.network.cut();
-          co_await eventually("it is acquired", [&] { return got.has_value(); });
-          BOOST_TEST(got->fence() > last);
-          last = got->fence();
-          co_await got->release();
-        } else {
-          p.network.cut_after_replies(cut);
-          hold h = co_await p.lock.acquire();
-          BOOST_TEST(h.valid());
-          BOOST_TEST(h.fence() > last);
-          BOOST_TEST(redis.get("n").value() == "leasehold:" + h.token() + ":" + std::to_string(h.fence()));
-          last = h.fence();
-          p.network.pass();
-          co_await h.release();
-        }
-        BOOST_TEST(p.c.stats().reconnects == reconnects + 1);
-        BOOST_TEST(!redis.get("n"));
-      }
-    }
-  });
-}
-
-BOOST_AUTO_TEST_CASE(acquire_whose_request_is_cut_anywhere_succeeds) {
-  run([&]() -> awaitable<void> {
-    behind_proxy p(co_await asio::this_coro::executor, redis);
-    {
-      hold h = co_await p.lock.acquire();
-      co_await h.release();
-    }
-    p.network.forget();
-    std::size_t request_size = 0;
-    {
-      hold h = co_await p.lock.acquire();
-      request_size = p.network.requests().size();
-      co_await h.release();
-    }
-    for (std::size_t cut = 1; cut <= request_size; cut += 7) {
-      BOOST_TEST_CONTEXT("after " << cut << " of " << request_size << " bytes") {
-        p.network.cut_after_requests(cut);
-        hold h = co_await p.lock.acquire();
-        BOOST_TEST(h.valid());
-        p.network.pass();
-        co_await h.release();
-        BOOST_TEST(!redis.get("n"));
-      }
-    }
-  });
-}
-
-// The handshake, too, may be cut anywhere.
-BOOST_AUTO_TEST_CASE(a_connection_that_is_cut_during_its_handshake_is_made_again) {
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    for (std::size_t cut = 1; cut < 400; cut += 13) {
-      behind_proxy p(executor, redis);
-      p.network.cut_after_replies(cut);
-      hold h = co_await p.lock.acquire();
-      BOOST_TEST(h.valid());
-      co_await p.c.close();
-    }
-  });
-}
-
-// The first script of a connection is answered NOSCRIPT and sent again whole.
-BOOST_AUTO_TEST_CASE(acquire_is_cut_anywhere_while_the_script_is_unknown) {
-  run([&]() -> awaitable<void> {
-    behind_proxy p(co_await asio::this_coro::executor, redis);
-    co_await p.c.ready();
-    for (std::size_t cut = 1; cut < 160; cut += 11) {
-      BOOST_TEST_CONTEXT("after " << cut << " bytes") {
-        redis.command("SCRIPT", "FLUSH");
-        p.network.cut_after_replies(cut);
-        hold h = co_await p.lock.acquire();
-        BOOST_TEST(h.valid());
-        p.network.pass();
-        co_await h.release();
-        BOOST_TEST(!redis.get("n"));
-      }
-    }
-  });
-}
-
-// B4: a release that ran and whose reply was lost is a release.
-BOOST_AUTO_TEST_CASE(release_whose_reply_is_cut_anywhere_succeeds) {
-  run([&]() -> awaitable<void> {
-    behind_proxy p(co_await asio::this_coro::executor, redis);
-    {
-      hold h = co_await p.lock.acquire();
-      co_await h.release();
-    }
-    p.network.forget();
-    std::size_t reply_size = 0;
-    {
-      hold h = co_await p.lock.acquire();
-      p.network.forget();
-      co_await h.release();
-      reply_size = p.network.replies().size();
-    }
-    BOOST_REQUIRE(reply_size > 2U);
-    for (std::size_t cut = 1; cut < reply_size; ++cut) {
-      BOOST_TEST_CONTEXT("after " << cut << " bytes") {
-        hold h = co_await p.lock.acquire();
-        p.network.cut_after_replies(cut);
-        auto [ec] = co_await h.release(as_tuple);
-        BOOST_TEST(!ec, ec.message());
-        p.network.pass();
-        BOOST_TEST(!redis.get("n"));
-      }
-    }
-  });
-}
-
 // B4 with somebody else in between: what the repeat finds is another token, and it is a release all the same.
 BOOST_AUTO_TEST_CASE(release_whose_reply_is_lost_succeeds_though_somebody_else_has_the_lock_by_then) {
   run([&]() -> awaitable<void> {
-    behind_proxy p(co_await asio::this_coro::executor, redis);
+    behind_gate p(co_await asio::this_coro::executor, redis);
     client other(co_await asio::this_coro::executor, redis.url());
     hold h = co_await p.lock.acquire();
     p.network.hold_replies();
@@ -208,14 +64,14 @@ BOOST_AUTO_TEST_CASE(release_whose_reply_is_lost_succeeds_though_somebody_else_h
 
 BOOST_AUTO_TEST_CASE(a_hold_survives_lost_replies_to_its_renewals) {
   run([&]() -> awaitable<void> {
-    behind_proxy p(co_await asio::this_coro::executor, redis);
+    behind_gate p(co_await asio::this_coro::executor, redis);
     hold h = co_await p.lock.acquire({.lease = 1500ms});
     const std::string value = redis.get("n").value();
     for (int i = 0; i < 3; ++i) {
       const auto before = p.c.stats().renewed;
       p.network.forget();
       p.network.hold_replies();
-      co_await eventually("a renewal was answered", [&] { return !p.network.replies().empty(); });
+      co_await eventually("a renewal was answered", [&] { return p.network.replies() != 0; });
       p.network.cut();
       co_await eventually("it is renewed again", [&] { return p.c.stats().renewed > before; });
       BOOST_TEST(h.valid());
@@ -233,7 +89,7 @@ BOOST_AUTO_TEST_CASE(no_deadline_is_later_than_the_servers_though_replies_come_l
     o.cohort = 0us;
     o.drift = 0.0;
     o.drift_floor = 0ms;
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    behind_gate p(co_await asio::this_coro::executor, redis, o);
     co_await p.c.ready();
     const auto reply_is_late = [&p] {
       p.network.forget();
@@ -296,69 +152,39 @@ BOOST_AUTO_TEST_CASE(no_deadline_is_later_than_the_servers_though_replies_come_l
 BOOST_AUTO_TEST_CASE(a_hold_survives_a_connection_that_falls_silent) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
-    // With so many others, more than are on their way at once, the renewal waits in the client.
-    for (const auto& [margin, others] : {std::pair(0s, 0U), std::pair(54s, 0U), std::pair(0s, 1100U)}) {
+    for (const auto margin : {0s, 54s}) {
       client_options o = quick();
       o.command_timeout = 1min;
       o.connect_timeout = 2s;
-      behind_proxy p(executor, redis, o);
+      behind_gate p(executor, redis, o);
       hold h = co_await p.lock.acquire({.lease = margin + 6s, .margin = margin});
       const auto before = p.c.stats().renewed;
       p.network.swallow();
-      std::vector<hold> more;
-      for (unsigned i = 0; i < others; ++i) {
-        mutex(p.c, std::to_string(i)).acquire([&more](error_code, hold got) { more.push_back(std::move(got)); });
-      }
       co_await eventually("it is renewed or lost", [&] { return p.c.stats().renewed > before || !h.valid(); });
       BOOST_TEST(h.valid());
       BOOST_TEST(p.c.stats().lost == 0U);
       BOOST_TEST(p.c.stats().reconnects == 1U);
       BOOST_TEST(p.c.stats().renewal_failed == 1U);
-      co_await eventually("the others are in", [&, n = others] { return more.size() == n; });
-      more.clear();
       co_await h.release();
       // The requests that went into the dead connection might still arrive, for a minute.
-      auto [ec] = co_await p.c.close(as_tuple);
-      BOOST_TEST((!ec || others != 0));
+      co_await p.c.close();
     }
-  });
-}
-
-// The answer is there when the program comes back, and only not read yet.
-BOOST_AUTO_TEST_CASE(a_program_that_stands_still_keeps_its_connection) {
-  run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url());
-    for (int i = 0; i < 2; ++i) {
-      hold h = co_await mutex(c, "n").acquire({.lease = 4500ms});
-      const auto sent = c.stats().commands;
-      const auto renewed = c.stats().renewed;
-      redis.stop();
-      co_await eventually("a renewal is sent", [&] { return c.stats().commands > sent; });
-      redis.go_on();
-      // Longer than a renewal waits, and not past the lease.
-      std::this_thread::sleep_for(1800ms);
-      co_await eventually("it is renewed", [&] { return c.stats().renewed > renewed || !h.valid(); });
-      BOOST_TEST(h.valid());
-      co_await h.release();
-    }
-    BOOST_TEST(c.stats().lost == 0U);
-    BOOST_TEST(c.stats().reconnects == 0U);
   });
 }
 
 BOOST_AUTO_TEST_CASE(extend_whose_reply_is_lost_succeeds) {
   run([&]() -> awaitable<void> {
-    behind_proxy p(co_await asio::this_coro::executor, redis);
+    behind_gate p(co_await asio::this_coro::executor, redis);
     hold h = co_await p.lock.acquire();
     p.network.forget();
     p.network.hold_replies();
     outcome extended;
     h.extend(60s, extended.handler());
-    co_await eventually("it was answered", [&] { return !p.network.replies().empty(); });
+    co_await eventually("it was answered", [&] { return p.network.replies() != 0; });
     p.network.cut();
     co_await eventually("it ends", [&] { return extended.ended(); });
     BOOST_TEST(!*extended.ec, extended.ec->message());
-    BOOST_TEST(h.expires_at() > std::chrono::steady_clock::now() + 40s);
+    BOOST_TEST(h.expires_at() > now() + 40s);
   });
 }
 
@@ -368,7 +194,7 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_broken_connection_leave_no_ghost) {
   run([&]() -> awaitable<void> {
     client_options o = quick();
     o.command_timeout = 300ms;
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    behind_gate p(co_await asio::this_coro::executor, redis, o);
     {
       hold h = co_await p.lock.acquire();
       co_await h.release();
@@ -383,18 +209,18 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_broken_connection_leave_no_ghost) {
           BOOST_TEST(!ec);
           got = std::move(h);
         });
-        co_await eventually("the attempt was sent", [&] { return !p.network.requests().empty(); });
+        co_await eventually("the attempt was sent", [&] { return p.network.requests() != 0; });
         p.network.cut_clients();
-        BOOST_REQUIRE(p.network.late() == 1U);
+        BOOST_REQUIRE(p.network.kept() == 1U);
         // The new connection passes, the old one is kept back until pass().
         p.network.pass_connected();
         co_await eventually("the lock was acquired anew", [&] { return got.has_value(); });
         co_await got->release();
         BOOST_TEST(!redis.get("n"));
         co_await pause(late);
-        BOOST_REQUIRE(p.network.late() == 1U);
+        BOOST_REQUIRE(p.network.kept() == 1U);
         p.network.pass();
-        co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+        co_await pause(1ms);  // It has arrived.
         // Whatever they did is undone, or was refused.
         co_await eventually("the lock is free", [&] { return !redis.get("n"); });
         // For good.
@@ -411,7 +237,7 @@ BOOST_AUTO_TEST_CASE(late_bytes_leave_no_ghost_of_a_hold_that_was_handed_on) {
   run([&]() -> awaitable<void> {
     client_options o = quick();
     o.command_timeout = 5s;  // So long the late attempt may be granted.
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    behind_gate p(co_await asio::this_coro::executor, redis, o);
     client near(co_await asio::this_coro::executor, redis.url());
     co_await near.ready();
     {
@@ -422,7 +248,7 @@ BOOST_AUTO_TEST_CASE(late_bytes_leave_no_ghost_of_a_hold_that_was_handed_on) {
     p.network.hold_requests();
     std::optional<hold> got, second, others;
     p.lock.acquire({.lease = 10min}, [&](error_code, hold h) { got = std::move(h); });
-    co_await eventually("the attempt was sent", [&] { return !p.network.requests().empty(); });
+    co_await eventually("the attempt was sent", [&] { return p.network.requests() != 0; });
     p.network.cut_clients();
     p.network.pass_connected();
     co_await eventually("the lock was acquired anew", [&] { return got.has_value(); });
@@ -439,9 +265,9 @@ BOOST_AUTO_TEST_CASE(late_bytes_leave_no_ghost_of_a_hold_that_was_handed_on) {
       co_await next.release();
     }
     BOOST_TEST(!redis.get("n"));
-    BOOST_REQUIRE(p.network.late() == 1U);
+    BOOST_REQUIRE(p.network.kept() == 1U);
     p.network.pass();
-    co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+    co_await pause(1ms);  // It has arrived.
     co_await eventually("the lock is free", [&] { return !redis.get("n"); });
   });
 }
@@ -451,7 +277,7 @@ BOOST_AUTO_TEST_CASE(a_release_whose_reply_is_lost_frees_what_it_has_kept) {
   run([&]() -> awaitable<void> {
     client_options o = quick();
     o.cohort = 0ms;
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    behind_gate p(co_await asio::this_coro::executor, redis, o);
     hold h = co_await p.lock.acquire({.lease = 1s, .renew = renewal::none});
     std::optional<hold> next;
     p.lock.acquire({.lease = 10min}, [&](error_code, hold g) { next = std::move(g); });
@@ -461,7 +287,7 @@ BOOST_AUTO_TEST_CASE(a_release_whose_reply_is_lost_frees_what_it_has_kept) {
     outcome released;
     h.release(released.handler());
     co_await eventually("Redis has kept it for the next", [&] { return redis.ttl("n") > 60000; });
-    co_await eventually("the lease is over", [&] { return std::chrono::steady_clock::now() > deadline; });
+    co_await eventually("the lease is over", [&] { return now() > deadline; });
     p.network.cut();
     p.network.pass();
     co_await eventually("the next is in", [&] { return next.has_value() && next->valid(); });
@@ -472,7 +298,7 @@ BOOST_AUTO_TEST_CASE(a_release_whose_reply_is_lost_frees_what_it_has_kept) {
 
 BOOST_AUTO_TEST_CASE(a_lease_that_was_lengthened_without_an_answer_is_given_back) {
   run([&]() -> awaitable<void> {
-    behind_proxy p(co_await asio::this_coro::executor, redis);
+    behind_gate p(co_await asio::this_coro::executor, redis);
     hold h = co_await p.lock.acquire({.lease = 1s, .renew = renewal::none});
     p.network.hold_replies();
     outcome extended, released;
@@ -495,7 +321,7 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_cancelled_attempt_leave_no_ghost) {
   run([&]() -> awaitable<void> {
     client_options o = quick();
     o.command_timeout = 400ms;
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    behind_gate p(co_await asio::this_coro::executor, redis, o);
     {
       hold h = co_await p.lock.acquire();
       co_await h.release();
@@ -505,13 +331,13 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_cancelled_attempt_leave_no_ghost) {
     asio::cancellation_signal signal;
     outcome cancelled;
     p.lock.acquire(asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, hold) { cancelled.ec = ec; }));
-    co_await eventually("the attempt was sent", [&] { return !p.network.requests().empty(); });
+    co_await eventually("the attempt was sent", [&] { return p.network.requests() != 0; });
     signal.emit(asio::cancellation_type::total);
     co_await eventually("it ends", [&] { return cancelled.ended(); });
     BOOST_TEST(*cancelled.ec == asio::error::operation_aborted);
     p.network.cut_clients();
     p.network.pass();
-    co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+    co_await pause(1ms);  // It has arrived.
     co_await eventually("the lock is free", [&] { return !redis.get("n"); });
     co_await pause(600ms);
     BOOST_TEST(!redis.get("n"));
@@ -524,7 +350,7 @@ BOOST_AUTO_TEST_CASE(late_bytes_behind_the_release_of_a_cancelled_attempt_leave_
     client_options o = quick();
     o.command_timeout = 5s;   // So long the late attempt may be granted,
     o.connect_timeout = 30s;  // and longer close waits for what is left of it.
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    behind_gate p(co_await asio::this_coro::executor, redis, o);
     client near(co_await asio::this_coro::executor, redis.url());
     hold others = co_await mutex(near, "n").acquire();
     co_await p.c.ready();
@@ -534,7 +360,7 @@ BOOST_AUTO_TEST_CASE(late_bytes_behind_the_release_of_a_cancelled_attempt_leave_
     outcome cancelled;
     p.lock.acquire({.lease = 10min},
                    asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, hold) { cancelled.ec = ec; }));
-    co_await eventually("the attempt was sent", [&] { return !p.network.requests().empty(); });
+    co_await eventually("the attempt was sent", [&] { return p.network.requests() != 0; });
     p.network.cut_clients();
     p.network.pass_connected();
     co_await eventually("it waits by way of another connection",
@@ -545,9 +371,9 @@ BOOST_AUTO_TEST_CASE(late_bytes_behind_the_release_of_a_cancelled_attempt_leave_
     BOOST_TEST(*cancelled.ec == asio::error::operation_aborted);
     co_await eventually("nothing waits", [&] { return redis.command("ZCARD", the_line).integer == 0; });
     co_await others.release();
-    BOOST_REQUIRE(p.network.late() == 1U);
+    BOOST_REQUIRE(p.network.kept() == 1U);
     p.network.pass();
-    co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+    co_await pause(1ms);  // It has arrived.
     co_await eventually("the lock is free", [&] { return !redis.get("n"); });
     // For good, and no entry waits in the queue.
     co_await p.c.close();
@@ -561,7 +387,7 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_try_acquire_that_found_the_lock_busy_leave_
     client_options o = quick();
     o.command_timeout = 5s;
     o.connect_timeout = 30s;
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    behind_gate p(co_await asio::this_coro::executor, redis, o);
     client near(co_await asio::this_coro::executor, redis.url());
     hold others = co_await mutex(near, "n").acquire();
     co_await p.c.ready();
@@ -572,15 +398,15 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_try_acquire_that_found_the_lock_busy_leave_
       BOOST_TEST(!h);
       tried.ec = ec;
     });
-    co_await eventually("the attempt was sent", [&] { return !p.network.requests().empty(); });
+    co_await eventually("the attempt was sent", [&] { return p.network.requests() != 0; });
     p.network.cut_clients();
     p.network.pass_connected();
     co_await eventually("it ends", [&] { return tried.ended(); });
     BOOST_TEST(!*tried.ec);
     co_await others.release();
-    BOOST_REQUIRE(p.network.late() == 1U);
+    BOOST_REQUIRE(p.network.kept() == 1U);
     p.network.pass();
-    co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+    co_await pause(1ms);  // It has arrived.
     co_await p.c.close();
     BOOST_TEST(redis.size() == 0U);
   });
@@ -592,7 +418,7 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_acquire_all_leave_no_ghost) {
     client_options o = quick();
     o.command_timeout = 5s;
     o.connect_timeout = 30s;
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    behind_gate p(co_await asio::this_coro::executor, redis, o);
     const mutex a(p.c, "a"), b(p.c, "b");
     co_await p.c.ready();
     {
@@ -606,14 +432,14 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_acquire_all_leave_no_ghost) {
       BOOST_TEST(!ec);
       both = std::move(h);
     });
-    co_await eventually("the script was sent", [&] { return !p.network.requests().empty(); });
+    co_await eventually("the script was sent", [&] { return p.network.requests() != 0; });
     p.network.cut_clients();
     p.network.pass_connected();
     co_await eventually("both were acquired", [&] { return both.has_value(); });
     co_await both->release();
-    BOOST_REQUIRE(p.network.late() == 1U);
+    BOOST_REQUIRE(p.network.kept() == 1U);
     p.network.pass();
-    co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+    co_await pause(1ms);  // It has arrived.
     both.reset();
     co_await p.c.close();
     BOOST_TEST(redis.size() == 0U);
@@ -623,44 +449,39 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_acquire_all_leave_no_ghost) {
 // The deadline of the next fence, which a cohort asks for ahead of time, counts from the sending of that request, and is
 // early by the drift.
 BOOST_AUTO_TEST_CASE(the_deadline_of_a_prefetched_fence_counts_from_its_request) {
-  using steady = std::chrono::steady_clock;
   run([&]() -> awaitable<void> {
     client_options o = patient();
     o.cohort = 1s;
     o.drift = 0.0;
     o.drift_floor = 2s;
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    behind_gate p(co_await asio::this_coro::executor, redis, o);
     co_await p.c.ready();
-    bool used = false;
-    // On a machine that stands still meanwhile the cohort's time is over, and Redis is asked in another way.
-    for (int i = 0; i < 20 && !used; ++i) {
-      std::vector<hold> got;
-      for (int j = 0; j < 3; ++j) {
-        p.lock.acquire({.lease = 10s, .renew = renewal::none}, [&got](error_code ec, hold h) {
-          BOOST_TEST(!ec);
-          got.push_back(std::move(h));
-        });
-      }
-      co_await eventually("the first has it", [&] { return got.size() == 1; });
-      co_await eventually("the others wait", [&] { return redis.command("ZCARD", the_line).integer == 1; });
-      co_await pause(510ms);  // From half the cohort's time on the next fence is asked for.
-      p.network.forget();
-      p.network.hold_replies();
-      got[0].release(asio::detached);
-      co_await eventually("the server has answered", [&] { return !p.network.replies().empty(); });
-      const auto answered = steady::now();
-      co_await pause(200ms);
-      p.network.pass();
-      co_await eventually("the second has it", [&] { return got.size() == 2; });
-      co_await turn(20);
-      got[1].release(asio::detached);
-      co_await eventually("the third has it", [&] { return got.size() == 3; });
-      // Passed on once since Redis has given a new fence: that was the one asked for ahead of time.
-      used = got[2].fence() % 2048 == 1 && got[2].fence() / 2048 != got[1].fence() / 2048;
-      if (used) BOOST_TEST((got[2].expires_at() <= answered + 10s - 2s));
-      co_await got[2].release();
+    std::vector<hold> got;
+    for (int j = 0; j < 3; ++j) {
+      p.lock.acquire({.lease = 10s, .renew = renewal::none}, [&got](error_code ec, hold h) {
+        BOOST_TEST(!ec);
+        got.push_back(std::move(h));
+      });
     }
-    BOOST_TEST(used);
+    co_await eventually("the first has it", [&] { return got.size() == 1; });
+    co_await eventually("the others wait", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+    co_await pause(510ms);  // From half the cohort's time on the next fence is asked for.
+    p.network.forget();
+    p.network.hold_replies();
+    got[0].release(asio::detached);
+    co_await eventually("the server has answered", [&] { return p.network.replies() != 0; });
+    const auto answered = now();
+    co_await pause(200ms);
+    p.network.pass();
+    co_await eventually("the second has it", [&] { return got.size() == 2; });
+    co_await turn(20);
+    got[1].release(asio::detached);
+    co_await eventually("the third has it", [&] { return got.size() == 3; });
+    // Passed on once since Redis has given a new fence: that was the one asked for ahead of time.
+    BOOST_TEST(got[2].fence() % 2048 == 1U);
+    BOOST_TEST(got[2].fence() / 2048 != got[1].fence() / 2048);
+    BOOST_TEST((got[2].expires_at() <= answered + 10s - 2s));
+    co_await got[2].release();
   });
 }
 
@@ -680,7 +501,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_polls_at_once_after_a_reconnect) {
     co_await eventually("one waits", [&] { return second.stats().contended == 1; });
     mutex(third, "n").acquire(keep);
     co_await eventually("two wait", [&] { return third.stats().contended == 1; });
-    behind_proxy p(executor, redis);
+    behind_gate p(executor, redis);
     p.lock.acquire(keep);
     co_await eventually("all wait", [&] { return p.c.stats().contended == 1; });
     for (std::uint64_t i = 1; i <= 3; ++i) {
@@ -701,9 +522,8 @@ BOOST_AUTO_TEST_CASE(a_waiter_polls_at_once_after_a_reconnect) {
 
 // B7: the hold that a message brought has a short lease until it is confirmed, and is not lost by a hiccup.
 BOOST_AUTO_TEST_CASE(a_confirmation_that_is_answered_late_loses_nothing) {
-  using steady = std::chrono::steady_clock;
   run([&]() -> awaitable<void> {
-    behind_proxy p(co_await asio::this_coro::executor, redis);
+    behind_gate p(co_await asio::this_coro::executor, redis);
     client near(co_await asio::this_coro::executor, redis.url());
     hold first = co_await mutex(near, "n").acquire();
     std::optional<hold> got;
@@ -713,17 +533,15 @@ BOOST_AUTO_TEST_CASE(a_confirmation_that_is_answered_late_loses_nothing) {
       got = std::move(h);
     });
     co_await eventually("it stands in line", [&] { return redis.command("ZCARD", the_line).integer == 1; });
-    const auto released = steady::now();
+    const auto released = now();
     co_await first.release();
     co_await eventually("it is let in", [&] { return got.has_value(); });
     BOOST_TEST(p.c.stats().handed_off == 1U);
-    BOOST_TEST((got->expires_at() < steady::now() + 2s));
+    BOOST_TEST((got->expires_at() < now() + 2s));
     co_await pause(1200ms);
     p.network.pass();
     co_await eventually("it is confirmed, or lost",
                         [&] { return got->expires_at() > released + 20s || !got->valid(); });
-    // A machine that stood still for as long as the lease proves nothing.
-    if (steady::now() > released + 1900ms) co_return;
     BOOST_TEST(got->valid());
     BOOST_TEST(p.c.stats().lost == 0U);
   });
@@ -734,7 +552,7 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_resize_undo_nothing) {
   run([&]() -> awaitable<void> {
     client_options o = quick();
     o.command_timeout = 300ms;
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    behind_gate p(co_await asio::this_coro::executor, redis, o);
     const counting_semaphore far(p.c, "s", 2);
     client near(co_await asio::this_coro::executor, redis.url());
     const counting_semaphore close(near, "s", 2);
@@ -745,13 +563,12 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_resize_undo_nothing) {
     p.network.hold_requests();
     auto [ec] = co_await far.resize(9, as_tuple);
     BOOST_TEST((ec == error::unreachable));
-    BOOST_TEST(p.network.requests().find("resize") != std::string::npos);
     co_await close.resize(3);
     p.network.cut_clients();
-    BOOST_REQUIRE(p.network.late() >= 1U);
+    BOOST_REQUIRE(p.network.kept() >= 1U);
     co_await pause(100ms);  // Its not-after has passed when it ends, but for what is not known of the server's clock.
     p.network.pass();
-    co_await eventually("the late bytes have arrived", [&] { return p.network.late() == 0; });
+    co_await pause(1ms);  // It has arrived.
     // Whoever believes in another limit is refused.
     co_await close.try_acquire();
     hold third = co_await counting_semaphore(near, "s", 3).acquire();
@@ -759,59 +576,13 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_resize_undo_nothing) {
   });
 }
 
-// The field's half-open connection: no error, no answer, for minutes.
-BOOST_AUTO_TEST_CASE(a_half_open_connection_is_given_up_after_the_command_timeout) {
-  run([&]() -> awaitable<void> {
-    client_options o = quick();
-    o.command_timeout = 200ms;
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
-    hold h = co_await p.lock.acquire({.lease = 30s});
-    p.network.swallow();
-    const auto start = std::chrono::steady_clock::now();
-    hold other = co_await mutex(p.c, "m").acquire();
-    BOOST_TEST(other.valid());
-    BOOST_TEST(std::chrono::steady_clock::now() - start < 20s);  // Not Boost.Redis's health check, nor TCP.
-    BOOST_TEST(p.c.stats().reconnects == 1U);
-    BOOST_TEST(p.network.accepted() == 2U);
-    BOOST_TEST(h.valid());
-    co_await h.release();
-  });
-}
-
-// The last of many wait longer for their answers than one command may, but those before them are answered meanwhile.
-BOOST_AUTO_TEST_CASE(a_slow_connection_is_kept_while_answers_arrive) {
-  run([&]() -> awaitable<void> {
-    client_options o = quick();
-    o.command_timeout = 1s;
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
-    hold known = co_await p.lock.acquire();  // Of the script, which is not to be sent each time.
-    p.network.slow(250ms);
-    constexpr std::size_t all = 1000;  // As many as are on their way at once: more would be too late each time.
-    std::vector<hold> held;
-    int failed = 0;
-    const auto start = std::chrono::steady_clock::now();
-    for (std::size_t i = 0; i < all; ++i) {
-      mutex(p.c, std::to_string(i)).acquire({.lease = 10min}, [&](error_code ec, hold h) {
-        failed += ec ? 1 : 0;
-        held.push_back(std::move(h));
-      });
-    }
-    co_await eventually("all are answered", [&] { return held.size() == all; });
-    BOOST_TEST((std::chrono::steady_clock::now() - start > o.command_timeout));
-    BOOST_TEST(failed == 0);
-    BOOST_TEST(p.c.stats().reconnects == 0U);
-    p.network.slow(0ms);
-    co_await p.c.close();
-  });
-}
-
 // It is sent once more when the attempt without an answer can have left nothing any more, and finds nothing.
 BOOST_AUTO_TEST_CASE(a_release_that_is_made_sure_of_is_no_loss) {
   run([&]() -> awaitable<void> {
-    behind_proxy p(co_await asio::this_coro::executor, redis);
+    behind_gate p(co_await asio::this_coro::executor, redis);
     hold h = co_await p.lock.acquire();
     co_await h.release();
-    p.network.cut_after_replies(5);
+    p.network.cut_after_replies(0);
     h = co_await p.lock.acquire();
     BOOST_TEST(p.c.stats().reconnects == 1U);
     co_await h.release();
@@ -823,42 +594,12 @@ BOOST_AUTO_TEST_CASE(a_release_that_is_made_sure_of_is_no_loss) {
   });
 }
 
-// Promise 5 for several at once: its caller is not kept out by what the first sending has granted.
-BOOST_AUTO_TEST_CASE(acquire_all_whose_reply_is_cut_anywhere_has_each_lock_once) {
-  run([&]() -> awaitable<void> {
-    behind_proxy p(co_await asio::this_coro::executor, redis);
-    co_await p.c.ready();
-    mutex a(p.c, "a"), b(p.c, "b");
-    const acquire_options longer{.lease = 10min};
-    holds<2> both = co_await acquire_all(longer, a, b);
-    co_await both.release();
-    p.network.forget();
-    both = co_await acquire_all(longer, a, b);
-    const auto reply_size = p.network.replies().size();
-    co_await both.release();
-    BOOST_REQUIRE(reply_size > 20U);
-    for (std::size_t cut = 1; cut < reply_size; ++cut) {
-      BOOST_TEST_CONTEXT("after " << cut << " of " << reply_size << " bytes") {
-        p.network.cut_after_replies(cut);
-        both = co_await acquire_all(longer, a, b);
-        p.network.pass();
-        BOOST_TEST(both.valid());
-        BOOST_TEST(redis.get("a").value().find(both[0].token()) != std::string::npos);
-        BOOST_TEST(redis.get("b").value().find(both[1].token()) != std::string::npos);
-        auto [ec] = co_await both.release(as_tuple);
-        BOOST_TEST(!ec, ec.message());
-        co_await eventually("nothing is left", [&] { return redis.size() == 0; });
-      }
-    }
-  });
-}
-
 // One after the other they would take twenty seconds, each time.
 BOOST_AUTO_TEST_CASE(many_holds_are_renewed_side_by_side_on_a_slow_connection) {
   run([&]() -> awaitable<void> {
     client_options o = quick();
     o.command_timeout = limit;
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    behind_gate p(co_await asio::this_coro::executor, redis, o);
     constexpr std::size_t all = 100;
     std::vector<hold> held;
     for (std::size_t i = 0; i < all; ++i) {
@@ -879,7 +620,7 @@ BOOST_AUTO_TEST_CASE(a_half_open_connection_does_not_lose_a_hold) {
   run([&]() -> awaitable<void> {
     client_options o = quick();
     o.command_timeout = 200ms;
-    behind_proxy p(co_await asio::this_coro::executor, redis, o);
+    behind_gate p(co_await asio::this_coro::executor, redis, o);
     hold h = co_await p.lock.acquire({.lease = 3s});
     p.network.swallow();
     const auto renewed = p.c.stats().renewed;
@@ -889,67 +630,16 @@ BOOST_AUTO_TEST_CASE(a_half_open_connection_does_not_lose_a_hold) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(a_connection_whose_handshake_is_not_answered_is_given_up) {
-  run([&]() -> awaitable<void> {
-    client_options o = quick();
-    o.connect_timeout = 150ms;
-    proxy network(co_await asio::this_coro::executor, redis);
-    network.hold_replies();
-    client c(co_await asio::this_coro::executor, network.url(), o);
-    co_await eventually("it tries again and again", [&] { return network.accepted() >= 3; });
-    auto [ec] = co_await c.ready(as_tuple);
-    BOOST_TEST(ec == error::unreachable);
-    network.pass();
-    hold h = co_await mutex(c, "n").acquire();
-    BOOST_TEST(h.valid());
-  });
-}
-
-BOOST_AUTO_TEST_CASE(a_thousand_reconnects) {
-  run([&]() -> awaitable<void> {
-    behind_proxy p(co_await asio::this_coro::executor, redis);
-    hold h = co_await mutex(p.c, "kept").acquire({.lease = 30s});
-    for (int i = 0; i < 1000; ++i) {
-      co_await p.c.ready();
-      p.network.cut();
-      if (i % 50 == 0) {
-        hold one = co_await p.lock.acquire();
-        co_await one.release();
-      }
-      co_await eventually("it has noticed", [&] { return p.c.stats().reconnects > static_cast<std::uint64_t>(i); });
-    }
-    BOOST_TEST(h.valid());
-    co_await h.release();
-    BOOST_TEST(redis.size() == 0U);
-    BOOST_TEST(redis.info("connected_clients") <= 2);
-  });
-}
-
-BOOST_AUTO_TEST_CASE(a_server_that_closes_at_once_is_tried_with_pauses) {
-  run([&]() -> awaitable<void> {
-    client_options o;
-    o.reconnect = {.first = 20ms, .max = 50ms, .factor = 2.0, .jitter = 0.0};
-    proxy network(co_await asio::this_coro::executor, redis);
-    network.refuse();
-    client c(co_await asio::this_coro::executor, network.url(), o);
-    co_await pause(500ms);
-    BOOST_TEST(network.accepted() >= 2U);
-    BOOST_TEST(network.accepted() <= 26U);
-    network.refuse(false);
-    co_await c.ready();
-  });
-}
-
 // Many at a time, each with its own fate.
 BOOST_AUTO_TEST_CASE(many_operations_under_way_survive_a_cut) {
   run([&]() -> awaitable<void> {
-    behind_proxy p(co_await asio::this_coro::executor, redis);
+    behind_gate p(co_await asio::this_coro::executor, redis);
     co_await p.c.ready();
-    for (int round = 0; round < 10; ++round) {
+    for (std::size_t round = 0; round < 10; ++round) {
       int got = 0;
       std::vector<hold> holds(50);
       p.network.forget();
-      p.network.cut_after_replies(static_cast<std::size_t>(100 + 150 * round));
+      p.network.cut_after_replies(5 * round);
       for (std::size_t i = 0; i < holds.size(); ++i) {
         mutex(p.c, std::to_string(i)).acquire([&, i](error_code ec, hold h) {
           BOOST_TEST(!ec);
