@@ -1,13 +1,13 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Servers that die, hang, forget, refuse, and whose clock is stepped; holders that are killed.
+// What hangs on real servers and processes: handshakes, scripts that they know, rights, signals;
+// test/simulation/locks/server.cpp has the rest.
 #include "support/child.hpp"
 #include "support/stepped_clock.hpp"
 #include "support/with_redis.hpp"
 
 #include <csignal>
 #include <filesystem>
-#include <functional>
 
 namespace leasehold::test {
 
@@ -141,35 +141,6 @@ BOOST_AUTO_TEST_CASE(a_server_restarted_empty_loses_the_holds_at_once) {
   });
 }
 
-// Nobody is let in by the cohort where Redis may not know the hold.
-BOOST_AUTO_TEST_CASE(a_hold_is_not_passed_on_at_another_server_unasked) {
-  run([&]() -> awaitable<void> {
-    client_options o = short_timeouts();
-    o.cohort = 1s;
-    std::optional<hold> first, next;
-    std::string token;
-    int connected = 0;
-    o.observer = [&](const event& e) {
-      if (e.what != event::kind::connected || ++connected != 2) return;
-      token = first->token();
-      first->release([](error_code) {});
-    };
-    client c(co_await asio::this_coro::executor, redis.url(), o);
-    mutex lock(c, "n");
-    first = co_await lock.acquire();
-    lock.acquire([&](error_code, hold h) { next = std::move(h); });
-    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_line).integer == 1; });
-    redis.kill();
-    redis.start();
-    co_await eventually("the next is in", [&] { return next.has_value(); });
-    BOOST_TEST(next->token() != token);
-    BOOST_TEST(c.stats().passed == 0U);
-    BOOST_TEST(redis.get("n").value().starts_with("leasehold:" + next->token()));
-    co_await next->release();
-    co_await c.close();
-  });
-}
-
 namespace {
 
 // More than may be on their way at once: what is asked for afterwards waits in the client while the server hangs.
@@ -290,71 +261,6 @@ BOOST_AUTO_TEST_CASE(close_waits_for_the_one_script_of_acquire_all) {
   }
 }
 
-// One that comes back with an older file has the hold, and less of its lease than was confirmed.
-BOOST_AUTO_TEST_CASE(a_server_that_knows_of_less_of_a_lease_is_believed) {
-  using steady = std::chrono::steady_clock;
-  run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
-    hold once = co_await mutex(c, "m").acquire({.lease = 30s, .renew = renewal::none});
-    hold renewed = co_await mutex(c, "n").acquire({.lease = 10s});
-    redis.command("SAVE");
-    co_await once.extend(1h);
-    co_await renewed.extend(1h);
-    BOOST_TEST((once.expires_at() > steady::now() + 50min));
-    BOOST_TEST((renewed.expires_at() > steady::now() + 50min));
-    redis.kill();
-    redis.start();
-    co_await eventually("it is noticed", [&] {
-      return once.expires_at() < steady::now() + 30s && renewed.expires_at() < steady::now() + 10s;
-    });
-    BOOST_TEST(once.valid());
-    BOOST_TEST(renewed.valid());
-    const auto before = c.stats().renewed;
-    co_await eventually("it is renewed as often as its lease needs it", [&] { return c.stats().renewed > before; });
-    BOOST_TEST(c.stats().lost == 0U);
-    co_await once.release();
-    co_await renewed.release();
-    co_await c.close();
-  });
-}
-
-BOOST_AUTO_TEST_CASE(a_waiter_acquires_from_a_server_that_was_restarted_empty) {
-  run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
-    redis.command("SET", "n", "somebody's");
-    std::optional<hold> got;
-    mutex(c, "n").acquire([&](error_code ec, hold h) {
-      BOOST_TEST(!ec);
-      got = std::move(h);
-    });
-    co_await eventually("it waits", [&] { return c.stats().contended == 1; });
-    redis.kill();
-    redis.start();
-    co_await eventually("it is acquired", [&] { return got.has_value(); });
-    BOOST_TEST(got->valid());
-  });
-}
-
-// Promise 6: told at the local deadline at the latest, though nobody answers.
-BOOST_AUTO_TEST_CASE(a_server_that_hangs_past_the_deadline_loses_the_hold_in_time) {
-  run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
-    hold h = co_await mutex(c, "n").acquire({.lease = 1s});
-    watch w(h);
-    redis.stop();
-    co_await eventually("the loss is told", [&] { return w.told(); });
-    BOOST_TEST(!*w.ec);
-    BOOST_TEST(w.at >= h.expires_at() - 5ms);
-    BOOST_TEST(!h.valid());
-    redis.go_on();
-    // Promise 4: it stays lost.
-    co_await c.ready();
-    hold next = co_await mutex(c, "n").acquire();
-    BOOST_TEST(!h.valid());
-    BOOST_TEST(next.fence() > h.fence());
-  });
-}
-
 // A9: CLOCK_MONOTONIC stood still meanwhile, and nothing has run since.
 BOOST_AUTO_TEST_CASE(a_machine_that_slept_past_the_lease_knows_that_the_hold_is_not_valid) {
   stepped_clock clock;
@@ -366,21 +272,6 @@ BOOST_AUTO_TEST_CASE(a_machine_that_slept_past_the_lease_knows_that_the_hold_is_
   process.signal(SIGUSR1);
   BOOST_TEST(process.read_line().value() == "not valid, past");
   BOOST_TEST(process.wait() == 0);
-}
-
-BOOST_AUTO_TEST_CASE(a_server_that_hangs_for_less_than_the_lease_loses_nothing) {
-  run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
-    hold h = co_await mutex(c, "n").acquire({.lease = 3s});
-    redis.stop();
-    const auto failed = c.stats().renewal_failed;
-    co_await eventually("a renewal has failed", [&] { return c.stats().renewal_failed > failed; });
-    redis.go_on();
-    const auto renewed = c.stats().renewed;
-    co_await eventually("it is renewed", [&] { return c.stats().renewed > renewed || !h.valid(); });
-    BOOST_TEST(h.valid());
-    BOOST_TEST(c.stats().lost == 0U);
-  });
 }
 
 // Whether the watch over the last answers still runs, or has run out meanwhile: several times on a connection.
@@ -419,29 +310,6 @@ BOOST_AUTO_TEST_CASE(a_server_that_hangs_is_noticed_at_any_time) {
   });
 }
 
-// Promise 7: deadlines hold though the server hangs, and a grant that arrives late is given back.
-BOOST_AUTO_TEST_CASE(acquire_ends_in_time_though_the_server_hangs_and_its_late_grant_is_given_back) {
-  run([&]() -> awaitable<void> {
-    client_options o;  // With a command time-out that is longer than the wait.
-    client c(co_await asio::this_coro::executor, redis.url(), o);
-    co_await c.ready();
-    redis.stop();
-    const auto start = std::chrono::steady_clock::now();
-    auto [ec, h] = co_await mutex(c, "n").acquire({.wait = 100ms}, as_tuple);
-    const auto took = std::chrono::steady_clock::now() - start;
-    BOOST_TEST(ec == error::unreachable);
-    BOOST_TEST(took >= 100ms);
-    BOOST_TEST(took < 20s);
-    BOOST_TEST(c.stats().given_back == 1U);
-    redis.go_on();
-    // The attempt runs now, if it was in the socket; then it is taken back.
-    hold next = co_await mutex(c, "n").acquire({.wait = 20s});
-    BOOST_TEST(next.valid());
-    co_await next.release();
-    BOOST_TEST(!redis.get("n"));
-  });
-}
-
 // A grant that comes when the wait is over does not say that the lock was busy.
 BOOST_AUTO_TEST_CASE(a_late_grant_of_a_free_lock_is_not_timed_out) {
   run([&]() -> awaitable<void> {
@@ -470,84 +338,6 @@ BOOST_AUTO_TEST_CASE(a_late_grant_of_a_free_lock_is_not_timed_out) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(a_late_grant_is_given_back_by_itself) {
-  run([&]() -> awaitable<void> {
-    client_options o;
-    o.command_timeout = 60s;  // The connection is kept, and the attempt on it runs.
-    client c(co_await asio::this_coro::executor, redis.url(), o);
-    {
-      // So that the server knows the script.
-      hold h = co_await mutex(c, "n").acquire();
-      co_await h.release();
-    }
-    redis.stop();
-    auto [ec, h] = co_await mutex(c, "n").acquire({.wait = 50ms}, as_tuple);
-    BOOST_TEST(ec == error::unreachable);
-    auto [ec2, none] = co_await mutex(c, "n").try_acquire({.wait = 50ms}, as_tuple);
-    BOOST_TEST(ec2 == error::unreachable);
-    redis.go_on();
-    const auto sets = [&] { return redis.info("total_commands_processed"); };
-    const auto before = sets();
-    co_await eventually("both attempts were taken back", [&] { return c.stats().released == 3 && sets() > before; });
-    BOOST_TEST(!redis.get("n"));
-    BOOST_TEST(c.stats().given_back == 2U);
-    BOOST_TEST(c.stats().held == 0U);
-  });
-}
-
-BOOST_AUTO_TEST_CASE(try_acquire_is_bounded_by_its_wait_and_by_the_command_timeout) {
-  run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
-    co_await c.ready();
-    redis.stop();
-    for (const auto wait : {forever, std::chrono::milliseconds(50), std::chrono::milliseconds(0)}) {
-      const auto start = std::chrono::steady_clock::now();
-      auto [ec, none] = co_await mutex(c, "n").try_acquire({.wait = wait}, as_tuple);
-      BOOST_TEST(ec == error::unreachable);
-      BOOST_TEST(std::chrono::steady_clock::now() - start < 20s);
-    }
-    auto [ec, none] = co_await mutex(c, "n").acquire({.wait = 0ms}, as_tuple);
-    BOOST_TEST(ec == error::unreachable);
-    auto [ec2, info] = co_await mutex(c, "n").inspect(as_tuple);
-    BOOST_TEST(ec2 == error::unreachable);
-    redis.go_on();
-  });
-}
-
-BOOST_AUTO_TEST_CASE(operations_on_a_hold_are_bounded_though_the_server_hangs) {
-  run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
-    hold a = co_await mutex(c, "a").acquire({.lease = 30s});
-    hold b = co_await mutex(c, "b").acquire({.lease = 700ms, .renew = renewal::none});
-    redis.stop();
-    auto [extended] = co_await a.extend(60s, as_tuple);
-    BOOST_TEST(extended == error::unreachable);
-    BOOST_TEST(a.valid());
-    auto [released] = co_await b.release(as_tuple);
-    BOOST_TEST(released == error::unreachable);
-    redis.go_on();
-    auto [again] = co_await a.extend(60s, as_tuple);
-    BOOST_TEST(!again);
-    co_await a.release();
-  });
-}
-
-// There is nothing to wait for any more, however patient the client is with the server.
-BOOST_AUTO_TEST_CASE(a_release_after_the_lease_does_not_wait_for_a_server_that_hangs) {
-  run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url(), patient());
-    hold h = co_await mutex(c, "n").acquire({.lease = 300ms, .renew = renewal::none});
-    redis.stop();
-    co_await h.lost();
-    const auto start = std::chrono::steady_clock::now();
-    auto [ec] = co_await h.release(as_tuple);
-    BOOST_TEST(ec == error::unreachable);
-    BOOST_TEST(std::chrono::steady_clock::now() - start < limit / 3);
-    redis.go_on();
-    co_await c.close();
-  });
-}
-
 BOOST_AUTO_TEST_CASE(script_flush_is_not_noticed) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
@@ -568,29 +358,8 @@ BOOST_AUTO_TEST_CASE(script_flush_is_not_noticed) {
   });
 }
 
-// A4: no memory. Taking is refused, keeping and giving back work.
-BOOST_AUTO_TEST_CASE(without_memory_acquire_is_refused_and_holds_live_on) {
-  run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url());
-    hold h = co_await mutex(c, "n").acquire({.lease = 900ms});
-    redis.command("CONFIG", "SET", "maxmemory", "1");
-    auto [ec, none] = co_await mutex(c, "m").acquire(as_tuple);
-    BOOST_TEST(ec == error::refused);
-    BOOST_TEST(c.last_refusal().find("OOM") != std::string::npos);
-    BOOST_TEST(!redis.get("m"));
-    const auto renewed = c.stats().renewed;
-    co_await eventually("it is renewed", [&] { return c.stats().renewed > renewed + 2; });
-    BOOST_TEST(h.valid());
-    co_await h.extend(5s);
-    co_await h.release();
-    BOOST_TEST(redis.size() == 0U);
-    redis.command("CONFIG", "SET", "maxmemory", "0");
-    hold g = co_await mutex(c, "m").acquire();
-    BOOST_TEST(g.valid());
-  });
-}
-
 BOOST_AUTO_TEST_CASE(a_replica_refuses) {
+  redis.command("CONFIG", "SET", "repl-diskless-sync-delay", "0");
   redis_server replica;
   replica.command("REPLICAOF", "127.0.0.1", std::to_string(redis.port()));
   wait_until("the replica is in step", [&] {
@@ -601,19 +370,6 @@ BOOST_AUTO_TEST_CASE(a_replica_refuses) {
     auto [ec, none] = co_await mutex(c, "n").acquire(as_tuple);
     BOOST_TEST(ec == error::refused);
     BOOST_TEST(c.last_refusal().find("READONLY") != std::string::npos, c.last_refusal());
-    // A hold whose server was made a replica: refused, and lost at its deadline.
-    client d(co_await asio::this_coro::executor, redis.url());
-    hold h = co_await mutex(d, "n").acquire({.lease = 900ms});
-    watch w(h);
-    redis.command("REPLICAOF", "127.0.0.1", std::to_string(replica.port()));
-    auto [extended] = co_await h.extend(5s, as_tuple);
-    BOOST_TEST(extended == error::refused);
-    co_await eventually("the loss is told", [&] { return w.told(); });
-    BOOST_TEST(!*w.ec);
-    BOOST_TEST(d.stats().renewal_failed > 0U);
-    auto [released] = co_await h.release(as_tuple);
-    BOOST_TEST((released == error::refused || released == error::lost || released == error::unreachable),
-               released.message());
   });
 }
 
@@ -660,55 +416,6 @@ BOOST_AUTO_TEST_CASE(a_busy_server_is_waited_for) {
     BOOST_TEST((std::chrono::steady_clock::now() - start >= 400ms));
     redis.command("SCRIPT", "KILL");
     co_await eventually("it is acquired", [&] { return got.has_value(); });
-  });
-}
-
-// A renewal that is answered with an error is repeated, until the local deadline.
-BOOST_AUTO_TEST_CASE(a_hold_survives_a_server_that_is_busy_when_it_is_renewed) {
-  redis.command("CONFIG", "SET", "busy-reply-threshold", "1");
-  run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url());
-    hold h = co_await mutex(c, "n").acquire({.lease = 12s});
-    const auto first = h.expires_at();
-    redis_connection other(redis.socket_path());
-    other.send({"EVAL", "while true do end", "0"});
-    wait_until("the script runs", [&] { return redis.command("PING").is_error(); });
-    co_await eventually("renewals are refused", [&] { return c.stats().renewal_failed >= 2; });
-    BOOST_TEST(c.stats().renewed == 0U);
-    redis.command("SCRIPT", "KILL");
-    co_await eventually("it is renewed or lost", [&] { return c.stats().renewed != 0 || !h.valid(); });
-    BOOST_TEST(h.valid());
-    BOOST_TEST(h.expires_at() > first);
-    BOOST_TEST(c.stats().reconnects == 0U);
-    BOOST_TEST(c.stats().lost == 0U);
-  });
-}
-
-// And so is every other question that has a time of its own.
-BOOST_AUTO_TEST_CASE(what_is_asked_of_a_busy_server_is_asked_again) {
-  redis.command("CONFIG", "SET", "busy-reply-threshold", "1");
-  run([&]() -> awaitable<void> {
-    client_options o;
-    o.command_timeout = 30s;
-    client c(co_await asio::this_coro::executor, redis.url(), o);
-    hold kept = co_await mutex(c, "kept").acquire({.lease = 10min});
-    hold given = co_await mutex(c, "given").acquire({.lease = 10min});
-    redis_connection other(redis.socket_path());
-    other.send({"EVAL", "while true do end", "0"});
-    wait_until("the script runs", [&] { return redis.command("PING").is_error(); });
-    const auto asked = c.stats().commands;
-    outcome extended, released, inspected;
-    kept.extend(20min, extended.handler());
-    given.release(released.handler());
-    mutex(c, "kept").inspect([&](error_code ec, lock_info) { inspected.ec = ec; });
-    co_await eventually("each has asked three times", [&] { return c.stats().commands >= asked + 9; });
-    BOOST_TEST((!extended.ended() && !released.ended() && !inspected.ended()));
-    redis.command("SCRIPT", "KILL");
-    co_await eventually("all are answered", [&] { return extended.ended() && released.ended() && inspected.ended(); });
-    BOOST_TEST(!*extended.ec, extended.ec->message());
-    BOOST_TEST(!*released.ec, released.ec->message());
-    BOOST_TEST(!*inspected.ec, inspected.ec->message());
-    BOOST_TEST(!redis.get("given"));
   });
 }
 
@@ -807,125 +514,6 @@ BOOST_AUTO_TEST_CASE(a_step_forward_shortens_every_deadline) {
     co_await eventually("the loss is told", [&] { return w.told(); });
     BOOST_TEST(!*w.ec);
     BOOST_TEST(!redis.get("b"));
-  });
-}
-
-// Who is next in the same client has what Redis says is left, and not the deadline of the one before him.
-BOOST_AUTO_TEST_CASE(a_hold_that_is_kept_for_a_local_waiter_knows_of_a_step) {
-  run([&]() -> awaitable<void> {
-    client_options o;
-    o.cohort = 0ms;
-    client c(co_await asio::this_coro::executor, redis.url(), o);
-    mutex lock(c, "n");
-    hold h = co_await lock.acquire({.lease = 60s, .renew = renewal::none});
-    std::optional<hold> next;
-    lock.acquire({.lease = 5s, .renew = renewal::none}, [&](error_code, hold g) { next = std::move(g); });
-    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_line).integer == 1; });
-    step(50s);
-    co_await h.release();
-    co_await eventually("it is let in", [&] { return next.has_value(); });
-    BOOST_TEST((next->expires_at() < std::chrono::steady_clock::now() + 10s));
-    // If it was let in by a message, its confirmation tells of the step.
-    co_await eventually("the step is noticed", [&] { return c.stats().clock_jumps == 1; });
-    co_await next->release();
-    co_await c.close();
-  });
-}
-
-// The next fence of a cohort is fetched ahead of time; the lease that came with it is shortened as all others.
-BOOST_AUTO_TEST_CASE(a_fence_that_was_fetched_ahead_of_a_step_brings_no_old_deadline) {
-  run([&]() -> awaitable<void> {
-    client_options o;
-    o.cohort = 1s;
-    client c(co_await asio::this_coro::executor, redis.url(), o);
-    mutex lock(c, "n");
-    const acquire_options one{.lease = 60s, .renew = renewal::none};
-    std::vector<hold> got;
-    got.push_back(co_await lock.acquire(one));
-    for (int i = 0; i < 3; ++i) lock.acquire(one, [&](error_code, hold g) { got.push_back(std::move(g)); });
-    co_await eventually("all wait", [&] { return c.stats().waiting == 3; });
-    co_await pause(600ms);  // From half of the bound on the next fence is asked for.
-    const auto answers = c.stats().round_trip.count();
-    co_await got.back().release();
-    co_await eventually("the second is in, and the next fence was fetched",
-                        [&] { return got.size() == 2 && c.stats().round_trip.count() > answers; });
-    step(50s);
-    auto other = co_await mutex(c, "other").try_acquire();  // Its reply tells.
-    BOOST_TEST(c.stats().clock_jumps == 1U);
-    for (std::size_t n = 3; n <= 4; ++n) {
-      co_await got.back().release();
-      co_await eventually("the next is in", [&] { return got.size() == n; });
-      BOOST_TEST((got.back().expires_at() < std::chrono::steady_clock::now() + 10s));
-    }
-    co_await c.close();
-  });
-}
-
-// A grant that waits for its replicas is not a hold yet, and its answer is older than the step.
-BOOST_AUTO_TEST_CASE(a_step_while_replicas_are_waited_for_shortens_the_deadline) {
-  redis_server replica({"replicaof 127.0.0.1 " + std::to_string(redis.port())});
-  wait_until("the replica is in step",
-             [&] { return redis.command("INFO", "replication").text.find("state=online") != std::string::npos; });
-  run([&]() -> awaitable<void> {
-    client_options o;
-    o.command_timeout = 20s;  // For WAIT. Redis counts that by the clock that is stepped.
-    client c(co_await asio::this_coro::executor, redis.url(), o);
-    {
-      // The second connection is made for the first of them.
-      hold h = co_await mutex(c, "n").acquire({.replicas = 1});
-      co_await h.release();
-    }
-    replica.stop();
-    std::optional<hold> got;
-    const acquire_options acknowledged{.lease = 60s, .renew = renewal::none, .replicas = 1};
-    mutex(c, "n").acquire(acknowledged, [&](error_code, hold h) { got = std::move(h); });
-    co_await eventually("the replica is waited for", [&] { return redis.info("blocked_clients") == 1; });
-    const auto asked = std::chrono::steady_clock::now();  // Before this; of the lease 1 % is taken off.
-    step(1s);
-    auto other = co_await mutex(c, "other").try_acquire();
-    BOOST_TEST(c.stats().clock_jumps == 1U);
-    replica.go_on();
-    co_await eventually("it is acquired", [&] { return got.has_value(); });
-    BOOST_TEST((got->expires_at() < asked + 58900ms));
-    co_await got->release();
-    co_await c.close();
-  });
-}
-
-BOOST_AUTO_TEST_CASE(a_renewed_hold_survives_a_small_step) {
-  run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url());
-    hold h = co_await mutex(c, "n").acquire({.lease = 6s});
-    step(1s);
-    co_await eventually("the step is noticed", [&] { return c.stats().clock_jumps == 1; });
-    const auto renewed = c.stats().renewed;
-    co_await eventually("it is renewed", [&] { return c.stats().renewed > renewed || !h.valid(); });
-    BOOST_TEST(h.valid());
-    BOOST_TEST(c.stats().lost == 0U);
-  });
-}
-
-// B1: fences grow though the clock is stepped back.
-BOOST_AUTO_TEST_CASE(a_step_back_harms_nothing) {
-  run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url());
-    hold h = co_await mutex(c, "n").acquire({.lease = 60s, .renew = renewal::none});
-    const auto before = h.expires_at();
-    std::uint64_t last = h.fence();
-    step(-3600s);
-    for (int i = 0; i < 20; ++i) {
-      hold g = co_await mutex(c, "m").acquire();
-      BOOST_TEST(g.fence() > last);
-      last = g.fence();
-      co_await g.release();
-    }
-    BOOST_TEST(c.stats().clock_jumps == 0U);
-    BOOST_TEST(h.valid());
-    BOOST_TEST(h.expires_at() >= before - 5ms);
-    // And attempts are not taken for late ones from then on.
-    step(0s);
-    auto again = co_await mutex(c, "m").try_acquire();
-    BOOST_TEST(again.has_value());
   });
 }
 

@@ -814,6 +814,38 @@ BOOST_AUTO_TEST_CASE(scripts_return_and_fail_in_the_same_way) {
   b.check();
 }
 
+// The master of the replica is away, so the data stay what they are.
+BOOST_AUTO_TEST_CASE(replicas_refuse_the_same) {
+  both b;
+  b.go_on_after_differences();
+  const auto acquire = [&](const std::string& name, const std::string& token) {
+    words w = {"EVALSHA", std::string(scripts::mutex.sha1), "4"};
+    for (const auto& k : generator::lock_keys(name)) w.push_back(k);
+    w.insert(w.end(), {"acquire", token, "30000", "9007199254740991", "", ""});
+    b.run(std::move(w));
+  };
+  acquire("a", "0.1");
+  b.run({"REPLICAOF", "127.0.0.1", "1"});
+  generator g(1);
+  for (int i = 0; i < 500; ++i) b.run(g.one_in(2) ? g.command_in_script(b.now()) : g.command(b.now()));
+  for (const char* const token : {"0.1", "0.2"}) {
+    for (const char* const name : {"a", "b"}) {
+      acquire(name, token);
+      for (const auto& verb : {words{"renew", token, "30000"}, words{"release", token}}) {
+        words w = {"EVALSHA", std::string(scripts::mutex.sha1), "4"};
+        for (const auto& k : generator::lock_keys(name)) w.push_back(k);
+        w.insert(w.end(), verb.begin(), verb.end());
+        b.run(std::move(w));
+      }
+    }
+  }
+  b.check();
+  BOOST_TEST(b.reached().contains(R"(-"READONLY)"));
+  b.run({"REPLICAOF", "NO", "ONE"});
+  acquire("b", "0.2");
+  b.check();
+}
+
 // Admin's list reads the keys by SCAN, in an order that is the server's own.
 BOOST_AUTO_TEST_CASE(listing_locks_shows_the_same) {
   both b;

@@ -45,6 +45,10 @@ reply memory_host::run(const std::vector<std::string>& words) {
     database_.set_out_of_memory(words[3] != "0");
     return converted(detail::memory::status("OK"));
   }
+  if (name == "REPLICAOF") {
+    database_.set_refusal_of_writes(words.at(1) == "NO" ? "" : detail::memory::not_of_a_replica);
+    return converted(detail::memory::status("OK"));
+  }
   if (name != "EVAL" && name != "EVALSHA") return converted(database_.execute(words));
   std::size_t keys = 0;
   const std::string& count = words.at(2);

@@ -90,6 +90,10 @@ memory::reply memory_server::command_of(const std::vector<std::string>& words) {
     server().close_connections();
   } else if (is({"CONFIG", "SET", "maxmemory"})) {
     server().data().set_out_of_memory(words.at(3) != "0");
+  } else if (name == "REPLICAOF") {
+    server().data().set_refusal_of_writes(words.at(1) == "NO" ? "" : memory::not_of_a_replica);
+  } else if (is({"PUBSUB", "NUMSUB"})) {
+    return memory::array({memory::bulk(words.at(2)), memory::integer(server().subscribers(words[2]))});
   } else if (name == "EVAL") {
     std::size_t keys = 0;
     const std::string& count = words.at(2);
@@ -111,10 +115,10 @@ class gate::path final : public memory::network {
 
   // One direction of all connections.
   struct way {
-    bool holds() const { return keep_from && passed >= *keep_from; }
+    bool holds() const { return keep_from && arrived > *keep_from; }
 
     std::size_t arrived = 0;
-    std::size_t passed = 0;
+    std::size_t forgotten = 0;
     std::optional<std::size_t> keep_from = {};
     std::optional<std::size_t> cut_from = {};
     std::deque<std::function<void()>> kept = {};
@@ -122,11 +126,13 @@ class gate::path final : public memory::network {
   way requests, replies;
   clock::duration each{0};
   bool refuses = false;
+  bool swallows = false;
   std::size_t accepted = 0;
 
   void connect(const std::shared_ptr<memory::connection>& c) {
-    if (refuses) return c->cut();
     ++accepted;
+    if (refuses) return c->cut();
+    swallows = false;
     connections_.push_back(c);
   }
   void pass(way& w) {
@@ -136,11 +142,17 @@ class gate::path final : public memory::network {
   }
   void cut() {
     ++cuts_;
-    for (way* const w : {&requests, &replies}) {
+    for (way* w : {&requests, &replies}) {
       w->keep_from.reset();
+      w->cut_from.reset();
       w->kept.clear();
     }
     cut_clients();
+  }
+  // Nor does what is on its way.
+  void swallow() {
+    ++cuts_;
+    swallows = true;
   }
   void cut_clients() {
     for (const auto& weak : std::exchange(connections_, {})) {
@@ -158,16 +170,12 @@ class gate::path final : public memory::network {
 
  private:
   void carry(way& w, clock::time_point when, std::function<void()> f) {
+    if (swallows) return;
     world_.at(when, [this, &w, before = cuts_, f = std::move(f)]() mutable {
       if (before != cuts_) return;
-      if (w.cut_from && w.passed >= *w.cut_from) {
-        w.cut_from.reset();
-        return cut();
-      }
+      if (w.cut_from && w.arrived >= *w.cut_from) return cut();
       ++w.arrived;
-      if (w.holds()) return w.kept.push_back(std::move(f));
-      ++w.passed;
-      f();
+      w.holds() ? w.kept.push_back(std::move(f)) : f();
     });
   }
 
@@ -192,20 +200,30 @@ gate::gate(memory_server& s) : path_(std::make_shared<path>(s.world())), name_(n
 
 gate::~gate() { pass(); }
 
-void gate::hold_requests(std::size_t after) { path_->requests.keep_from = path_->requests.passed + after; }
-void gate::hold_replies(std::size_t after) { path_->replies.keep_from = path_->replies.passed + after; }
-void gate::cut_after_requests(std::size_t n) { path_->requests.cut_from = path_->requests.passed + n; }
-void gate::cut_after_replies(std::size_t n) { path_->replies.cut_from = path_->replies.passed + n; }
+void gate::hold_requests(std::size_t after) { path_->requests.keep_from = path_->requests.arrived + after; }
+void gate::hold_replies(std::size_t after) { path_->replies.keep_from = path_->replies.arrived + after; }
+void gate::cut_after_requests(std::size_t n) { path_->requests.cut_from = path_->requests.arrived + n; }
+void gate::cut_after_replies(std::size_t n) { path_->replies.cut_from = path_->replies.arrived + n; }
 void gate::pass() {
   path_->pass(path_->requests);
   path_->pass(path_->replies);
 }
+void gate::pass_connected() {
+  path_->requests.keep_from.reset();
+  path_->pass(path_->replies);
+}
+void gate::swallow() { path_->swallow(); }
 void gate::cut() { path_->cut(); }
 void gate::cut_clients() { path_->cut_clients(); }
 void gate::slow(std::chrono::milliseconds each) { path_->each = each; }
 void gate::refuse(bool on) { path_->refuses = on; }
 std::size_t gate::accepted() const { return path_->accepted; }
-std::size_t gate::requests() const { return path_->requests.arrived; }
-std::size_t gate::replies() const { return path_->replies.arrived; }
+std::size_t gate::requests() const { return path_->requests.arrived - path_->requests.forgotten; }
+std::size_t gate::replies() const { return path_->replies.arrived - path_->replies.forgotten; }
+void gate::forget() {
+  path_->requests.forgotten = path_->requests.arrived;
+  path_->replies.forgotten = path_->replies.arrived;
+}
+std::size_t gate::kept() const { return path_->requests.kept.size(); }
 
 }  // namespace leasehold::test

@@ -40,7 +40,7 @@ class memory_server {
   bool running() { return server().is_up() && !server().is_frozen(); }
 
   // Besides the commands of the model: SCRIPT FLUSH, EVAL, CLIENT KILL (all of them), CONFIG SET maxmemory (0: none; else
-  // there is no memory left).
+  // there is no memory left), REPLICAOF (as of a master that is away), PUBSUB NUMSUB with one channel.
   template <class... Words>
   detail::memory::reply command(const Words&... words) {
     return command_of({std::string(words)...});
@@ -124,6 +124,11 @@ inline void stand_still(clock::duration d) {
   world.run(world.now() + d, [] { return false; });
 }
 
+// A fixture: three servers of a quorum for each test.
+struct with_quorum : memory_quorum {
+  with_quorum() : memory_quorum(3) {}
+};
+
 // Stands between clients and a server and does what networks do, as test::proxy does between processes; it counts
 // messages, not bytes: a request, a reply, something published. A connection begins with one request and its reply.
 class gate {
@@ -143,19 +148,25 @@ class gate {
   void cut_after_replies(std::size_t messages);
   // Passes on what was kept back, and everything from now on.
   void pass();
-  // Cuts now. What was kept back is gone, and everything passes from now on.
+  // After cut_clients(): passes on everything from now on; the requests that were kept back wait for pass().
+  void pass_connected();
+  // Cuts now. What was kept back is gone, and from now on nothing is kept back.
   void cut();
   // Cuts as the clients see a partition: requests that were kept back arrive with pass(), and so do those that are on
   // their way at the moment.
   void cut_clients();
+  // The connections that there are go dead without being closed: nothing arrives any more, until the next connection.
+  void swallow();
   // Every message takes so much longer.
   void slow(std::chrono::milliseconds each);
-  // New connections get no answer and are given up.
+  // New connections are closed at once.
   void refuse(bool on = true);
 
   std::size_t accepted() const;  // Connections so far.
-  std::size_t requests() const;  // Messages that have arrived here so far, those kept back included.
+  std::size_t requests() const;  // Messages that have arrived here since forget().
   std::size_t replies() const;
+  void forget();
+  std::size_t kept() const;  // Requests that are kept back.
 
  private:
   class path;

@@ -811,7 +811,9 @@ reply database::execute(words w) {
   }
   if (!has_right_number(*command, w)) return wrong_number(w[0]);
   if (is_out_of_memory_ && (command->flags & commands::needs_memory)) return error(out_of_memory);
-  return counted((command->flags & commands::writes) != 0, w[0], command->run(*this, w));
+  const bool writes = (command->flags & commands::writes) != 0;
+  if (writes && !refusal_of_writes_.empty()) return error(refusal_of_writes_);
+  return counted(writes, w[0], command->run(*this, w));
 }
 
 reply database::execute(const std::vector<std::string>& all) {
@@ -823,9 +825,11 @@ reply database::execute_in_script(words w, bool& has_written) {
   const auto* const command = commands::find(w[0]);
   if (!command) return error("ERR Unknown Redis command called from script");
   if (!has_right_number(*command, w)) return error("ERR Wrong number of args calling Redis command from script");
+  const bool writes = (command->flags & commands::writes) != 0;
+  if (writes && !refusal_of_writes_.empty()) return error(refusal_of_writes_);
   if (is_out_of_memory_ && !has_written && (command->flags & commands::needs_memory)) return error(out_of_memory);
-  if (command->flags & commands::writes) has_written = true;
-  return counted((command->flags & commands::writes) != 0, w[0], command->run(*this, w));
+  if (writes) has_written = true;
+  return counted(writes, w[0], command->run(*this, w));
 }
 
 std::size_t database::size() const {

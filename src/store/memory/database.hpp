@@ -17,6 +17,9 @@
 
 namespace leasehold::detail::memory {
 
+// What a replica says to commands that write.
+inline constexpr const char* not_of_a_replica = "READONLY You can't write against a read only replica.";
+
 // Copyable: a test keeps an older copy for a failover.
 class database {
  public:
@@ -34,6 +37,9 @@ class database {
   // From now on commands that may need memory are refused, as with `maxmemory` exceeded and nothing to evict.
   void set_out_of_memory(bool is) { is_out_of_memory_ = is; }
   bool is_out_of_memory() const { return is_out_of_memory_; }
+
+  // From now on commands that write are refused with this error, as on a replica; empty: no more.
+  void set_refusal_of_writes(std::string error) { refusal_of_writes_ = std::move(error); }
 
   reply execute(words);
   reply execute(std::initializer_list<std::string_view> w) { return execute(words(w.begin(), w.size())); }
@@ -72,6 +78,7 @@ class database {
   std::int64_t now_us_ = 0;
   std::uint64_t changes_ = 0;
   bool is_out_of_memory_ = false;
+  std::string refusal_of_writes_;
   publisher publish_;
 };
 

@@ -58,6 +58,9 @@ void server::arrive(std::function<void(server&)> f) {
 
 reply server::run(const script& s, bool whole_text, scripting::strings keys, scripting::strings arguments,
                   bool* wrote) {
+  if (is_busy) {
+    return error("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.");
+  }
   if (whole_text) {
     known_.insert(&s);
   } else if (!known_.contains(&s)) {
@@ -80,6 +83,13 @@ void server::detach(const session& s) {
   std::erase_if(sessions_, [&s](const auto& weak) {
     const auto strong = weak.lock();
     return !strong || strong.get() == &s;
+  });
+}
+
+std::int64_t server::subscribers(std::string_view channel) const {
+  return std::count_if(sessions_.begin(), sessions_.end(), [channel](const auto& weak) {
+    const auto s = weak.lock();
+    return s && s->channels.contains(channel);
   });
 }
 

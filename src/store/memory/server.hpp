@@ -66,6 +66,9 @@ class server {
   // SCRIPT FLUSH.
   void forget_scripts() { known_.clear(); }
 
+  // A script runs for too long: every other one is refused.
+  bool is_busy = false;
+
   // How many replicas are connected, and how many of them acknowledge.
   std::size_t replicas = 0;
   std::size_t replicas_that_answer = 0;
@@ -86,6 +89,8 @@ class server {
   std::size_t connections() const;
   void attach(const std::shared_ptr<session>& s) { sessions_.push_back(s); }
   void detach(const session&);
+  // How many connections have subscribed to the channel, as PUBSUB NUMSUB counts.
+  std::int64_t subscribers(std::string_view channel) const;
 
   // Told of each script that has run.
   std::function<void(const script&, const std::vector<std::string_view>& arguments, const reply&)> on_run;
