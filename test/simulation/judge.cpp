@@ -258,7 +258,9 @@ void judge::look_at_cohort(const held& h) {
   const auto expires = s.time().count() / 1000 + s.data().execute({"PTTL", h.name}).integer;
   auto& t = tenures_[h.name];
   if (t.record != record || std::abs(expires - t.expires) > 2) t = {record, expires, world_.now()};
-  if (h.waited_for_others || h.since != world_.now() || world_.now() - t.since <= rules_.cohort + rules_.cohort / 50 + milliseconds(3)) return;
+  if (h.waited_for_others || h.since != world_.now() ||
+      world_.now() - t.since <= rules_.cohort + rules_.cohort / 50 + milliseconds(3))
+    return;
   if (record.starts_with("leasehold:" + h.held_by_user.token() + ":") &&
       !record.ends_with(fmt::format(":{}", h.fence))) {
     complain(fmt::format("{} is of a cohort that has overtaken others for {} ms", at(h),

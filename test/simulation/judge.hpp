@@ -37,7 +37,8 @@ struct held {
   hold held_by_user{};
   std::uint64_t fence = 0;
   clock::time_point since{};
-  clock::time_point asked{};  // When the request was sent that was granted, at the latest: the process may have stood still.
+  clock::time_point
+      asked{};  // When the request was sent that was granted, at the latest: the process may have stood still.
   acquire_options options{};
   bool waited_for_others = false;           // By acquire_all: granted some time ago.
   std::optional<clock::time_point> told{};  // lost() has completed.
@@ -60,12 +61,17 @@ class judge {
     bool one_server = true;
   };
   judge(world& w, const rules& r)
-      : world_(w), rules_(r), first_offset_(w.clock_of_server(0).offset), runs_(w.number_of_servers()), steps_(w.number_of_servers()) {}
+      : world_(w),
+        rules_(r),
+        first_offset_(w.clock_of_server(0).offset),
+        runs_(w.number_of_servers()),
+        steps_(w.number_of_servers()) {}
 
   std::shared_ptr<held> granted(held);
   void told(held&);
   // An extension to this lease that has begun then, by the world's clock and by that of the process, is done.
-  void extended(const held&, clock::time_point began, clock::time_point began_there, std::chrono::milliseconds lease) const;
+  void extended(const held&, clock::time_point began, clock::time_point began_there,
+                std::chrono::milliseconds lease) const;
   void given_up(held& h) { h.given_up = true; }
   // An operation with this limit has ended now; forever: it had none.
   void ended(const process&, std::string_view what, clock::time_point began, clock::duration frozen_then,

@@ -8,7 +8,6 @@
 
 #include <leasehold/acquire_all.hpp>
 #include <leasehold/counting_semaphore.hpp>
-#include <leasehold/recursive_mutex.hpp>
 #include <leasehold/mutex.hpp>
 #include <leasehold/recursive_mutex.hpp>
 #include <leasehold/shared_mutex.hpp>

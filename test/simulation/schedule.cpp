@@ -107,7 +107,7 @@ class schedule {
   std::vector<bool> was_stepped_;  // Forward, by the number of the server.
   std::size_t at_work_ = 0;
   std::vector<std::size_t> at_work_in_;  // By the number of the process.
-  bool was_set_back_ = false;  // A server's clock: what was delayed then may be left until its lease ends.
+  bool was_set_back_ = false;            // A server's clock: what was delayed then may be left until its lease ends.
   std::exception_ptr failure_;
   std::vector<std::string> history_;
 };
@@ -156,7 +156,8 @@ void schedule::plan() {
     world_.server(i).replicas_that_answer = world_.server(i).replicas;
     const bool counts = with_history_ || seed_ % 8 == 0;
     if (counts || deployment_ == deployment::quorum) {
-      world_.server(i).on_run = [this, i, counts](const detail::script& s, const std::vector<std::string_view>& arguments,
+      world_.server(i).on_run = [this, i, counts](const detail::script& s,
+                                                  const std::vector<std::string_view>& arguments,
                                                   const detail::memory::reply& r) {
         if (deployment_ == deployment::quorum) note_call(i, arguments, r);
         if (!counts) return;
@@ -426,7 +427,8 @@ schedule::fault schedule::at_a_bare_grant(dice& d) {
 
 // A fence is written back on one server, and on its way to the others the connections break. Then the one server is away.
 schedule::fault schedule::at_a_raise(dice& d) {
-  const auto delay = d.between(clock::duration(0), clock::duration(20ms)), away = d.between(clock::duration(50ms), clock::duration(2s));
+  const auto delay = d.between(clock::duration(0), clock::duration(20ms)),
+             away = d.between(clock::duration(50ms), clock::duration(2s));
   fault f;
   f.what = "at the next raise on a server the connections to the others break, and it stands still";
   f.strike = [=, this] {

@@ -86,9 +86,9 @@ class cancel_timer {
 using memory_quorum = quorum_of<memory_server>;
 
 // Another program with a client of the server, in the same world. The server is the only one of the test.
-class program {
+class other_program {
  public:
-  explicit program(memory_server& s) : process_(s.world(), "program", {}, {}) {}
+  explicit other_program(memory_server& s) : process_(s.world(), "program", {}, {}) {}
 
   leasehold::client& client() { return process_.client(); }
   // Starts a coroutine, which ends with the program at the latest.

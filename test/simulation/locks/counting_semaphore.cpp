@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(a_permit_whose_lease_ends_comes_back_by_itself) {
 
 BOOST_AUTO_TEST_CASE(the_permits_of_a_dead_process_come_back) {
   run([&]() -> awaitable<void> {
-    program taker(redis);
+    other_program taker(redis);
     for (int i = 0; i < 2; ++i) co_await taker.keep(counting_semaphore(taker.client(), "n", 3), {.lease = 1500ms});
     const counting_semaphore lock = co_await semaphore(3);
     hold mine = co_await lock.acquire();

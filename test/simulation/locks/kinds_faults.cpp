@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(who_is_killed_or_frozen_loses_the_lock_when_its_lease_ends)
       BOOST_TEST_CONTEXT((killed ? "killed" : "frozen")) {
         run([&]() -> awaitable<void> {
           const auto executor = co_await asio::this_coro::executor;
-          program other(redis);
+          other_program other(redis);
           const any_lock lock = k.holder(other.client());
           const auto keep = [&](const auto& l) { return other.keep(l, {.lease = 1200ms}); };
           const hold* const its = co_await std::visit(keep, lock);
@@ -583,7 +583,7 @@ BOOST_AUTO_TEST_CASE(two_owners_are_never_in_together_though_processes_die) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       std::mt19937_64 engine(seed);
       const std::string owners = "aabbc";
-      std::vector<std::unique_ptr<program>> programs(owners.size());
+      std::vector<std::unique_ptr<other_program>> programs(owners.size());
       std::set<char> seen;
       std::uint64_t fence = 0;
       char inside = 0;
@@ -622,8 +622,8 @@ BOOST_AUTO_TEST_CASE(two_owners_are_never_in_together_though_processes_die) {
         }
       };
       const auto replace = [&](std::size_t i) {
-        programs[i] = std::make_unique<program>(redis);
-        program& p = *programs[i];
+        programs[i] = std::make_unique<other_program>(redis);
+        other_program& p = *programs[i];
         p.start(enter_and_leave(p.client(), owners[i]));
       };
       for (std::size_t i = 0; i < owners.size(); ++i) replace(i);

@@ -74,7 +74,7 @@ struct waiter {
 BOOST_AUTO_TEST_CASE(a_holder_that_is_killed_lets_the_first_in_line_in) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
-    program holder(redis);
+    other_program holder(redis);
     const hold* const its = co_await holder.keep(mutex(holder.client(), "n"), {.lease = 1500ms});
     const auto fence = its->fence();
     std::deque<waiter> all;
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(who_is_granted_and_dead_costs_the_line_a_short_time) {
         waiter first(executor, redis.url());
         first.acquire();
         co_await eventually("it is acquired", [&] { return first.ended(); });
-        program other(redis);
+        other_program other(redis);
         std::uint64_t its_fence = 0;
         bool its_was_valid = false;
         other.start([&]() -> awaitable<void> {

@@ -14,7 +14,7 @@ namespace {
 
 struct with_recursive_mutex : with_kinds_on<with_memory> {
   // A program enters and stays.
-  static awaitable<const hold*> enter(program& p, std::string owner, std::chrono::milliseconds lease) {
+  static awaitable<const hold*> enter(other_program& p, std::string owner, std::chrono::milliseconds lease) {
     return p.keep(recursive_mutex(p.client(), "n", std::move(owner)), {.lease = lease});
   }
 };
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(the_longest_entry_takes_its_lease_along) {
 BOOST_AUTO_TEST_CASE(other_processes_enter_as_the_same_owner) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
-    program one(redis), two(redis);
+    other_program one(redis), two(redis);
     const hold* const first = co_await enter(one, "me", 30s);
     const hold* const second = co_await enter(two, "me", 30s);
     hold third = co_await recursive_mutex(client(executor, redis.url()), "n", "me").acquire();
@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(the_entry_of_a_process_that_dies_ends_with_its_own_lease) {
     const auto executor = co_await asio::this_coro::executor;
     recursive_mutex lock(client(executor, redis.url()), "n", "me");
     hold mine = co_await lock.acquire({.lease = 60s});
-    program another(redis);
+    other_program another(redis);
     const hold* const its = co_await enter(another, "me", 1500ms);
     BOOST_TEST(its->depth() == 2U);
     asker other(recursive_mutex(client(executor, redis.url()), "n", "other"));
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(the_entry_of_a_process_that_dies_ends_with_its_own_lease) {
 BOOST_AUTO_TEST_CASE(an_owner_of_whom_only_the_dead_are_in_goes_out_with_the_last_lease) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
-    program one(redis), two(redis);
+    other_program one(redis), two(redis);
     co_await enter(one, "me", 700ms);
     co_await enter(two, "me", 1500ms);
     asker other(recursive_mutex(client(executor, redis.url()), "n", "other"));

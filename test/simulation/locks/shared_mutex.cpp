@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_is_killed_frees_only_itself) {
   run([&]() -> awaitable<void> {
     const shared_mutex l = co_await lock();
     hold mine = co_await l.acquire_shared();
-    program reader(redis);
+    other_program reader(redis);
     const hold* const its = co_await reader.keep(shared_mutex(reader.client(), "n").shared(), {.lease = 1500ms});
     BOOST_TEST(its->token() != mine.token());
     BOOST_TEST((co_await l.inspect()).holders == 2U);
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_is_killed_frees_only_itself) {
 
 BOOST_AUTO_TEST_CASE(a_writer_behind_a_dead_reader_gets_in_when_its_lease_has_ended) {
   run([&]() -> awaitable<void> {
-    program reader(redis);
+    other_program reader(redis);
     co_await reader.keep(shared_mutex(reader.client(), "n").shared(), {.lease = 1s});
     const shared_mutex other = co_await lock();
     asker writer(other);
