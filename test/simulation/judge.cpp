@@ -229,6 +229,15 @@ void judge::released(const held& h) const {
     complain(fmt::format("{} was released, and {} servers have it", at(h), have));
 }
 
+bool judge::is_to_be_compared(held& h) const {
+  const auto& s = world_.server(0);
+  const held::comparison now{s.changes(), runs_[0].since, detail::access::state(h.held_by_user)->deadline(),
+                             world_.clock_of_server(0).offset};
+  if (h.compared == now) return false;
+  h.compared = now;
+  return true;
+}
+
 // The local deadline is not later than the instant at which the server ends the lease. (The key goes when its last
 // millisecond has passed.)
 void judge::look_at_deadline(const held& h) {
@@ -316,9 +325,13 @@ void judge::look() {
     if (h->given_up || h->told || h->by->is_dead()) continue;
     const bool valid = is_valid(*h);
     if (valid && !is_lossy_) {
-      look_at_servers(*h);
-      if (rules_.one_server) look_at_deadline(*h);
-      if (rules_.one_server && rules_.of == kind::mutex) look_at_cohort(*h);
+      if (!rules_.one_server) {
+        look_at_servers(*h);
+      } else if (is_to_be_compared(*h)) {
+        look_at_servers(*h);
+        look_at_deadline(*h);
+        if (rules_.of == kind::mutex) look_at_cohort(*h);
+      }
     }
     const bool is_due = h->by->now() >= detail::access::state(h->held_by_user)->deadline() - h->options.margin;
     if ((!valid || is_due) && !h->by->is_frozen())

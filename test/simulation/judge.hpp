@@ -37,8 +37,7 @@ struct held {
   hold held_by_user{};
   std::uint64_t fence = 0;
   clock::time_point since{};
-  clock::time_point
-      asked{};  // When the request was sent that was granted, at the latest: the process may have stood still.
+  clock::time_point asked{};  // When the request was sent; before `since`, also if the process stood still.
   acquire_options options{};
   bool waited_for_others = false;           // By acquire_all: granted some time ago.
   std::optional<clock::time_point> told{};  // lost() has completed.
@@ -46,6 +45,15 @@ struct held {
   // When the holder could not reach the servers, or did not run, or the network was slow; the grant counts, too.
   clock::time_point last_trouble{};
   bool was_in_trouble = false;
+
+  // What was so when the judge compared it with the one server: until something of it changes both ends stay as they are.
+  struct comparison {
+    std::uint64_t changes;
+    clock::time_point server_since, deadline;
+    clock::duration server_offset;
+    bool operator==(const comparison&) const = default;
+  };
+  std::optional<comparison> compared{};
 };
 
 class judge {
@@ -123,6 +131,8 @@ class judge {
   void note_what_was_heard();
   void look_at_servers(const held&);
   void look_at_deadline(const held&);
+  // Whether that may have another result than the last time.
+  bool is_to_be_compared(held&) const;
   void look_at_fence(const held&);
   void look_at_cohort(const held&);
   void look_for_trouble();

@@ -44,6 +44,8 @@ class server {
 
   // With the time of now.
   database& data();
+  // As database::changes().
+  std::uint64_t changes() const { return data_.changes(); }
   std::chrono::microseconds time() const { return now_(); }
   const std::string& run_id() const { return run_id_; }
   std::chrono::seconds uptime() const;
