@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 #include <utility>
 
 namespace leasehold::simulation {
@@ -68,11 +69,82 @@ std::shared_ptr<held> judge::granted(held h) {
   }
   h.last_trouble = h.since;
   auto one = std::make_shared<held>(std::move(h));
+  begin_note(*one);
   const bool is_there = works(*one);
   if (is_there) look_at_fence(*one);
   holds_.push_back(one);
   if (is_there) exclude(*one);
   return one;
+}
+
+void judge::given_up(held& h) {
+  if (h.given_up) return;
+  h.given_up = true;
+  end_note(h);
+}
+
+void judge::downgrades(held& h) {
+  h.becomes_reader = true;
+  h.called = world_.now();
+  end_note(h);
+}
+
+void judge::downgraded(held& h) {
+  if (h.given_up || h.told) return;
+  h.reader = true;
+  begin_note(h);
+}
+
+// Times are the world's.
+void judge::begin_note(held& h) {
+  const auto at = [](clock::time_point t) { return test::instant(t.time_since_epoch().count()); };
+  auto& all = histories_[h.by].tenures;
+  const auto id = fmt::format("{}", all.size());
+  test::tenure t;
+  t.id = fmt::format("{}/{}", h.worker, id);
+  t.kind = name_of(rules_.of);
+  t.name = h.name;
+  switch (rules_.of) {
+    case kind::mutex: t.who = "-"; break;
+    case kind::recursive_mutex: t.who = h.owner; break;
+    case kind::shared_mutex: t.who = h.reader ? "r" : "w"; break;
+    case kind::counting_semaphore: t.who = std::to_string(rules_.limit); break;
+  }
+  t.called = at(h.called);
+  t.granted = at(world_.now());
+  t.fence = detail::access::state(h.held_by_user)->fence();
+  t.at_first = t.expires = at(h.by->when(detail::access::state(h.held_by_user)->deadline()));
+  t.margin = clock::duration(h.options.margin).count();
+  h.noted = &all.emplace(id, std::move(t)).first->second;
+}
+
+void judge::end_note(held& h) {
+  if (h.noted == nullptr) return;
+  auto& t = *std::exchange(h.noted, nullptr);
+  const auto now = world_.now().time_since_epoch().count();
+  t.expires = h.by->when(detail::access::state(h.held_by_user)->deadline()).time_since_epoch().count();
+  if (h.told)
+    t.told = now;
+  else
+    t.given_up = now;
+}
+
+void judge::judge_histories() {
+  constexpr auto always = test::span{0, std::numeric_limits<test::instant>::max()};
+  test::excuses e;
+  e.quorum = !rules_.one_server;
+  e.unordered = e.quorum && last_loss_ != clock::time_point();
+  // This judge knows which loss was whose fault; that one has to be told when there was any.
+  e.forgetting.push_back(always);
+  if (is_lossy_ || may_be_lost_) e.losing.push_back(always);
+  std::vector<test::process_history> all;
+  for (const auto& h : holds_) end_note(*h);
+  for (auto& [p, h] : histories_) {
+    h.name = p->name();
+    all.push_back(std::move(h));
+  }
+  const auto found = test::judge(all, e);
+  if (!found.violations.empty()) complain(found.violations.front());
 }
 
 void judge::look_at_fence(const held& h) {
@@ -180,6 +252,7 @@ void judge::look_at_servers(const held& h) {
 
 void judge::note_step(std::size_t server) {
   steps_[server] = true;
+  may_be_lost_ = true;
   last_step_ = world_.now();
   for (auto& [client, all] : answers_) all[server] = {};
 }
@@ -300,6 +373,7 @@ void judge::told(held& h) {
   if (h.told) return;
   look_for_trouble();
   h.told = world_.now();
+  end_note(h);
   if (is_lossy_ || h.given_up || h.options.renew != renewal::automatic) return;
   // Nobody hindered the renewals, and the lease was long enough for them.
   const auto pause = longest_pause(h, world_.slowest);
@@ -383,6 +457,9 @@ void judge::granted_in_time(const process& p, std::string_view what, clock::time
 }
 
 void judge::forget(const process& p) {
+  for (const auto& h : holds_) {
+    if (h->by == &p) end_note(*h);
+  }
   std::erase_if(holds_, [&p](const auto& h) { return h->by == &p; });
 }
 

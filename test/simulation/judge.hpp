@@ -1,9 +1,11 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // What must be true of what clients have seen and what the servers have done. It is told what happens, and says what is
-// wrong: the first complaint ends a schedule.
+// wrong: the first complaint ends a schedule. What clients have seen is judged once more at the end by what judges the
+// random faults on real servers, too (judge/history.hpp).
 #pragma once
 
+#include "judge/history.hpp"
 #include "simulation/world.hpp"
 
 #include <leasehold/acquire_options.hpp>
@@ -54,6 +56,9 @@ struct held {
     bool operator==(const comparison&) const = default;
   };
   std::optional<comparison> compared{};
+
+  clock::time_point called{};     // When its user began to ask for it, or for the downgrade.
+  test::tenure* noted = nullptr;  // For the judge of histories.
 };
 
 class judge {
@@ -80,7 +85,10 @@ class judge {
   // An extension to this lease that has begun then, by the world's clock and by that of the process, is done.
   void extended(const held&, clock::time_point began, clock::time_point began_there,
                 std::chrono::milliseconds lease) const;
-  void given_up(held& h) { h.given_up = true; }
+  void given_up(held& h);
+  // A writer asks to become a reader; and has become one.
+  void downgrades(held&);
+  void downgraded(held&);
   // An operation with this limit has ended now; forever: it had none.
   void ended(const process&, std::string_view what, clock::time_point began, clock::duration frozen_then,
              clock::duration limit);
@@ -101,10 +109,15 @@ class judge {
   void replica_took_over();
   // Nothing must be left on the servers but the counters of fences.
   void nothing_is_left();
+  // Every operation has ended.
+  void judge_histories();
   // On a quorum: its user was told that it is released.
   void released(const held&) const;
   // A server's process has ended, and its data are lost.
-  void note_loss() { last_loss_ = world_.now(); }
+  void note_loss() {
+    last_loss_ = world_.now();
+    may_be_lost_ = true;
+  }
   // The server's clock was stepped forward: a hold on a bare majority may be lost until its client hears of the step.
   void note_step(std::size_t server);
   // A server has answered a call of this token, and has said what time it is.
@@ -154,7 +167,12 @@ class judge {
   };
   clock::time_point slow_until_{};
   clock::time_point last_slow_{};  // When a vote on a quorum could last take longer than it is waited for.
+  void begin_note(held&);
+  void end_note(held&);
+
   bool is_lossy_ = false;
+  bool may_be_lost_ = false;  // A server has forgotten something, or its clock was stepped forward.
+  std::map<const process*, test::process_history> histories_;
   clock::time_point lost_data_at_{};
   std::uint64_t lost_fences_below_ = 0;
   std::string complaint_;  // To be made at the next look.

@@ -566,6 +566,7 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     const auto limit = once ? std::min(o.wait, client_options_[i].command_timeout) : o.wait;
     judge_->granted_in_time(*p, "an acquire", began_there, limit);
     held one{.by = p.get(), .worker = who, .name = name, .owner = owner, .reader = reader, .options = o};
+    one.called = began;
     one.fence = h.fence();
     one.held_by_user = std::move(h);
     const auto kept = judge_->granted(std::move(one));
@@ -606,6 +607,7 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
   for (std::size_t n = 0; n < all.size(); ++n) {
     held one{.by = &p, .worker = who, .name = names[n], .owner = owner, .reader = reader, .options = o};
     one.waited_for_others = true;
+    one.called = began;
     one.fence = all[n].fence();
     one.held_by_user = std::move(all[n]);
     kept.push_back(judge_->granted(std::move(one)));
@@ -645,9 +647,10 @@ asio::awaitable<void> schedule::use(dice& d, process& p, const std::string& who,
     if (with_history_) note(who, fmt::format("extends {} to {} ms: {}", h->name, lease.count(), text_of(ec)));
   }
   if (writer && d.chance(0.3)) {
-    h->becomes_reader = true;
+    judge_->downgrades(*h);
     auto waiting = h->held_by_user.downgrade(as_tuple);
     const auto [ec] = co_await std::move(waiting);
+    if (!ec) judge_->downgraded(*h);
     count("downgrade " + text_of(ec));
     if (with_history_) note(who, fmt::format("downgrades {}: {}", h->name, text_of(ec)));
     const auto more = d.between(clock::duration(0), longest_work_);
@@ -754,6 +757,7 @@ outcome schedule::run() {
     const auto bound = ends_ + 3s + 2 * longest_lease_ + 30s;
     if (!world_.run(bound, done, look)) throw broken("an operation still waits long after the faults have stopped");
     if (failure_) std::rethrow_exception(failure_);
+    judge_->judge_histories();
     std::size_t closing = processes_.size();
     bool all_closed = true;
     for (const auto& p : processes_) {

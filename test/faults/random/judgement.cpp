@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // The judge finds what is wrong, and nothing else.
-#include "faults/random/history.hpp"
+#include "judge/history.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/unit_test.hpp"
 

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #pragma once
 
-#include "faults/random/history.hpp"
+#include "judge/history.hpp"
 
 #include <chrono>
 #include <cstdint>

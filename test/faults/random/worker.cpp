@@ -2,7 +2,7 @@
 #include "faults/random/worker.hpp"
 
 #include "faults/random/dice.hpp"
-#include "faults/random/history.hpp"
+#include "judge/history.hpp"
 #include "support/kinds.hpp"
 
 #include <boost/asio/cancel_after.hpp>

@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "faults/random/history.hpp"
+#include "judge/history.hpp"
 
 #include <fmt/format.h>
 
@@ -189,7 +189,9 @@ class judge_of_one {
       if (a->fence < b.fence || (a->fence == b.fence && together(*a, b))) continue;
       if (excused && excuses_.quorum && together(*a, b)) continue;
       if (excused && (lost_in(std::min(a->called, b.called), *b.granted) || may_have_ended(b, *a))) continue;
-      if (found_again(b))
+      if (excuses_.unordered)
+        ++j_.counts["allowed: a fence that went back, for a server has forgotten it"];
+      else if (found_again(b))
         ++j_.counts["allowed: an owner finds his former tenure, whose end was lost"];
       else
         violated("a fence that does not grow", *a, b);

@@ -38,7 +38,8 @@ struct excuses {
   std::vector<span> forgetting =
       {};  // A minority of a quorum may have lost what it had: a hold may end early, and nothing worse.
   std::vector<step> steps = {};
-  bool quorum = false;  // Entries of one owner, and readers, who came at the same time need not have the same fence.
+  bool unordered = false;  // A server of a quorum has forgotten its fences while another was away: they may go back.
+  bool quorum = false;     // Entries of one owner, and readers, who came at the same time need not have the same fence.
 };
 
 // One acquire operation, and the hold that came of it. Every time is that of the client.
