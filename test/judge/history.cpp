@@ -76,6 +76,8 @@ class judge_of_one {
   }
 
   void fences() {
+    if (granted_.empty()) return;
+    if (granted_.front()->kind == "counting_semaphore") return fences_of_permits();
     // Those whose grant had arrived before b was asked for; those that claimed nothing any more when b was granted.
     std::vector<const tenure*> by_call = granted_, by_end = granted_;
     std::sort(by_call.begin(), by_call.end(), [](auto* a, auto* b) { return a->called < b->called; });
@@ -86,7 +88,6 @@ class judge_of_one {
       for (; a != granted_.end() && *(*a)->granted <= b->called; ++a) grow(most, **a);
       compare(most, *b, false);
     }
-    if (granted_.empty() || granted_.front()->kind == "counting_semaphore") return;
     most.clear();
     a = by_end.begin();
     for (const tenure* b : granted_) {
@@ -102,6 +103,16 @@ class judge_of_one {
   bool lost_in(instant from, instant to) const {
     return std::any_of(excuses_.losing.begin(), excuses_.losing.end(),
                        [&](const span& s) { return s.from <= to && s.to >= from; });
+  }
+
+  // They are in the order of the grants, and a client gives the grant of one who has gone to one who has asked later.
+  void fences_of_permits() {
+    std::map<std::uint64_t, const tenure*> seen;
+    for (const tenure* t : granted_) {
+      const auto [at, is_new] = seen.emplace(t->fence, t);
+      if (!is_new && !excuses_.unordered && !lost_in(at->second->called, *t->granted))
+        violated("the same fence twice", *at->second, *t);
+    }
   }
 
   // By how much the clock was stepped forward in its time without being seen. (A jump that is seen after another step

@@ -38,7 +38,7 @@ struct excuses {
   std::vector<span> forgetting =
       {};  // A minority of a quorum may have lost what it had: a hold may end early, and nothing worse.
   std::vector<step> steps = {};
-  bool unordered = false;  // A server of a quorum has forgotten its fences while another was away: they may go back.
+  bool unordered = false;  // Fences are lost, and what comes may be below them; on a quorum while a server was away.
   bool quorum = false;     // Entries of one owner, and readers, who came at the same time need not have the same fence.
 };
 

@@ -133,7 +133,8 @@ void judge::judge_histories() {
   constexpr auto always = test::span{0, std::numeric_limits<test::instant>::max()};
   test::excuses e;
   e.quorum = !rules_.one_server;
-  e.unordered = e.quorum && last_loss_ != clock::time_point();
+  // On one server this judge knows which fence was lost.
+  e.unordered = is_lossy_ || (e.quorum && last_loss_ != clock::time_point());
   // This judge knows which loss was whose fault; that one has to be told when there was any.
   e.forgetting.push_back(always);
   if (is_lossy_ || may_be_lost_) e.losing.push_back(always);
