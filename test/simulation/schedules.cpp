@@ -4,6 +4,7 @@
 // LEASEHOLD_SECONDS: for how long instead; LEASEHOLD_SEED: the first seed. `./dev simulate` sets them.
 #include "simulation/schedule.hpp"
 
+#include "support/rarer.hpp"
 #include "support/unit_test.hpp"
 
 #include <fmt/format.h>
@@ -114,7 +115,7 @@ constexpr std::uint64_t many = 10000;
 void run_all(deployment d) {
   const auto first = chosen("LEASEHOLD_SEED", 1);
   const auto seconds = std::chrono::seconds(chosen("LEASEHOLD_SECONDS", 0));
-  const auto number = seconds.count() != 0 ? UINT64_MAX : chosen("LEASEHOLD_SCHEDULES", 300);
+  const auto number = seconds.count() != 0 ? UINT64_MAX : chosen("LEASEHOLD_SCHEDULES", 300 / rarer);
   const auto began = std::chrono::steady_clock::now();
   const auto until = began + seconds;
   reach reached;

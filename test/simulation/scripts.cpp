@@ -4,6 +4,7 @@
 // LEASEHOLD_SEED repeats a run, LEASEHOLD_STEPS makes it longer or shorter.
 #include "schedule/line_schedule.hpp"
 #include "schedule/memory_host.hpp"
+#include "support/rarer.hpp"
 #include "support/unit_test.hpp"
 
 #include <cstddef>
@@ -19,7 +20,7 @@ using leasehold::test::memory_host;
 // Of each kind.
 std::size_t steps() {
   const char* const text = std::getenv("LEASEHOLD_STEPS");
-  return text ? std::strtoull(text, nullptr, 10) : 60000;
+  return text ? std::strtoull(text, nullptr, 10) : 60000 / leasehold::test::rarer;
 }
 
 void agree_with_a_model(lock_kind kind) {
