@@ -641,18 +641,28 @@ BOOST_AUTO_TEST_CASE(nothing_is_granted_after_its_limit_to_a_client_that_stood_s
     s.w.fastest = s.w.slowest = 10ms;
     process& p = s.add();
     s.run(p, [&]() -> awaitable<void> {
-      auto connecting = p.client().ready(as_tuple);
-      co_await std::move(connecting);
+      const mutex m(p.client(), "a");
+      const std::vector<mutex> both{m, mutex(p.client(), "b")};
+      {
+        // From now on the server knows the scripts.
+        auto first = acquire(m, {});
+        auto [ec, h] = co_await std::move(first);
+        auto ending = release(h);
+        co_await std::move(ending);
+        auto all_first = acquire_all({}, both, as_tuple);
+        const auto result = co_await std::move(all_first);
+        BOOST_TEST(!std::get<0>(result));
+      }
+      auto a_while = p.sleep(100ms);
+      co_await std::move(a_while);
       s.w.after(15ms, [&p] { p.freeze(); });
       s.w.after(1s, [&p] { p.thaw(); });
       error_code why;
       if (one_lock) {
-        const mutex m(p.client(), "a");
         auto waiting = acquire(m, {.lease = 20s, .wait = 500ms});
         auto [ec, h] = co_await std::move(waiting);
         why = ec;
       } else {
-        const std::vector<mutex> both{mutex(p.client(), "a"), mutex(p.client(), "b")};
         auto waiting = acquire_all({.lease = 20s, .wait = 500ms}, both, as_tuple);
         auto [ec, all] = co_await std::move(waiting);
         why = ec;
