@@ -13,19 +13,23 @@ local there, waited_for
 -- The server's time (clock.lua).
 local now, clock
 
--- Of the line (line.lua), for the quick hand-off of a mutex, too. `unconfirmed`: the longest lease of a grant that is still
--- to be confirmed, in milliseconds. The others in microseconds:
---   look_often    the first two living entries poll so often, which is a third of that lease
---   look_rarely   the others poll so often
---   slack         an entry that comes to the front and would poll later than `look_often` by this is notified
---   latest_look   no poll is due later than this after now, unless the clock was stepped back
---   silent_after  an entry is silent when its poll is late by this
---   keeps_place   it is removed when it has been silent for so long
---   may_pause     if no script has run on a line for longer, none could run: longer than `look_often`, and shorter than
---                 `silent_after`
---   remembered    a pause matters to entries for so long after it
-local unconfirmed, look_often, look_rarely, slack, latest_look = 2000, 667000, 5000000, 100000, 5100000
-local silent_after, keeps_place, may_pause, remembered = 1000000, 10000000, 900000, 16000000
+-- Of the line (line.lua), for the quick hand-off of a mutex, too: the longest lease of a grant that is still to be
+-- confirmed, in milliseconds. The others are in microseconds.
+local unconfirmed <const> = 2000
+-- The first two living entries poll so often, which is a third of that lease; the others poll rarely.
+local look_often <const> = 667000
+local look_rarely <const> = 5000000
+-- An entry that comes to the front and would poll later than `look_often` by this is notified.
+local slack <const> = 100000
+-- No poll is due later than this after now, unless the clock was stepped back.
+local latest_look <const> = 5100000
+-- An entry is silent when its poll is late by this, and removed when it has been silent for so long.
+local silent_after <const> = 1000000
+local keeps_place <const> = 10000000
+-- If no script has run on a line for longer, none could run: longer than `look_often`, and shorter than `silent_after`. A
+-- pause matters to entries for so long after it.
+local may_pause <const> = 900000
+local remembered <const> = 16000000
 
 -- What a kind of lock has to say for itself. An ask is what tells the entries of one kind apart: a reader from a writer,
 -- one owner from another. Functions cost time to make, even if nobody calls them: a kind's most frequent calls are
@@ -50,4 +54,4 @@ local kind, fence_of, admits, reenters, enter, leave, finish, lengthen, refresh,
 local let_in = false
 
 -- The record of a mutex.
-local record_form = '^leasehold:(.+):(%d+)$'
+local record_form <const> = '^leasehold:(.+):(%d+)$'

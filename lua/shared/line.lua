@@ -64,7 +64,7 @@ local function due_of(due)
 end
 
 -- An entry is {token, stamp, lease, due, ask}.
-local entry_form = '^(%S+) (%S+) (%S+) ?(.*)$'
+local entry_form <const> = '^(%S+) (%S+) (%S+) ?(.*)$'
 local function set_entry(e)
   local ask = e[5] == '' and '' or ' ' .. e[5]
   redis.call('HSET', entries, e[1], e[2] .. ' ' .. e[3] .. ' ' .. string.format('%d', e[4]) .. ask)

@@ -44,6 +44,7 @@ if what == 'release' and there == 1 and found[2] and not ARGV[3] then
   end
 end
 
+-- rest:
 local function member(text)
   local deadline, fence, ask = string.match(text or '', member_form)
   deadline = tonumber(deadline)

@@ -2,7 +2,9 @@
 local exists, latest, members, soonest, about = false, '0', 0, 0, ''
 local changed = false
 local shares_fence, about_for, count
-local header_form, member_form, field_form = '^(%S+) (%d+) (%d+) (%d+) ?(.*)$', '^(%d+) (%d+) ?(.*)$', '^leasehold:(.*)$'
+local header_form <const> = '^(%S+) (%d+) (%d+) (%d+) ?(.*)$'
+local member_form <const> = '^(%d+) (%d+) ?(.*)$'
+local field_form <const> = '^leasehold:(.*)$'
 
 -- Where it is told that the lock is free, for programs that do not stand in line; nil: nowhere.
 local unlock_channel
