@@ -68,6 +68,7 @@ std::shared_ptr<held> judge::granted(held h) {
     h.asked -= ago + ago / 50;
   }
   h.last_trouble = h.since;
+  h.field = "leasehold:" + h.held_by_user.token();
   auto one = std::make_shared<held>(std::move(h));
   begin_note(*one);
   const bool is_there = works(*one);
@@ -220,15 +221,17 @@ void judge::exclude(const held& h) {
 bool judge::has(std::size_t server, const held& h) const {
   auto& s = world_.server(server);
   if (rules_.of == kind::mutex) {
-    return s.data().execute({"GET", h.name}).text.starts_with("leasehold:" + h.held_by_user.token() + ":");
+    const auto record = s.data().execute({"GET", h.name}).text;
+    return record.size() > h.field.size() && record[h.field.size()] == ':' && record.starts_with(h.field);
   }
-  const auto member = s.data().execute({"HGET", h.name, "leasehold:" + h.held_by_user.token()});
+  const auto member = s.data().execute({"HGET", h.name, h.field});
   return !member.is_error() && !member.text.empty() && std::stoll(member.text) > s.time().count();
 }
 
 std::size_t judge::number_that_have(const held& h, bool steps) const {
+  const auto majority = world_.number_of_servers() / 2 + 1;
   std::size_t have = 0;
-  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+  for (std::size_t i = 0; i < world_.number_of_servers() && have < majority; ++i) {
     bool counts = has(i, h) || !world_.server(i).is_up() || (!rules_.one_server && runs_[i].since > h.asked);
     if (!counts && steps && steps_[i]) {
       const auto found = answers_.find(client_of(h.held_by_user.token()));

@@ -57,6 +57,7 @@ struct held {
   };
   std::optional<comparison> compared{};
 
+  std::string field{};            // Of its record on a server: "leasehold:<token>".
   clock::time_point called{};     // When its user began to ask for it, or for the downgrade.
   test::tenure* noted = nullptr;  // For the judge of histories.
 };
@@ -134,7 +135,7 @@ class judge {
   void exclude(const held&);
   // Whether a server has the hold, and has not ended its lease.
   bool has(std::size_t server, const held&) const;
-  // How many servers have it, or may have lost it without the library's fault. With `steps`: also those whose clock was
+  // How many servers have it, or may have lost it without the library's fault: a majority at most. With `steps`: also those whose clock was
   // stepped forward while the hold's client cannot know it.
   std::size_t number_that_have(const held&, bool steps) const;
   // A majority has it only if a step is not known.

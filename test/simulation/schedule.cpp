@@ -550,10 +550,10 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
       h = std::move(found);
     }
     count(fmt::format("{} {}", once ? "try_acquire" : "acquire", text_of(ec)));
-    auto& seen = seen_[p.get()];
-    if (!ec) ++seen.acquired;
-    if (!once && ec == error::timed_out) ++seen.timed_out;
-    if (ec == asio::error::operation_aborted) ++seen.cancelled;
+    auto& results = seen_[p.get()];
+    if (!ec) ++results.acquired;
+    if (!once && ec == error::timed_out) ++results.timed_out;
+    if (ec == asio::error::operation_aborted) ++results.cancelled;
     if (with_history_) note(who, fmt::format("{}: {}", name, ec ? ec.message() : fmt::format("fence {}", h.fence())));
     if (*stopped_at) {
       judge_->ended(*p, "a cancelled acquire", (*stopped_at)->first, (*stopped_at)->second, 0ms);

@@ -4,14 +4,18 @@
 #include "time/random.hpp"
 #include "time/timer.hpp"
 
+#include <boost/asio/append.hpp>
 #include <boost/asio/async_result.hpp>
-#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace leasehold {
 
@@ -37,45 +41,84 @@ std::chrono::steady_clock::time_point detail::to_steady(clock::time_point t) noe
 
 void detail::move_clock(clock::duration) noexcept {}
 
-// An Asio timer that never expires, and is cancelled when the world comes to the instant: what ends a context or a strand
-// is Asio's.
-struct detail::timer::state {
-  explicit state(asio::any_io_executor executor) : timer(std::move(executor)) {}
+namespace {
 
-  void expire() {
-    is_time = true;
-    timer.cancel();
+// The waits of one context. What still waits when it ends is dropped, as Asio's timers do it. (Those look at the real clock
+// whenever the context is polled, which takes a tenth of all time.)
+class waits final : public asio::execution_context::service {
+ public:
+  static inline asio::execution_context::id id;
+  explicit waits(asio::execution_context& context) : service(context) {}
+
+  struct wait {
+    asio::any_completion_handler<void(error_code)> handler;
+    asio::any_io_executor work;  // Tracked as long as there is a handler.
+    waits* all = nullptr;        // nullptr: the context has ended.
+  };
+  void add(wait& w) {
+    w.all = this;
+    waiting_.insert(&w);
+  }
+  void remove(wait& w) { waiting_.erase(&w); }
+
+ private:
+  void shutdown() override {
+    std::vector<asio::any_completion_handler<void(error_code)>> handlers;
+    for (auto* const w : std::exchange(waiting_, {})) {
+      w->all = nullptr;
+      w->work = {};
+      handlers.push_back(std::move(w->handler));
+    }
+    // The handlers may own what waits.
   }
 
-  asio::basic_waitable_timer<clock, wait_traits, asio::any_io_executor> timer;
-  std::uint64_t waits = 0;
-  bool is_time = false;
+  std::set<wait*> waiting_;
+};
+
+}  // namespace
+
+struct detail::timer::state {
+  explicit state(asio::any_io_executor e) : executor(std::move(e)) {
+    asio::use_service<waits>(asio::query(executor, asio::execution::context)).add(its);
+  }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
+  ~state() {
+    if (its.all != nullptr) its.all->remove(its);
+  }
+
+  void end(error_code ec) {
+    if (!its.handler) return;
+    asio::post(executor, asio::append(std::exchange(its.handler, nullptr), ec));
+    its.work = {};
+  }
+
+  const asio::any_io_executor executor;
+  waits::wait its;
+  std::uint64_t number = 0;  // Of the waits so far.
 };
 
 detail::timer::timer(asio::any_io_executor executor) : state_(std::make_shared<state>(std::move(executor))) {}
 
-detail::timer::~timer() = default;
+detail::timer::~timer() { cancel(); }
 
-void detail::timer::cancel() { state_->timer.cancel(); }
+void detail::timer::cancel() { state_->end(asio::error::operation_aborted); }
 
 void detail::timer::wait(clock::time_point until, asio::any_completion_handler<void(error_code)> handler) {
   // Further away than any test goes; its time may be out of the range of a skewed clock.
   constexpr auto never = std::chrono::hours(24 * 365 * 10);
-  state& its = *state_;
-  its.timer.expires_at(clock::time_point::max());
-  its.is_time = false;
-  const auto number = ++its.waits;
-  its.timer.async_wait([weak = std::weak_ptr(state_), number, h = std::move(handler)](error_code ec) mutable {
-    const auto s = weak.lock();
-    std::move(h)(s && s->waits == number && s->is_time ? error_code() : ec);
-  });
+  cancel();
+  state& one = *state_;
+  const auto number = ++one.number;
+  one.its.handler = std::move(handler);
+  one.its.work = asio::prefer(one.executor, asio::execution::outstanding_work.tracked);
   const auto now = clock::now();
-  if (until <= now) return its.expire();
+  if (until <= now) return one.end({});
   if (the_world == nullptr || until > now + never) return;
   const auto* const running = the_world->running();
   the_world->at(running != nullptr ? running->when(until) : until, [weak = std::weak_ptr(state_), number] {
     const auto s = weak.lock();
-    if (s && s->waits == number) s->expire();
+    if (s && s->number == number) s->end({});
   });
 }
 

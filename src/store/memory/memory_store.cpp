@@ -3,9 +3,9 @@
 
 #include "time/pauses.hpp"
 #include "time/random.hpp"
+#include "time/timer.hpp"
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -118,7 +118,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
         events_(&owner),
         channel_(std::move(channel)),
         clock_(options.drift),
-        running_(strand_, asio::steady_timer::time_point::max()),
+        running_(strand_),
         pauses_(options.reconnect),
         random_(random_bits()) {}
   ~memory_store() {
@@ -128,7 +128,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 
   void start(std::shared_ptr<void> keep_alive) override {
     // As the coroutines of a connection: work of the context, which ends with the context.
-    running_.async_wait([kept = std::move(keep_alive)](error_code) {});
+    running_.wait(clock::time_point::max(), [kept = std::move(keep_alive)](error_code) {});
     connect();
   }
 
@@ -416,7 +416,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   events* events_;
   const std::string channel_;
   server_clock clock_;
-  asio::steady_timer running_;
+  timer running_;
   pauses pauses_;
   std::mt19937_64 random_;
   std::shared_ptr<link> link_;

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <limits>
+#include <memory_resource>
 #include <new>
 #include <optional>
 #include <utility>
@@ -228,7 +230,7 @@ struct scripting::state {
     int function;
   };
 
-  state() : lua(luaL_newstate()) {
+  state() : lua(lua_newstate(allocate, &pool)) {
     if (!lua) throw std::bad_alloc();
     open_library("", luaopen_base);
     open_library(LUA_TABLIBNAME, luaopen_table);
@@ -271,6 +273,20 @@ struct scripting::state {
   state(const state&) = delete;
   state& operator=(const state&) = delete;
   ~state() { lua_close(lua); }
+
+  // Each script makes its functions anew, and drops them.
+  static void* allocate(void* to, void* old, std::size_t old_size, std::size_t size) noexcept {
+    auto& pool = *static_cast<std::pmr::unsynchronized_pool_resource*>(to);
+    void* made = nullptr;
+    try {
+      if (size != 0) made = pool.allocate(size);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+    if (made != nullptr && old != nullptr) std::memcpy(made, old, std::min(old_size, size));
+    if (old != nullptr) pool.deallocate(old, old_size);
+    return made;
+  }
 
   void open_library(const char* name, lua_CFunction open) {
     lua_pushcfunction(lua, open);
@@ -405,6 +421,7 @@ struct scripting::state {
     return error(in_one_line(text));
   }
 
+  std::pmr::unsynchronized_pool_resource pool;
   lua_State* const lua;
   int describe = 0;
   database* db = nullptr;
