@@ -153,9 +153,11 @@ void claim::conclude(clock::time_point now) {
   if (refused >= majority) return tell(0, words_);
   if (released + open < majority || now >= gone_by_) return tell(0);
   // Some that had granted it are away, and no other one has lost it: it is free on a majority, and they are told later.
+  const auto never_asked = std::count_if(places_.begin(), places_.end(), [](const place& p) { return !p.asked; });
+  const auto free = released + number_of(outcome::absent) + static_cast<std::size_t>(never_asked);
   const bool lost_somewhere = std::any_of(places_.begin(), places_.end(),
                                           [](const place& p) { return p.found == outcome::absent && p.granted; });
-  if (!lost_somewhere && released != 0 && released + number_of(outcome::absent) >= majority) tell(1);
+  if (!lost_somewhere && released != 0 && free >= majority) tell(1);
 }
 
 void claim::tell(std::int64_t number, std::string_view error) {
