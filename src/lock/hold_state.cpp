@@ -32,6 +32,9 @@ void hold_state::start(bool confirmed) {
   confirmed_ = confirmed;
   confirmed_at_ = grant_.confirmed_at;
   raised_at_ = grant_.confirmed_at;
+  // The server counts the lease from when the request arrived, and the deadline from when it was sent.
+  const auto& lease = grant_.lease;
+  may_last_until_ = std::max(may_last_until_, later(later(began_, lease), core_->drift().of(lease)));
   if (!confirmed_) {
     // The new holder's first turn comes before the confirmation; if it releases at once there is nothing to confirm.
     core_->post([self = shared_from_this()] {

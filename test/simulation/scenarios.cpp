@@ -682,6 +682,33 @@ BOOST_AUTO_TEST_CASE(a_release_whose_reply_was_lost_is_a_success) {
 }
 
 // A release is lost, its repeat arrives when the lease has ended, and the process stands still until it is answered.
+// Its request was on its way for so long that the server's lease ends well after the client's deadline.
+BOOST_AUTO_TEST_CASE(a_release_goes_on_until_the_server_s_lease_has_ended) {
+  scene s;
+  process& p = s.add();
+  s.wait(100ms);
+  s.w.fastest = s.w.slowest = 100ms;
+  s.w.server(0).freeze();
+  s.w.after(600ms, [&] { s.w.server(0).thaw(); });
+  const auto began = s.w.now();
+  s.spawn(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 1s, .renew = renewal::none});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    p.cut_connections();
+    auto ending = release(h);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(why == error::unreachable);
+  });
+  const auto is_left = [&] { return !s.get("n").empty(); };
+  s.wait(began + 1100ms - s.w.now());
+  BOOST_TEST(is_left());
+  s.wait(began + 1500ms - s.w.now());
+  BOOST_TEST(!is_left());
+  s.finish();
+}
+
 BOOST_AUTO_TEST_CASE(a_release_that_came_after_the_lease_is_no_success) {
   scene s;
   s.w.fastest = s.w.slowest = 10ms;
