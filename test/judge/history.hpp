@@ -39,7 +39,7 @@ struct excuses {
       {};  // A minority of a quorum may have lost what it had: a hold may end early, and nothing worse.
   std::vector<step> steps = {};
   bool unordered = false;  // Fences are lost, and what comes may be below them; on a quorum while a server was away.
-  bool quorum = false;     // Entries of one owner, and readers, who came at the same time need not have the same fence.
+  bool quorum = false;  // Entries of one owner that came at the same time, and readers, need not have the same fence.
 };
 
 // One acquire operation, and the hold that came of it. Every time is that of the client.

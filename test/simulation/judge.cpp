@@ -438,10 +438,12 @@ void judge::replica_took_over() {
   const auto lost_before = lost_data_at_;
   if (rules_.lossy) data_were_lost();
   for (const auto& h : holds_) {
-    if (h->options.replicas == 0 || h->since <= lost_before || h->by->is_dead() || !works(*h)) continue;
+    if (h->options.replicas == 0 || h->by->is_dead() || !works(*h)) continue;
+    // Its answer may have come after the record was deleted.
+    const auto ago = h->by->now() - detail::access::state(h->held_by_user)->as_granted().confirmed_at;
+    if (world_.now() - ago - ago / 50 <= lost_before) continue;
     // Renewals are not acknowledged: the lease that was may have ended on the replica.
-    const auto confirmed_at = detail::access::state(h->held_by_user)->as_granted().confirmed_at;
-    if (h->by->now() - confirmed_at > h->options.lease / 2 || has(0, *h)) continue;
+    if (ago > h->options.lease / 2 || has(0, *h)) continue;
     complain(fmt::format("{} was acknowledged by a replica that has not had it", at(*h)));
   }
 }

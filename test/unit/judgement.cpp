@@ -154,6 +154,14 @@ BOOST_AUTO_TEST_CASE(finds_fences_that_do_not_grow) {
   const process_history readers = process({held("shared_mutex", "r", 10, 3), reader});
   BOOST_TEST(judged(readers) == "a fence that does not grow");
   BOOST_TEST(judge({readers}, {.quorum = true}).violations.empty());
+  // Nor do those of one phase who came one after the other; an owner's re-entries do.
+  tenure later = held("shared_mutex", "r", 12, 2);
+  later.called = 11.5 * second;
+  tenure earlier = held("shared_mutex", "r", 10, 3);
+  BOOST_TEST(judged(process({earlier, later})) == "a fence that does not grow");
+  BOOST_TEST(judge({process({earlier, later})}, {.quorum = true}).violations.empty());
+  for (tenure* t : {&earlier, &later}) t->kind = "recursive_mutex";
+  BOOST_TEST(!judge({process({earlier, later})}, {.quorum = true}).violations.empty());
 }
 
 BOOST_AUTO_TEST_CASE(finds_what_comes_late_or_never) {
