@@ -91,7 +91,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
       auto& n = released ? core_->count().released : core_->count().lost;
       n.fetch_add(1, std::memory_order_relaxed);
       if (listener_) listener_(released ? error_code() : make_error_code(error::lost));
-      if (grant_.unanswered.may_still_run(*core_)) to_release()->start(nullptr);
+      if (grant_.unanswered.may_run_after(a.sent, *core_)) to_release()->start(nullptr);
     }
     core_->end_work();
   }

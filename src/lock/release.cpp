@@ -68,33 +68,30 @@ void release_op::answered(std::uint32_t, const answer& a) {
         record_only_ = false;
         if (a.received >= lease_end_) tell(error::unreachable);
         return core_->set(*this, later(a.received, std::chrono::milliseconds(50)));
-      case refusal::wrong_type: return settle(error::lost);  // Somebody has overwritten the record.
+      case refusal::wrong_type: return settle(error::lost, a.sent);  // Somebody has overwritten the record.
       case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
     }
   }
   if (r.number(0) == 1) {
     core_->count().released.fetch_add(1, std::memory_order_relaxed);
-    return settle(error_code());
+    return settle(error_code(), a.sent);
   }
   // "Not yours" to a repeat: the first sending did it, provided the lease has not ended meanwhile.
-  settle(repeated_ && a.received < lease_end_ ? error_code() : make_error_code(error::lost));
+  settle(repeated_ && a.received < lease_end_ ? error_code() : make_error_code(error::lost), a.sent);
 }
 
 // The token is not there now. If an attempt may still run, make sure afterwards that it has left nothing.
-void release_op::settle(error_code ec) {
+void release_op::settle(error_code ec, clock::time_point sent) {
   // Only the first answer is about the hold.
   const bool of_a_hold = std::exchange(of_a_hold_, false);
   if (of_a_hold && ec == error::lost) core_->count().lost.fetch_add(1, std::memory_order_relaxed);
   tell(ec);
-  if (!unanswered_.may_still_run(*core_)) return end(ec);
+  if (!unanswered_.may_run_after(sent, *core_)) return end(ec);
   core_->set(*this, unanswered_.may_run_until);
 }
 
-void release_op::ring(clock::time_point now) {
+void release_op::ring(clock::time_point) {
   if (asking_) return tell(error::unreachable);  // The lease has ended, and the answer may still come.
-  if (unanswered_.exists && now >= unanswered_.may_run_until && !listener_ && core_->up()) {
-    unanswered_.exists = false;  // One more sending settles it.
-  }
   send();
 }
 

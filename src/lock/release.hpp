@@ -33,9 +33,10 @@ struct unanswered_attempt {
     epoch = exists ? std::min(epoch, e) : e;
     exists = true;
   }
-  // On one connection everything runs in order: what was sent after it ran after it.
-  bool may_still_run(const client_core& core) const {
-    return exists && epoch != core.epoch() && clock::now() < may_run_until;
+  // After a request that was sent then and was answered. On one connection everything runs in order: what was sent after it
+  // ran after it.
+  bool may_run_after(clock::time_point sent, const client_core& core) const {
+    return exists && epoch != core.epoch() && sent < may_run_until;
   }
 };
 
@@ -80,7 +81,7 @@ class release_op final : public caller, public member, public alarm, public std:
 
   void send();
   void tell(error_code);
-  void settle(error_code);
+  void settle(error_code, clock::time_point sent);
   void end(error_code);
 
   const std::shared_ptr<client_core> core_;

@@ -347,6 +347,45 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_cut_connection_leave_nothing_behind) {
   }
 }
 
+// The release that is sent once more for them, when none can come any more, may be lost itself. Another client has the lock
+// then, so that the late request waits in the queue.
+BOOST_AUTO_TEST_CASE(late_bytes_leave_nothing_behind_if_the_last_release_is_lost) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    scene s(1, seed);
+    s.w.lateness = 1.0;
+    s.w.latest = 400ms;
+    s.w.slowest = 5ms;
+    process &p = s.add(with_timeout(500ms)), &next = s.add();
+    s.wait(100ms);
+    const auto began = s.w.now();
+    s.spawn(p, [&]() -> awaitable<void> {
+      const mutex m(p.client(), "n");
+      auto waiting = acquire(m, {.lease = 200ms, .renew = renewal::none});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      auto ending = release(h);
+      co_await std::move(ending);
+    });
+    s.wait(50us);
+    p.cut_connections();
+    s.finish();
+    s.spawn(next, [&]() -> awaitable<void> {
+      const mutex m(next.client(), "n");
+      auto waiting = acquire(m, {.lease = 10s});
+      auto [ec, h] = co_await std::move(waiting);
+      auto pause = next.sleep(5s);
+      co_await std::move(pause);
+    });
+    s.w.after(began + 510ms + seed * 150us - s.w.now(), [&] {
+      s.w.lateness = 0;
+      p.cut_connections();
+    });
+    s.wait(3s);
+    BOOST_TEST(s.w.server(0).data().execute({"ZCARD", the_queue}).integer == 0);
+    s.finish();
+  }
+}
+
 // Attack A5: each entry has a token of its own, so that a grant that arrives late is not taken for the next one.
 BOOST_AUTO_TEST_CASE(a_grant_that_was_published_before_is_not_taken_for_a_later_one) {
   scene s;
