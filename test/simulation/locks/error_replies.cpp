@@ -193,6 +193,33 @@ BOOST_AUTO_TEST_CASE(a_pushed_grant_that_is_gone_when_it_is_confirmed_leaves_the
   });
 }
 
+// The same, and the first to find out is an extension.
+BOOST_AUTO_TEST_CASE(a_pushed_grant_that_is_gone_when_it_is_extended_leaves_the_queue) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client first(executor, redis.url()), second(executor, redis.url());
+    hold h = co_await mutex(first, "n").acquire();
+    asker next{any_lock(mutex(second, "n"))};
+    next.acquire({.lease = 30s});
+    co_await one_waits(redis);
+    after_release(redis, [&] {
+      redis.command("DEL", "n");
+      redis.server().is_busy = true;
+    });
+    co_await h.release();
+    co_await eventually("its confirmation is refused", [&] { return second.stats().renewal_failed == 1; });
+    outcome extended;
+    next.got.extend(30s, extended.handler());
+    co_await pause(10ms);
+    redis.server().is_busy = false;
+    co_await eventually("it is extended or lost", [&] { return extended.ended(); });
+    BOOST_TEST(*extended.ec == error::lost);
+    BOOST_TEST(!next.got.valid());
+    co_await pause(10ms);
+    BOOST_TEST(in_queue(redis) == 0);
+  });
+}
+
 // A master that is a replica for a moment. All who wait are told, and their entry leaves the queue.
 BOOST_AUTO_TEST_CASE(who_waits_in_the_queue_and_is_refused_leaves_it) {
   for (const kind& k : all_kinds) {
