@@ -352,6 +352,8 @@ BOOST_AUTO_TEST_CASE(a_cohort_goes_on_when_its_next_fence_is_refused) {
     BOOST_TEST(got.back().fence() == got.front().fence() + 2);
     co_await pause(400ms);
     redis.server().is_busy = false;
+    auto [ec] = co_await got.back().extend(60s, as_tuple);
+    BOOST_TEST(!ec);
     const auto last = got.back().fence();
     co_await got.back().release();
     co_await eventually("the fourth is in", [&] { return got.size() == 4; });
