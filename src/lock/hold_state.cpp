@@ -138,7 +138,7 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
   core_->observe_time(lease.server_time, a);
   if (told_) return;  // A jump of the server's clock has ended it.
   // Another fence: this tenure had ended, and the entry was granted once more.
-  if (lease.status != 1 || !is_recorded(lease.fence)) return lose(/*left_in_store=*/lease.status == 1 || !confirmed_);
+  if (lease.status != 1 || !is_recorded(lease.fence)) return lose(/*left_in_store=*/lease.status == 1);
   if (what == checking) {
     believe(a, lease.left);
     // A renewal may have become due meanwhile.
@@ -197,8 +197,8 @@ void hold_state::on_clock_jump(clock::duration jump) {
 
 void hold_state::lose(bool left_in_store) {
   if (gone_.exchange(true, std::memory_order_acq_rel)) return;
-  // On a quorum a minority may have it.
-  if (left_in_store || core_->is_quorum()) {
+  // Until it is confirmed, its entry is still in the queue. On a quorum a minority may have it.
+  if (left_in_store || !confirmed_ || core_->is_quorum()) {
     const auto gone_by = later(clock::now(), grant_.lease);
     const auto op = make_recycled<release_op>(core_, lock_, grant_.token, gone_by, grant_.unanswered);
     op->may_last(left_until());

@@ -72,7 +72,10 @@ std::shared_ptr<held> judge::granted(held h) {
   auto one = std::make_shared<held>(std::move(h));
   begin_note(*one);
   const bool is_there = works(*one);
-  if (is_there) look_at_fence(*one);
+  // Its reply was on its way, or waited in the client, when the server's clock was stepped past the end of its lease.
+  const bool is_late = is_there && rules_.one_server && rests_on_a_step(*one);
+  rested_on_a_step_ = rested_on_a_step_ || is_late;
+  if (is_there && !is_late) look_at_fence(*one);
   holds_.push_back(one);
   if (is_there) exclude(*one);
   return one;
@@ -137,7 +140,7 @@ void judge::judge_histories() {
   test::excuses e;
   e.quorum = !rules_.one_server;
   // On one server this judge knows which fence was lost.
-  e.unordered = is_lossy_ || (e.quorum && last_loss_ != clock::time_point());
+  e.unordered = is_lossy_ || rested_on_a_step_ || (e.quorum && last_loss_ != clock::time_point());
   // This judge knows which loss was whose fault; that one has to be told when there was any.
   e.forgetting.push_back(always);
   if (is_lossy_ || may_be_lost_) e.losing.push_back(always);
@@ -201,7 +204,7 @@ void judge::exclude(const held& h) {
   if (is_lossy_) return;
   std::uint32_t together = 0;
   for (const auto& other : holds_) {
-    if (other->name == h.name && works(*other)) ++together;
+    if (other->name == h.name && works(*other) && !(rules_.one_server && rests_on_a_step(*other))) ++together;
   }
   if (together <= 1) return;
   if (rules_.of == kind::counting_semaphore) {
@@ -233,13 +236,15 @@ std::size_t judge::number_that_have(const held& h, bool steps) const {
   std::size_t have = 0;
   for (std::size_t i = 0; i < world_.number_of_servers() && have < majority; ++i) {
     bool counts = has(i, h) || !world_.server(i).is_up() || (!rules_.one_server && runs_[i].since > h.asked);
-    if (!counts && steps && steps_[i]) {
-      const auto found = answers_.find(client_of(h.held_by_user.token()));
-      counts = found == answers_.end() || !found->second[i].has_come;
-    }
-    if (counts) ++have;
+    if (counts || (steps && may_not_know_of_step(i, h))) ++have;
   }
   return have;
+}
+
+bool judge::may_not_know_of_step(std::size_t server, const held& h) const {
+  if (!steps_[server]) return false;
+  const auto found = answers_.find(client_of(h.held_by_user.token()));
+  return found == answers_.end() || !found->second[server].has_come;
 }
 
 bool judge::rests_on_a_step(const held& h) const {
@@ -311,7 +316,7 @@ void judge::released(const held& h) const {
 bool judge::is_to_be_compared(held& h) const {
   const auto& s = world_.server(0);
   const held::comparison now{s.changes(), runs_[0].since, detail::access::state(h.held_by_user)->deadline(),
-                             world_.clock_of_server(0).offset};
+                             world_.clock_of_server(0).offset, may_not_know_of_step(0, h)};
   if (h.compared == now) return false;
   h.compared = now;
   return true;
@@ -321,7 +326,7 @@ bool judge::is_to_be_compared(held& h) const {
 // millisecond has passed.)
 void judge::look_at_deadline(const held& h) {
   auto& s = world_.server(0);
-  if (!s.is_up()) return;
+  if (!s.is_up() || may_not_know_of_step(0, h)) return;
   const auto now = s.time();
   const auto left = s.data().execute({"PTTL", h.name}).integer;
   auto ends = std::chrono::floor<milliseconds>(now) + milliseconds(left + 1) - now;
@@ -384,12 +389,12 @@ void judge::told(held& h) {
   // Nobody hindered the renewals, and the lease was long enough for them.
   const auto pause = longest_pause(h, world_.slowest);
   if (h.options.lease - h.options.margin < pause * 2 || world_.now() - h.last_trouble <= pause) return;
+  if (last_step_ + 4 * h.options.lease + pause > world_.now()) return;
   if (!rules_.one_server) {
     if (last_slow_ + h.options.lease + pause > world_.now()) return;
     for (const auto& r : runs_) {
       if (r.since + 4 * h.options.lease + pause > world_.now()) return;  // It may have forgotten the hold.
     }
-    if (last_step_ + 4 * h.options.lease + pause > world_.now()) return;
   }
   // Told by a coroutine that nobody waits for.
   if (!complaint_.empty()) return;
@@ -421,7 +426,7 @@ void judge::look() {
 }
 
 void judge::extended(const held& h, clock::time_point began, clock::time_point began_there, milliseconds lease) const {
-  if (h.told || !works(h)) return;
+  if (h.told || !works(h) || last_step_ >= began) return;
   auto allowed = detail::drift_allowance{}.of(lease);
   // A vote of a quorum may rest on the write-back that followed, which found less of the lease left.
   if (!rules_.one_server) allowed += 4 * world_.slowest + milliseconds(1);
@@ -443,7 +448,7 @@ void judge::replica_took_over() {
     const auto ago = h->by->now() - detail::access::state(h->held_by_user)->as_granted().confirmed_at;
     if (world_.now() - ago - ago / 50 <= lost_before) continue;
     // Renewals are not acknowledged: the lease that was may have ended on the replica.
-    if (ago > h->options.lease / 2 || has(0, *h)) continue;
+    if (ago > h->options.lease / 2 || has(0, *h) || may_not_know_of_step(0, *h)) continue;
     complain(fmt::format("{} was acknowledged by a replica that has not had it", at(*h)));
   }
 }

@@ -53,6 +53,7 @@ struct held {
     std::uint64_t changes;
     clock::time_point server_since, deadline;
     clock::duration server_offset;
+    bool may_not_know_of_step;
     bool operator==(const comparison&) const = default;
   };
   std::optional<comparison> compared{};
@@ -138,6 +139,8 @@ class judge {
   // How many servers have it, or may have lost it without the library's fault: a majority at most. With `steps`: also those whose clock was
   // stepped forward while the hold's client cannot know it.
   std::size_t number_that_have(const held&, bool steps) const;
+  // The clock of this server was stepped forward, and the hold's client may not know it.
+  bool may_not_know_of_step(std::size_t server, const held&) const;
   // A majority has it only if a step is not known.
   bool rests_on_a_step(const held&) const;
   // The server that knows this fence has forgotten it, or is away.
@@ -192,6 +195,7 @@ class judge {
   };
   std::map<const process*, connections> connections_;
   clock::time_point last_step_{};
+  bool rested_on_a_step_ = false;  // A hold of the one server did, when it was granted.
   struct tenure {
     std::string record;
     std::int64_t expires = 0;  // In milliseconds of the server's clock.

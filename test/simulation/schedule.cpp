@@ -104,6 +104,7 @@ class schedule {
   std::vector<fault> faults_;
   std::function<void(const std::shared_ptr<held>&, const std::shared_ptr<process>&)> at_grant_;
   std::function<void(std::size_t server)> at_raise_;
+  bool steps_ = false;             // The clock of the one server is stepped forward.
   std::vector<bool> was_stepped_;  // Forward, by the number of the server.
   std::size_t at_work_ = 0;
   std::vector<std::size_t> at_work_in_;  // By the number of the process.
@@ -135,6 +136,7 @@ void schedule::plan() {
   rules_.limit = static_cast<std::uint32_t>(d.between(1, 3));
   rules_.one_server = deployment_ != deployment::quorum;
   rules_.lossy = deployment_ == deployment::failover;
+  steps_ = rules_.one_server && dice(seed_, 5).chance(0.2);
   if (d.chance(0.2)) world_.slowest = 50ms;
   ends_ = world_.now() + d.between(1s, 4s);
   longest_pause_ = d.chance(0.5) ? clock::duration(40ms) : clock::duration(500ms);
@@ -155,11 +157,12 @@ void schedule::plan() {
     world_.server(i).replicas = deployment_ == deployment::failover ? 1 : 0;
     world_.server(i).replicas_that_answer = world_.server(i).replicas;
     const bool counts = with_history_ || seed_ % 8 == 0;
-    if (counts || deployment_ == deployment::quorum) {
-      world_.server(i).on_run = [this, i, counts](const detail::script& s,
-                                                  const std::vector<std::string_view>& arguments,
-                                                  const detail::memory::reply& r) {
-        if (deployment_ == deployment::quorum) note_call(i, arguments, r);
+    const bool notes = deployment_ == deployment::quorum || steps_;
+    if (counts || notes) {
+      world_.server(i).on_run = [this, i, counts, notes](const detail::script& s,
+                                                         const std::vector<std::string_view>& arguments,
+                                                         const detail::memory::reply& r) {
+        if (notes) note_call(i, arguments, r);
         if (!counts) return;
         count_calls(s, arguments, r);
         if (!with_history_) return;
@@ -210,6 +213,16 @@ void schedule::plan_more() {
     for (auto& o : client_options_) o.cohort = cohort;
   }
   for (const auto& o : client_options_) rules_.cohort = std::max<clock::duration>(rules_.cohort, o.cohort);
+  if (steps_) {
+    dice own(seed_, 5);
+    own.chance(0.2);
+    fault f;
+    f.when = own.between(clock::duration(0), ends_ - world_.now());
+    const auto step = own.between(clock::duration(1s), clock::duration(4s));
+    f.what = fmt::format("the clock of the server is stepped forward by {} ms", step / 1ms);
+    f.strike = [this, step] { step_forward(0, step); };
+    faults_.push_back(std::move(f));
+  }
   if (deployment_ == deployment::failover && d.chance(0.3)) {
     fault f;
     f.when = d.between(0s, ends_ - world_.now());
@@ -455,7 +468,7 @@ void schedule::step_forward(std::size_t server, clock::duration step) {
   // A step that is shorter than a round trip is not seen.
   if (world_.slowest > 2ms) step += 1s;
   // The restart delay rests on a clock that was not stepped since the server was started.
-  if (world_.server(server).uptime() < 30min) return;
+  if (deployment_ == deployment::quorum && world_.server(server).uptime() < 30min) return;
   was_stepped_[server] = true;
   world_.clock_of_server(server).offset += step;
   judge_->note_step(server);

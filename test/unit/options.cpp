@@ -154,7 +154,14 @@ BOOST_AUTO_TEST_CASE(options_of_a_client_are_in_their_bounds) {
              "client_options::restart_delay");
   BOOST_TEST(refused([](auto& o) { o.restart_delay = 0ms; }) == "");
   BOOST_TEST(refused([](auto& o) { o.idle_timeout = 0ms; }) == "client_options::idle_timeout");
+  BOOST_TEST(refused([](auto& o) { o.idle_timeout = -1ms; }) == "client_options::idle_timeout");
+  BOOST_TEST(refused([](auto& o) { o.idle_timeout = std::chrono::milliseconds::min(); }) ==
+             "client_options::idle_timeout");
+  BOOST_TEST(refused([](auto& o) { o.idle_timeout = leasehold::forever - 1ms; }) == "client_options::idle_timeout");
+  BOOST_TEST(refused([](auto& o) { o.idle_timeout = std::chrono::hours(24 * 30) + 1ms; }) ==
+             "client_options::idle_timeout");
   BOOST_TEST(refused([](auto& o) { o.idle_timeout = std::chrono::hours(24 * 31); }) == "client_options::idle_timeout");
+  BOOST_TEST(refused([](auto& o) { o.idle_timeout = std::chrono::hours(24 * 30); }) == "");
   BOOST_TEST(refused([](auto& o) { o.idle_timeout = 1ms; }) == "");
   BOOST_TEST(refused([](auto& o) { o.idle_timeout = leasehold::forever; }) == "");
   BOOST_TEST(refused([](auto& o) { o.reconnect.first = 0ms; }) == "client_options::reconnect");

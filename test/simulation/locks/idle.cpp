@@ -59,6 +59,47 @@ BOOST_AUTO_TEST_CASE(forever_keeps_the_connection) {
   run_to_end(context);
 }
 
+// The bounds of client_options::idle_timeout.
+BOOST_AUTO_TEST_CASE(the_shortest_limit_disturbs_nothing_that_is_under_way) {
+  asio::io_context context;
+  client_options o;
+  o.idle_timeout = 1ms;
+  const client c(context, redis.url(), o);
+  redis.world().fastest = redis.world().slowest = 20ms;
+  std::optional<hold> held;
+  error_code ec;
+  mutex(c, "n").acquire({.lease = 3s}, [&](error_code e, hold h) {
+    ec = e;
+    held = std::move(h);
+  });
+  run_for(context, 1h);
+  BOOST_TEST(!ec);
+  BOOST_REQUIRE(held.has_value());
+  BOOST_TEST(held->valid());
+  BOOST_TEST(c.stats().renewed > 1000U);
+  outcome released;
+  held->release(released.handler());
+  run_to_end(context);
+  BOOST_REQUIRE(released.ended());
+  BOOST_TEST(!*released.ec);
+  BOOST_TEST(redis.connections() == 0U);
+  BOOST_TEST(!redis.get("n"));
+}
+
+BOOST_AUTO_TEST_CASE(the_longest_limit_is_a_month) {
+  asio::io_context context;
+  client_options o;
+  o.idle_timeout = 30 * 24h;
+  const client c(context, redis.url(), o);
+  run_for(context, 30 * 24h - 1s);
+  BOOST_TEST(!context.stopped());
+  BOOST_TEST(redis.connections() == 1U);
+  run_for(context, 30 * 24h + 2s);
+  BOOST_TEST(context.stopped());
+  BOOST_TEST(redis.connections() == 0U);
+  BOOST_TEST(c.stats().connects == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(an_idle_client_closes_at_once_and_may_be_destroyed_in_every_order) {
   for (const bool in_between : {false, true}) {
     asio::io_context context;

@@ -1,0 +1,277 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Requests that are no longer wanted when they could be sent, and replies that say less than an earlier one, in virtual time.
+#include "lock/hold_state.hpp"
+#include "protocol/scripts.hpp"
+#include "simulation/scene.hpp"
+
+#include <leasehold/acquire_all.hpp>
+#include <leasehold/mutex.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leasehold::test {
+
+BOOST_AUTO_TEST_SUITE(scenarios)
+
+// Each message takes so long.
+void slow_down(scene& s, clock::duration each) { s.w.fastest = s.w.slowest = each; }
+
+// Once the client has reached every server that it can reach.
+void acquire_now(scene& s, process& p, acquire_options o, std::optional<hold>& held) {
+  s.wait(200ms);
+  s.run(p, [&, o]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, o);
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    held = std::move(h);
+  });
+}
+
+void release_now(scene& s, process& p, hold& h) {
+  s.run(p, [&]() -> awaitable<void> {
+    auto ending = release(h);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(!why, why.message());
+  });
+}
+
+void extend_now(scene& s, process& p, hold& h, std::chrono::milliseconds lease) {
+  s.run(p, [&, lease]() -> awaitable<void> {
+    auto extending = h.extend(lease, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(!why, why.message());
+  });
+}
+
+clock::time_point deadline_of(const hold& h) { return detail::access::state(h)->deadline(); }
+
+// Its client asks whether the server still has it.
+void let_it_ask(scene& s, const hold& h) {
+  const std::string client = h.token().substr(0, h.token().find('.'));
+  s.w.server(0).execute({"PUBLISH", "leasehold:{0}:" + client, "broken " + h.token()});
+  s.wait(1s);
+}
+
+// How often each operation has run on a server since now.
+using calls = std::map<std::string, int, std::less<>>;
+void count_calls(scene& s, std::size_t server, calls& all) {
+  s.w.server(server).on_run = [&all](const auto&, const auto& arguments, const auto&) {
+    ++all[std::string(arguments.empty() ? std::string_view() : arguments[0])];
+  };
+}
+
+// --- What a server says is left ---
+
+// What has been confirmed stands: "left" was read after the request had been sent, by half a round trip.
+BOOST_AUTO_TEST_CASE(a_question_on_a_slow_network_shortens_no_deadline) {
+  scene s;
+  process& p = s.add();
+  std::optional<hold> held;
+  acquire_now(s, p, {.lease = 4s, .renew = renewal::none}, held);
+  slow_down(s, 150ms);
+  const auto before = deadline_of(*held);
+  const auto answers = p.client().stats().round_trip.count();
+  let_it_ask(s, *held);
+  BOOST_TEST(p.client().stats().round_trip.count() == answers + 1);
+  BOOST_TEST((deadline_of(*held) == before));
+}
+
+// A replica takes over that knows of a little less: its word counts from the sending of the question.
+BOOST_AUTO_TEST_CASE(another_server_that_knows_of_a_little_less_is_believed) {
+  scene s;
+  slow_down(s, 50ms);
+  process& p = s.add();
+  std::optional<hold> held;
+  acquire_now(s, p, {.lease = 2s, .renew = renewal::none}, held);
+  extend_now(s, p, *held, 4s);
+  const detail::memory::database older = s.w.server(0).data();
+  const auto ends = s.w.now() + std::chrono::milliseconds(s.w.server(0).execute({"PTTL", "n"}).integer + 1);
+  s.w.server(0).execute({"PEXPIRE", "n", std::to_string(s.w.server(0).execute({"PTTL", "n"}).integer + 80)});
+  s.run(p, [&]() -> awaitable<void> {
+    auto extending = held->extend(4s, as_tuple);
+    co_await std::move(extending);
+  });
+  BOOST_TEST((deadline_of(*held) > ends));
+  s.w.server(0).start(older);
+  s.wait(1s);
+  BOOST_TEST(held->valid());
+  BOOST_TEST((deadline_of(*held) <= ends));
+}
+
+// Somebody has taken the expiry off the record.
+BOOST_AUTO_TEST_CASE(a_record_without_an_expiry_shortens_no_deadline) {
+  scene s;
+  process& p = s.add();
+  std::optional<hold> held;
+  acquire_now(s, p, {.lease = 5s, .renew = renewal::none}, held);
+  const auto before = deadline_of(*held);
+  s.w.server(0).execute({"PERSIST", "n"});
+  let_it_ask(s, *held);
+  BOOST_TEST(held->valid());
+  BOOST_TEST((deadline_of(*held) == before));
+}
+
+// A majority has confirmed an extension; another majority, one of which has not heard of it, says less.
+BOOST_AUTO_TEST_CASE(another_majority_that_knows_of_less_shortens_no_deadline) {
+  scene s(3);
+  client_options o;
+  o.restart_delay = 0ms;
+  process& p = s.add(o);
+  std::optional<hold> held;
+  acquire_now(s, p, {.lease = 5s, .renew = renewal::none}, held);
+  const detail::memory::database with_its_data = s.w.server(2).data();
+  s.w.server(2).kill();
+  s.wait(10ms);
+  extend_now(s, p, *held, 20s);
+  const auto before = deadline_of(*held);
+  s.w.server(0).freeze();
+  const auto answers = p.client().stats().round_trip.count();
+  s.w.server(2).start(with_its_data);
+  s.wait(2s);
+  BOOST_TEST(p.client().stats().round_trip.count() > answers);
+  BOOST_TEST(held->valid());
+  BOOST_TEST((deadline_of(*held) == before));
+}
+
+// --- Requests that are no longer wanted ---
+
+// A server that does not know the script is sent its text. That would be behind the release of an attempt that was given up,
+// if the script has become known meanwhile.
+BOOST_AUTO_TEST_CASE(an_attempt_is_not_sent_again_behind_its_release) {
+  for (const std::size_t servers : {1U, 3U}) {
+    scene s(servers);
+    slow_down(s, 20ms);
+    process& p = s.add();
+    s.wait(200ms);
+    s.w.after(25ms, [&] {
+      const std::vector<std::string_view> keys{"m", "leasehold:{0}:fence", "leasehold:{0}:line:m",
+                                               "leasehold:{0}:entries:m"};
+      const std::vector<std::string_view> arguments{"inspect"};
+      for (std::size_t i = 0; i < servers; ++i) {
+        s.w.server(i).run(detail::scripts::mutex, /*whole_text=*/true, keys, arguments);
+      }
+    });
+    s.run(p, [&]() -> awaitable<void> {
+      const mutex m(p.client(), "n");
+      auto waiting = acquire(m, {.lease = 20s, .wait = 10ms});
+      const auto [ec, h] = co_await std::move(waiting);
+      BOOST_TEST(ec.failed());
+    });
+    s.wait(500ms);
+    for (std::size_t i = 0; i < servers; ++i) BOOST_TEST(s.get("n", i).empty());
+  }
+}
+
+// The same for the one script of acquire_all.
+BOOST_AUTO_TEST_CASE(an_attempt_for_several_locks_is_not_sent_again_when_it_was_given_up) {
+  scene s;
+  slow_down(s, 20ms);
+  process& p = s.add();
+  std::optional<hold> held;
+  acquire_now(s, p, {.lease = 20s}, held);
+  release_now(s, p, *held);
+  int runs = 0;
+  s.w.server(0).on_run = [&runs](const detail::script& what, const auto&, const auto&) {
+    runs += what.name == detail::scripts::all.name;
+  };
+  s.run(p, [&]() -> awaitable<void> {
+    const std::vector<mutex> both{mutex(p.client(), "n"), mutex(p.client(), "m")};
+    auto waiting = acquire_all({.lease = 20s, .wait = 10ms}, both, as_tuple);
+    const auto [ec, all] = co_await std::move(waiting);
+    BOOST_TEST(ec.failed());
+  });
+  s.wait(500ms);
+  BOOST_TEST(runs == 0);
+  BOOST_TEST(s.get("n").empty());
+  BOOST_TEST(s.get("m").empty());
+}
+
+// A hold that was told to be lost, here by its margin, gets no longer lease.
+BOOST_AUTO_TEST_CASE(an_extension_is_not_sent_again_when_the_hold_is_lost) {
+  scene s;
+  slow_down(s, 50ms);
+  process& p = s.add();
+  std::optional<hold> held;
+  acquire_now(s, p, {.lease = 2s, .renew = renewal::none, .margin = 1s}, held);
+  s.wait(deadline_of(*held) - 1s - p.now() - 60ms);
+  BOOST_TEST(held->valid());
+  s.w.server(0).forget_scripts();
+  s.run(p, [&]() -> awaitable<void> {
+    auto extending = held->extend(1h, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(why == error::lost, why.message());
+  });
+  s.wait(300ms);
+  BOOST_TEST(s.w.server(0).execute({"PTTL", "n"}).integer < 2000);
+}
+
+// --- An attempt on a quorum that was given up ---
+
+// One vote comes before it was given up, the others afterwards: no fence is written back.
+BOOST_AUTO_TEST_CASE(an_attempt_that_was_given_up_raises_no_fence) {
+  scene s(3);
+  process& p = s.add();
+  std::optional<hold> held;
+  acquire_now(s, p, {.lease = 20s}, held);
+  release_now(s, p, *held);
+  s.wait(200ms);
+  std::vector<calls> all(3);
+  for (std::size_t i = 0; i < 3; ++i) count_calls(s, i, all[i]);
+  for (const std::size_t i : {1U, 2U}) {
+    s.w.server(i).freeze();
+    s.w.after(80ms, [&s, i] { s.w.server(i).thaw(); });
+  }
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 20s, .wait = 50ms});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(ec.failed());
+  });
+  s.wait(500ms);
+  for (std::size_t i = 0; i < 3; ++i) {
+    BOOST_TEST(all[i]["acquire"] == 1);
+    BOOST_TEST(all[i]["release"] == 1);
+    BOOST_TEST(all[i]["raise"] == 0);
+    BOOST_TEST(s.get("n", i).empty());
+  }
+}
+
+// The same for the vote of a server, with a smaller fence, that stood still while the others granted and were released.
+BOOST_AUTO_TEST_CASE(a_vote_that_comes_after_the_release_raises_no_fence) {
+  scene s(3);
+  for (const std::size_t i : {0U, 1U}) s.w.clock_of_server(i).offset = 1h;
+  process& p = s.add();
+  std::optional<hold> held;
+  acquire_now(s, p, {.lease = 20s}, held);
+  release_now(s, p, *held);
+  s.wait(200ms);
+  calls third;
+  count_calls(s, 2, third);
+  s.w.server(2).freeze();
+  acquire_now(s, p, {.lease = 20s, .renew = renewal::none}, held);
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto ending = release(*held);
+    co_await std::move(ending);
+  });
+  s.wait(20ms);
+  s.w.server(2).thaw();
+  s.finish();
+  s.wait(500ms);
+  BOOST_TEST(third["acquire"] == 1);
+  BOOST_TEST(third["release"] == 1);
+  BOOST_TEST(third["raise"] == 0);
+  BOOST_TEST(s.get("n", 2).empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
