@@ -282,7 +282,9 @@ class session {
       for (std::size_t i = 0; waiting_ && i < wanted_.names.size(); ++i) {
         const std::string& name = wanted_.names[i];
         auto [ec, lock] = co_await show(store_, name, token);
-        if (waiting_ && !ec && waits_for_itself(lock)) {
+        // A quorum tells one of the holds, and nothing of its queues.
+        if (ec == error::not_supported) lock = co_await inspected(name);
+        if (waiting_ && waits_for_itself(lock)) {
           inside_ = name;
           stop_waiting_.emit(asio::cancellation_type::terminal);
           co_return;
@@ -294,6 +296,22 @@ class session {
       complain_at_once(found);
       told = std::move(found);
     }
+  }
+
+  // What a majority says of a lock; a free one if there is no answer.
+  asio::awaitable<lock_status> inspected(const std::string& name) {
+    const auto token = asio::as_tuple(asio::use_awaitable);
+    const mutex exclusive(store_, name);
+    const shared_mutex shared(store_, name);
+    auto asking = wanted_.kind == lock_kind::mutex ? exclusive.inspect(token) : shared.inspect(token);
+    auto [ec, found] = co_await std::move(asking);
+    lock_status lock;
+    static_cast<lock_info&>(lock) = std::move(found);
+    if (lock.held) {
+      listed_hold& one = lock.holds.emplace_back();
+      one.token = lock.token;
+    }
+    co_return lock;
   }
 
   // Whether a hold of a run around this one is what this one waits for. That run goes on when this one has ended.

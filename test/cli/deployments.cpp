@@ -53,6 +53,34 @@ BOOST_AUTO_TEST_CASE(a_quorum) {
   BOOST_TEST(e.output == "");
 }
 
+// It would wait forever, and holds what it waits for on every server.
+BOOST_AUTO_TEST_CASE(a_run_inside_a_run_of_the_same_lock_on_a_quorum_is_refused) {
+  quorum_servers servers(3);
+  std::string urls;
+  for (const auto& url : servers.urls()) urls += ' ' + url;
+  const std::string inner = fmt::format("{} run ", LEASEHOLD_CLI_PATH);
+  const std::pair<words, std::string> cases[] = {
+      {{}, inner + "n -- echo no"},
+      {{}, inner + "other n -- echo no"},
+      {{}, inner + "other -- " + inner + "--wait 1h n -- echo no"},
+      {{"--exclusive"}, inner + "--shared n -- echo no"},
+      {{"--shared"}, inner + "--exclusive n -- echo no"},
+  };
+  for (const auto& [how, command] : cases) {
+    BOOST_TEST_CONTEXT(command) {
+      const ended e = run_leasehold(words{"run"} + how + words{"n", "--", "sh", "-c", command}, environment(urls));
+      BOOST_TEST(e.status == 64);
+      BOOST_TEST(is_error_line(e.errors, "'n': a leasehold run around this one holds it"), e.errors);
+      BOOST_TEST(e.output == "");
+    }
+  }
+  const ended beside =
+      run_leasehold({"run", "--shared", "n", "--", "sh", "-c", inner + "m -- " + inner + "--shared n -- echo yes"},
+                    environment(urls));
+  BOOST_TEST(beside.status == 0, beside.errors);
+  BOOST_TEST(beside.output == "yes\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_cluster) {
   cluster_servers cluster(3);
   BOOST_TEST(run_leasehold({"run", "a", "b", "c", "--", "echo", "in"}, environment(cluster.url())).output == "in\n");
