@@ -3,7 +3,6 @@
 // Nodes of a cluster that die, hang and fail over.
 #include "support/cluster_servers.hpp"
 #include "support/kinds.hpp"
-#include "support/stepped_clock.hpp"
 
 #include <string>
 #include <vector>
@@ -249,51 +248,6 @@ BOOST_AUTO_TEST_CASE(the_whole_cluster_is_away_for_a_while) {
     BOOST_TEST(c.stats().reconnects >= 3U);
     co_await c.close();
   });
-}
-
-// MIGRATE carries what is left of a key, and the deadlines of the holds in it are instants of the other node's clock.
-BOOST_AUTO_TEST_CASE(a_slot_that_moves_between_nodes_with_different_clocks_ends_no_hold) {
-  stepped_clock clock;
-  clock.step(1h);
-  cluster_servers cluster(2, 0, {}, {}, {}, clock.environment());
-  const std::size_t ahead = 0, behind = 1;
-  // The nodes may both claim a slot that comes back before they have agreed about the first move.
-  const auto move = [&](std::size_t from, std::size_t to) {
-    cluster.move_slot(slot, from, to);
-    cluster.wait_until_ok();
-  };
-  for (const kind& k : all_kinds) {
-    // Other programs set the expiry of these, so it says nothing about clocks.
-    if (std::string(k.name) == "recursive_mutex") continue;
-    BOOST_TEST_CONTEXT("kind: " << k.name) {
-      if (cluster.master_of(slot) != behind) move(ahead, behind);
-      run([&]() -> awaitable<void> {
-        const auto executor = co_await asio::this_coro::executor;
-        client one(executor, cluster.url(), quick());
-        client two(executor, cluster.url(), quick());
-        asker holder{k.holder(one)}, next{k.next(two, 1)};
-        co_await acquired(holder, {.lease = 60s});
-        holder.watch();
-        move(behind, ahead);
-        const bool in = co_await tried(next);
-        BOOST_TEST(!in);
-        co_await holder.got.extend(60s);
-        BOOST_TEST(holder.got.valid());
-        move(ahead, behind);
-        const bool in_again = co_await tried(next);
-        BOOST_TEST(!in_again);
-        co_await holder.got.extend(60s);
-        BOOST_TEST(holder.got.valid());
-        BOOST_TEST(!holder.lost.ended());
-        co_await holder.got.release();
-        const bool in_after = co_await tried(next);
-        BOOST_TEST(in_after);
-        co_await next.got.release();
-        co_await one.close();
-        co_await two.close();
-      });
-    }
-  }
 }
 
 // Slots move to and fro under clients that contend for names in them: nobody is in together with somebody else.

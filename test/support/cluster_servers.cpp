@@ -53,7 +53,7 @@ bool contains(const std::string& text, std::string_view part) { return text.find
 
 cluster_servers::cluster_servers(std::size_t masters, std::size_t replicas_per_master,
                                  std::vector<std::string> configuration, std::vector<std::string> tls,
-                                 const std::vector<std::string>& environment, const std::vector<std::string>& first)
+                                 const std::vector<std::string>& environment)
     : tls_(!tls.empty()) {
   std::vector<std::string> lines{"cluster-enabled yes", "cluster-node-timeout 1000",
                                  "cluster-replica-validity-factor 0", "repl-diskless-sync-delay 0",
@@ -67,9 +67,7 @@ cluster_servers::cluster_servers(std::size_t masters, std::size_t replicas_per_m
     lines.insert(lines.end(), tls.begin(), tls.end());
   }
   for (std::size_t i = 0; i < all; ++i) {
-    std::vector<std::string> variables = environment;
-    if (i == 0) variables.insert(variables.end(), first.begin(), first.end());
-    nodes_.push_back(std::make_unique<redis_server>(lines, variables, special));
+    nodes_.push_back(std::make_unique<redis_server>(lines, environment, special));
     ids_.push_back(node(i).command("CLUSTER", "MYID").text);
     check(node(i).command("CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)), "CLUSTER SET-CONFIG-EPOCH");
   }
