@@ -73,7 +73,8 @@ std::shared_ptr<held> judge::granted(held h) {
   begin_note(*one);
   const bool is_there = works(*one);
   // Its reply was on its way, or waited in the client, when the server's clock was stepped past the end of its lease.
-  const bool is_late = is_there && rules_.one_server && rests_on_a_step(*one);
+  const bool is_late = is_there && rules_.one_server &&
+                       (rests_on_a_step(*one) || (may_not_know_of_step(0, *one) && was_granted_again(*one)));
   rested_on_a_step_ = rested_on_a_step_ || is_late;
   if (is_there && !is_late) look_at_fence(*one);
   holds_.push_back(one);
@@ -245,6 +246,14 @@ bool judge::may_not_know_of_step(std::size_t server, const held& h) const {
   if (!steps_[server]) return false;
   const auto found = answers_.find(client_of(h.held_by_user.token()));
   return found == answers_.end() || !found->second[server].has_come;
+}
+
+bool judge::was_granted_again(const held& h) const {
+  auto& data = world_.server(0).data();
+  const bool is_mutex = rules_.of == kind::mutex;
+  const auto text = (is_mutex ? data.execute({"GET", h.name}) : data.execute({"HGET", h.name, h.field})).text;
+  const auto fence = is_mutex ? h.field.size() + 1 : text.find(' ');
+  return fence < text.size() && std::stoull(text.substr(fence)) > h.fence;
 }
 
 bool judge::rests_on_a_step(const held& h) const {

@@ -141,6 +141,8 @@ class judge {
   std::size_t number_that_have(const held&, bool steps) const;
   // The clock of this server was stepped forward, and the hold's client may not know it.
   bool may_not_know_of_step(std::size_t server, const held&) const;
+  // By the one server, after the clock was stepped past the end of its lease: it has a later fence there.
+  bool was_granted_again(const held&) const;
   // A majority has it only if a step is not known.
   bool rests_on_a_step(const held&) const;
   // The server that knows this fence has forgotten it, or is away.
