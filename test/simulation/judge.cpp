@@ -205,7 +205,9 @@ void judge::exclude(const held& h) {
   if (is_lossy_) return;
   std::uint32_t together = 0;
   for (const auto& other : holds_) {
-    if (other->name == h.name && works(*other) && !(rules_.one_server && rests_on_a_step(*other))) ++together;
+    // Its lease may have ended by a step of the clock that its client does not know of, also if the server is down now.
+    const bool may_have_ended = rules_.one_server && may_not_know_of_step(0, *other) && !has(0, *other);
+    if (other->name == h.name && works(*other) && !may_have_ended) ++together;
   }
   if (together <= 1) return;
   if (rules_.of == kind::counting_semaphore) {
