@@ -287,8 +287,8 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
       violated("its loss was not told", times);
       continue;
     }
-    // A step of the clock is seen when the deadline that it leaves may have passed already.
-    const instant by = p.late(std::max(t.expires, t.jumps.empty() ? 0 : t.jumps.back()), *end);
+    // A step of the clock is seen when the deadline that it leaves may have passed already, even before the grant is told.
+    const instant by = p.late(std::max({t.expires, *t.granted, t.jumps.empty() ? 0 : t.jumps.back()}), *end);
     j.latest_loss = std::max(j.latest_loss, by);
     if (by > bound) violated("its loss was told late", times);
     if (end == t.told && *end < t.expires - t.margin - nearly) {
