@@ -68,7 +68,7 @@ void release_op::answered(std::uint32_t, const answer& a) {
         record_only_ = false;
         if (a.received >= lease_end_) tell(error::unreachable);
         return core_->set(*this, later(a.received, std::chrono::milliseconds(50)));
-      case refusal::wrong_type: return settle(error::lost, a.sent);  // Somebody has overwritten the record.
+      case refusal::wrong_type: return settle(error::lost, a.sent);  // The record was overwritten.
       case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
     }
   }
