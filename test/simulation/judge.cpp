@@ -73,8 +73,7 @@ std::shared_ptr<held> judge::granted(held h) {
   begin_note(*one);
   const bool is_there = works(*one);
   // Its reply was on its way, or waited in the client, when the server's clock was stepped past the end of its lease.
-  const bool is_late = is_there && rules_.one_server &&
-                       (rests_on_a_step(*one) || (may_not_know_of_step(0, *one) && was_granted_again(*one)));
+  const bool is_late = is_there && may_have_ended(*one);
   rested_on_a_step_ = rested_on_a_step_ || is_late;
   if (is_there && !is_late) look_at_fence(*one);
   holds_.push_back(one);
@@ -205,9 +204,7 @@ void judge::exclude(const held& h) {
   if (is_lossy_) return;
   std::uint32_t together = 0;
   for (const auto& other : holds_) {
-    // Its lease may have ended by a step of the clock that its client does not know of, also if the server is down now.
-    const bool may_have_ended = rules_.one_server && may_not_know_of_step(0, *other) && !has(0, *other);
-    if (other->name == h.name && works(*other) && !may_have_ended) ++together;
+    if (other->name == h.name && works(*other) && !may_have_ended(*other)) ++together;
   }
   if (together <= 1) return;
   if (rules_.of == kind::counting_semaphore) {
@@ -250,7 +247,9 @@ bool judge::may_not_know_of_step(std::size_t server, const held& h) const {
   return found == answers_.end() || !found->second[server].has_come;
 }
 
-bool judge::was_granted_again(const held& h) const {
+bool judge::may_have_ended(const held& h) const {
+  if (!rules_.one_server || !may_not_know_of_step(0, h)) return false;
+  if (!has(0, h)) return true;
   auto& data = world_.server(0).data();
   const bool is_mutex = rules_.of == kind::mutex;
   const auto text = (is_mutex ? data.execute({"GET", h.name}) : data.execute({"HGET", h.name, h.field})).text;

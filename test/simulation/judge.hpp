@@ -141,8 +141,9 @@ class judge {
   std::size_t number_that_have(const held&, bool steps) const;
   // The clock of this server was stepped forward, and the hold's client may not know it.
   bool may_not_know_of_step(std::size_t server, const held&) const;
-  // By the one server, after the clock was stepped past the end of its lease: it has a later fence there.
-  bool was_granted_again(const held&) const;
+  // By a step of the one server's clock that its client may not know of: the server does not have it, whether or not it is
+  // up now, or has granted it again with a later fence.
+  bool may_have_ended(const held&) const;
   // A majority has it only if a step is not known.
   bool rests_on_a_step(const held&) const;
   // The server that knows this fence has forgotten it, or is away.

@@ -24,18 +24,6 @@ BOOST_AUTO_TEST_SUITE(scenarios)
 // Each message takes so long.
 void slow_down(scene& s, clock::duration each) { s.w.fastest = s.w.slowest = each; }
 
-// Once the client has reached every server that it can reach.
-void acquire_now(scene& s, process& p, acquire_options o, std::optional<hold>& held) {
-  s.wait(200ms);
-  s.run(p, [&, o]() -> awaitable<void> {
-    const mutex m(p.client(), "n");
-    auto waiting = acquire(m, o);
-    auto [ec, h] = co_await std::move(waiting);
-    BOOST_REQUIRE(!ec);
-    held = std::move(h);
-  });
-}
-
 void release_now(scene& s, process& p, hold& h) {
   s.run(p, [&]() -> awaitable<void> {
     auto ending = release(h);
@@ -76,7 +64,7 @@ BOOST_AUTO_TEST_CASE(a_question_on_a_slow_network_shortens_no_deadline) {
   scene s;
   process& p = s.add();
   std::optional<hold> held;
-  acquire_now(s, p, {.lease = 4s, .renew = renewal::none}, held);
+  take(s, p, {.lease = 4s, .renew = renewal::none}, held);
   slow_down(s, 150ms);
   const auto before = deadline_of(*held);
   const auto answers = p.client().stats().round_trip.count();
@@ -91,7 +79,7 @@ BOOST_AUTO_TEST_CASE(another_server_that_knows_of_a_little_less_is_believed) {
   slow_down(s, 50ms);
   process& p = s.add();
   std::optional<hold> held;
-  acquire_now(s, p, {.lease = 2s, .renew = renewal::none}, held);
+  take(s, p, {.lease = 2s, .renew = renewal::none}, held);
   extend_now(s, p, *held, 4s);
   const detail::memory::database older = s.w.server(0).data();
   const auto ends = s.w.now() + std::chrono::milliseconds(s.w.server(0).execute({"PTTL", "n"}).integer + 1);
@@ -112,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_record_without_an_expiry_shortens_no_deadline) {
   scene s;
   process& p = s.add();
   std::optional<hold> held;
-  acquire_now(s, p, {.lease = 5s, .renew = renewal::none}, held);
+  take(s, p, {.lease = 5s, .renew = renewal::none}, held);
   const auto before = deadline_of(*held);
   s.w.server(0).execute({"PERSIST", "n"});
   let_it_ask(s, *held);
@@ -127,7 +115,7 @@ BOOST_AUTO_TEST_CASE(another_majority_that_knows_of_less_shortens_no_deadline) {
   o.restart_delay = 0ms;
   process& p = s.add(o);
   std::optional<hold> held;
-  acquire_now(s, p, {.lease = 5s, .renew = renewal::none}, held);
+  take(s, p, {.lease = 5s, .renew = renewal::none}, held);
   const detail::memory::database with_its_data = s.w.server(2).data();
   s.w.server(2).kill();
   s.wait(10ms);
@@ -177,7 +165,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_for_several_locks_is_not_sent_again_when_it_was_
   slow_down(s, 20ms);
   process& p = s.add();
   std::optional<hold> held;
-  acquire_now(s, p, {.lease = 20s}, held);
+  take(s, p, {.lease = 20s}, held);
   release_now(s, p, *held);
   int runs = 0;
   s.w.server(0).on_run = [&runs](const detail::script& what, const auto&, const auto&) {
@@ -201,7 +189,7 @@ BOOST_AUTO_TEST_CASE(an_extension_is_not_sent_again_when_the_hold_is_lost) {
   slow_down(s, 50ms);
   process& p = s.add();
   std::optional<hold> held;
-  acquire_now(s, p, {.lease = 2s, .renew = renewal::none, .margin = 1s}, held);
+  take(s, p, {.lease = 2s, .renew = renewal::none, .margin = 1s}, held);
   s.wait(deadline_of(*held) - 1s - p.now() - 60ms);
   BOOST_TEST(held->valid());
   s.w.server(0).forget_scripts();
@@ -221,7 +209,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_was_given_up_raises_no_fence) {
   scene s(3);
   process& p = s.add();
   std::optional<hold> held;
-  acquire_now(s, p, {.lease = 20s}, held);
+  take(s, p, {.lease = 20s}, held);
   release_now(s, p, *held);
   s.wait(200ms);
   std::vector<calls> all(3);
@@ -251,13 +239,13 @@ BOOST_AUTO_TEST_CASE(a_vote_that_comes_after_the_release_raises_no_fence) {
   for (const std::size_t i : {0U, 1U}) s.w.clock_of_server(i).offset = 1h;
   process& p = s.add();
   std::optional<hold> held;
-  acquire_now(s, p, {.lease = 20s}, held);
+  take(s, p, {.lease = 20s}, held);
   release_now(s, p, *held);
   s.wait(200ms);
   calls third;
   count_calls(s, 2, third);
   s.w.server(2).freeze();
-  acquire_now(s, p, {.lease = 20s, .renew = renewal::none}, held);
+  take(s, p, {.lease = 20s, .renew = renewal::none}, held);
   s.spawn(p, [&]() -> awaitable<void> {
     auto ending = release(*held);
     co_await std::move(ending);

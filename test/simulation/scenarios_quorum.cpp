@@ -21,18 +21,6 @@ BOOST_AUTO_TEST_SUITE(scenarios)
 // Another program has the lock on the third server of three, so that a grant has a bare majority.
 void take_the_third(scene& s) { s.w.server(2).execute({"SET", "n", "another program", "PX", "60000"}); }
 
-// Once the client has reached every server that it can reach.
-void take(scene& s, process& p, acquire_options o, std::optional<hold>& held) {
-  s.wait(100ms);
-  s.run(p, [&, o]() -> awaitable<void> {
-    const mutex m(p.client(), "n");
-    auto waiting = acquire(m, o);
-    auto [ec, h] = co_await std::move(waiting);
-    BOOST_REQUIRE(!ec);
-    held = std::move(h);
-  });
-}
-
 BOOST_AUTO_TEST_CASE(a_server_that_has_lost_a_grant_of_a_bare_majority_grants_nothing_for_its_lease) {
   scene s(3);
   process &x = s.add(), &y = s.add();

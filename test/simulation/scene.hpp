@@ -8,6 +8,7 @@
 #include "support/unit_test.hpp"
 
 #include <leasehold/hold.hpp>
+#include <leasehold/mutex.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,6 +101,18 @@ inline awaitable<error_code> release(hold& h) {
   auto waiting = h.release(as_tuple);
   const auto [ec] = co_await std::move(waiting);
   co_return ec;
+}
+
+// Once the client has reached every server that it can reach.
+inline void take(scene& s, process& p, acquire_options o, std::optional<hold>& held) {
+  s.wait(200ms);
+  s.run(p, [&, o]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, o);
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    held = std::move(h);
+  });
 }
 
 inline client_options with_timeout(std::chrono::milliseconds limit) {
