@@ -35,18 +35,18 @@ bool run_in_world(asio::io_context& context, clock::duration limit, const std::f
 
 }  // namespace
 
-// Instead of those of support/run.cpp.
+// Instead of those of support/real_time.cpp.
 void run_to_end(asio::io_context& context) {
   const bool ended = run_in_world(context, too_long, [&context] { return context.stopped(); });
   if (!ended) throw std::runtime_error("the context has work left, and nothing will happen any more");
 }
 
-void run_until(asio::io_context& context, const std::function<bool()>& condition) {
-  if (condition()) return;
+void run_until(asio::io_context& context, const condition& holds) {
+  if (holds()) return;
   const bool ended = run_in_world(context, too_long, [&] {
     // Something outside the context may give it work again.
     if (context.stopped()) context.restart();
-    return condition();
+    return holds();
   });
   if (!ended) throw std::runtime_error("the condition does not hold, and nothing will happen any more");
 }

@@ -92,10 +92,8 @@ class other_program {
 
   leasehold::client& client() { return process_.client(); }
   // Starts a coroutine, which ends with the program at the latest.
-  template <class F>
-  void start(F f) {
-    asio::co_spawn(process_.executor(), std::move(f), asio::detached);
-  }
+  void start(coroutine c) { asio::co_spawn(process_.executor(), std::move(c), asio::detached); }
+  void start(awaitable<void> a) { asio::co_spawn(process_.executor(), std::move(a), asio::detached); }
   // Acquires the lock and keeps it for as long as the program lives.
   template <class Lock>
   awaitable<const hold*> keep(Lock lock, acquire_options o) {

@@ -28,7 +28,7 @@ struct program {
     });
     run_until([this] { return held.has_value(); });
   }
-  void run_until(const std::function<bool()>& condition) { test::run_until(*context, condition); }
+  void run_until(const condition& holds) { test::run_until(*context, holds); }
   void destroy(char what) {
     switch (what) {
       case 'c': c.reset(); break;
