@@ -207,9 +207,11 @@ void hold_state::lose(bool left_in_store) {
   if (!told_ && !released()) tell_lost();
 }
 
-// Until it is confirmed, a pushed grant is still in the queue.
+// Until it is confirmed, a pushed grant is still in the queue. A request that lengthens the lease may be answered much later
+// than its limit if this process or the server stands still, and the server carries it out as late.
 clock::time_point hold_state::left_until() const {
-  return confirmed_ ? may_last_until_ : std::max(may_last_until_, later(clock::now(), longest_in_queue));
+  if (!confirmed_) return std::max(may_last_until_, later(clock::now(), longest_in_queue));
+  return longest_asked_.count() == 0 ? may_last_until_ : std::max(may_last_until_, core_->may_last(longest_asked_));
 }
 
 void hold_state::tell_lost() {
@@ -275,7 +277,7 @@ hold_state::grant hold_state::as_granted() const {
   grant g = grant_;
   g.deadline = deadline();
   g.confirmed_at = confirmed_at_;
-  g.may_last_until = may_last_until_;
+  g.may_last_until = left_until();
   return g;
 }
 

@@ -121,6 +121,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   void become_reader(std::uint64_t fence);
   // A request is being sent that lengthens the lease to this.
   void lengthens(std::chrono::milliseconds lease) {
+    longest_asked_ = std::max(longest_asked_, lease);
     may_last_until_ = std::max(may_last_until_, core_->may_last(lease));
   }
   // lost() has been told; the hold stays lost.
@@ -180,7 +181,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   bool confirmed_ = true;
   clock::time_point confirmed_at_{};
   clock::time_point may_last_until_{};
-  clock::time_point raised_at_{};  // When the request was sent by which the deadline was last raised.
+  std::chrono::milliseconds longest_asked_{0};  // By a request that lengthens the lease.
+  clock::time_point raised_at_{};               // When the request was sent by which the deadline was last raised.
   bool asking_ = false;
   bool close_waits_ = false;
   bool may_be_reader_ = false;
