@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
-class page {
+class metrics_text {
  public:
   void head(std::string_view name, std::string_view type, std::string_view help) {
     fmt::format_to(std::back_inserter(text_), "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
@@ -62,7 +62,7 @@ class page {
 }  // namespace
 
 std::string metrics(const leasehold::statistics& s, const response_counts& responses) {
-  page p;
+  metrics_text p;
   p.head("booking_responses_total", "counter", "Requests answered.");
   for (const auto& [what, count] : responses) {
     const auto& [endpoint, status] = what;

@@ -14,7 +14,7 @@ const candidate stores[] = {{"redis://", "one server: [USER:PASSWORD@]HOST[:PORT
                             {"unix:///", "one server on this host: PATH"},
                             {"redis+sentinel://", "a Sentinel group: HOST,.../MASTER"},
                             {"redis+cluster://", "a cluster: HOST,..."}};
-const candidate units[] = {{"ms", "milliseconds"}, {"s", "seconds"}, {"m", "minutes"}, {"h", "hours"}, {"d", "days"}};
+const candidate units_of_time[] = {{"ms", "milliseconds"}, {"s", "seconds"}, {"m", "minutes"}, {"h", "hours"}, {"d", "days"}};
 
 bool contains(const std::vector<std::string>& all, const std::string& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
@@ -119,7 +119,7 @@ class reader {
     } else if (option.value == "TIME") {
       const std::string number = last_.substr(head.size());
       if (number.empty() || number.find_first_not_of("0123456789.") != number.npos) return a;
-      for (const auto& unit : units) add(a, {head + number + unit.word, unit.help});
+      for (const auto& unit : units_of_time) add(a, {head + number + unit.word, unit.help});
     }
     return a;
   }

@@ -13,10 +13,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long an operation that was cancelled or has run into its deadline waits for the store to confirm that nothing is
-// left of it. Short enough to be no delay, long enough for any store that works.
-constexpr milliseconds leaving_limit{100};
-
 }  // namespace
 
 acquire_op::acquire_op(const std::shared_ptr<lock_state>& lock, const acquire_options& options, bool once,

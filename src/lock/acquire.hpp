@@ -13,11 +13,16 @@
 #include <leasehold/acquire_options.hpp>
 #include <leasehold/hold.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <variant>
 
 namespace leasehold::detail {
+
+// How long an operation that was cancelled or has run into its deadline waits for the store to confirm that nothing is
+// left of it. Short enough to be no delay, long enough for any store that works.
+inline constexpr std::chrono::milliseconds leaving_limit{100};
 
 class acquire_op final : public waiter, public member, public alarm, public std::enable_shared_from_this<acquire_op> {
  public:

@@ -21,9 +21,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// As for a single acquire (acquire.cpp).
-constexpr milliseconds leaving_limit{100};
-
 // What one of them starts in another must not outlive its own context.
 bool share_a_context(const client_core& a, const client_core& b) {
   const auto one = a.executor(), other = b.executor();

@@ -26,7 +26,7 @@ using steady = std::chrono::steady_clock;
 
 constexpr std::size_t coroutines_at_once = 100;
 
-struct race {
+struct queue_of_coroutines {
   steady::time_point end;
   std::vector<std::uint64_t> acquired = std::vector<std::uint64_t>(coroutines_at_once);
   std::uint64_t all = 0;
@@ -36,7 +36,7 @@ struct race {
   bool fences_grow = true;
 };
 
-asio::awaitable<void> compete(race& r, std::size_t i, mutex lock, client c) {
+asio::awaitable<void> compete(queue_of_coroutines& r, std::size_t i, mutex lock, client c) {
   while (!r.over) {
     hold h = co_await lock.acquire();
     r.fences_grow = r.fences_grow && h.fence() > r.last_fence;
@@ -93,7 +93,7 @@ result run(const std::string& url, std::chrono::microseconds cohort, seconds tim
   });
   context.run();
   context.restart();
-  race r;
+  queue_of_coroutines r;
   const auto begin = steady::now();
   r.end = begin + std::chrono::duration_cast<steady::duration>(time);
   const mutex lock(c, "coroutines");

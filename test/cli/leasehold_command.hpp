@@ -39,8 +39,6 @@ inline ended run_leasehold(words arguments, words environment = {}) {
   return end_of(c);
 }
 
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
-
 // One line that begins as every error does and names what is at fault.
 inline bool is_error_line(const std::string& errors, const std::string& at_fault) {
   return errors.starts_with("leasehold: ") && std::count(errors.begin(), errors.end(), '\n') == 1 &&

@@ -28,8 +28,6 @@ inline ended end_of(child& c) {
   return {status, std::move(output), c.errors()};
 }
 
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
-
 // A fixture: a server of its own for each test, which the programs find in their environment.
 struct with_examples {
   redis_server redis;

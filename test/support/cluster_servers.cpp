@@ -47,8 +47,6 @@ member myself(redis_server& node) {
   throw std::runtime_error("a node does not know itself");
 }
 
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
-
 }  // namespace
 
 cluster_servers::cluster_servers(std::size_t masters, std::size_t replicas_per_master,

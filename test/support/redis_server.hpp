@@ -14,6 +14,9 @@
 
 namespace leasehold::test {
 
+// For what INFO and the like answer.
+inline bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+
 // What Redis answered.
 struct reply {
   char type = '_';  // as in RESP: '+' status, '-' error, ':' integer, '$' string, '*' array; '_' is nil

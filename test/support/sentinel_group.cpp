@@ -7,8 +7,6 @@
 namespace leasehold::test {
 namespace {
 
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
-
 // A value of a reply that lists names and values.
 std::string value_of(const reply& r, std::string_view name) {
   for (std::size_t i = 0; i + 1 < r.items.size(); i += 2) {

@@ -72,11 +72,11 @@ BOOST_AUTO_TEST_CASE(the_shortest_limit_disturbs_nothing_that_is_under_way) {
     ec = e;
     held = std::move(h);
   });
-  run_for(context, 1h);
+  run_for(context, 2min);
   BOOST_TEST(!ec);
   BOOST_REQUIRE(held.has_value());
   BOOST_TEST(held->valid());
-  BOOST_TEST(c.stats().renewed > 1000U);
+  BOOST_TEST(c.stats().renewed > 50U);
   outcome released;
   held->release(released.handler());
   run_to_end(context);
