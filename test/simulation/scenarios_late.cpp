@@ -260,6 +260,34 @@ BOOST_AUTO_TEST_CASE(a_vote_that_comes_after_the_release_raises_no_fence) {
   BOOST_TEST(s.get("n", 2).empty());
 }
 
+// --- A renewal that is carried out late ---
+
+// The server stands still, and then the process, too: the server lengthens the lease long after it was asked to, and all that
+// the process knows of has ended when it goes on. Its release finds the connection lost and is sent again nevertheless.
+BOOST_AUTO_TEST_CASE(a_release_is_sent_behind_a_late_extension) {
+  scene s;
+  process& p = s.add(with_timeout(300ms));
+  std::optional<hold> held;
+  take(s, p, {.lease = 3s, .renew = renewal::none}, held);
+  s.w.server(0).freeze();
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto extending = held->extend(1500ms, as_tuple);
+    co_await std::move(extending);
+    auto ending = release(*held);
+    co_await std::move(ending);
+  });
+  s.wait(10ms);
+  p.freeze();
+  s.wait(2800ms);
+  s.w.server(0).thaw();
+  s.wait(300ms);
+  BOOST_TEST(!s.get("n").empty());
+  p.thaw();
+  s.finish();
+  s.wait(500ms);
+  BOOST_TEST(s.get("n").empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
