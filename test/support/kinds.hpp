@@ -78,56 +78,16 @@ struct asker {
 
   bool ended() const { return ec.has_value(); }
   bool in() const { return ended() && !*ec && got.valid(); }
-  void acquire(acquire_options o = {}) {
-    ec.reset();
-    std::visit(
-        [&](const auto& l) {
-          l.acquire(o, asio::bind_cancellation_slot(signal.slot(), [s = asked_](error_code e, hold h) {
-                      s->ec = e;
-                      s->got = std::move(h);
-                    }));
-        },
-        lock);
-  }
-  void try_acquire(acquire_options o = {}) {
-    ec.reset();
-    std::visit(
-        [&](const auto& l) {
-          l.try_acquire(o,
-                        asio::bind_cancellation_slot(signal.slot(), [s = asked_](error_code e, std::optional<hold> h) {
-                          s->ec = e;
-                          if (h) s->got = std::move(*h);
-                        }));
-        },
-        lock);
-  }
-  void watch() {
-    lost.ec.reset();
-    got.lost([s = asked_](error_code e) { s->lost.ec = e; });
-  }
+  void acquire(acquire_options o = {});
+  void try_acquire(acquire_options o = {});
+  void watch();
 };
 
 // The two as coroutines.
-inline awaitable<void> acquired(asker& a, acquire_options o = {}) {
-  a.acquire(o);
-  co_await eventually("it has an answer", [&] { return a.ended(); });
-  if (*a.ec) throw system_error(*a.ec);
-}
+awaitable<void> acquired(asker&, acquire_options = {});
+awaitable<bool> tried(asker&, acquire_options = {});
 
-inline awaitable<bool> tried(asker& a, acquire_options o = {}) {
-  a.got = hold();
-  a.try_acquire(o);
-  co_await eventually("it has an answer", [&] { return a.ended(); });
-  if (*a.ec) throw system_error(*a.ec);
-  co_return a.got.valid();
-}
-
-inline awaitable<lock_info> inspected(const any_lock& lock) {
-  std::optional<lock_info> info;
-  std::visit([&](const auto& l) { l.inspect([&](error_code, lock_info i) { info = std::move(i); }); }, lock);
-  co_await eventually("it is inspected", [&] { return info.has_value(); });
-  co_return *info;
-}
+awaitable<lock_info> inspected(const any_lock&);
 
 // A fixture with a server `redis`, and how many stand in the line of the lock.
 template <class Fixture>
