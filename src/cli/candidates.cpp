@@ -14,7 +14,8 @@ const candidate stores[] = {{"redis://", "one server: [USER:PASSWORD@]HOST[:PORT
                             {"unix:///", "one server on this host: PATH"},
                             {"redis+sentinel://", "a Sentinel group: HOST,.../MASTER"},
                             {"redis+cluster://", "a cluster: HOST,..."}};
-const candidate units_of_time[] = {{"ms", "milliseconds"}, {"s", "seconds"}, {"m", "minutes"}, {"h", "hours"}, {"d", "days"}};
+const candidate units_of_time[] = {
+    {"ms", "milliseconds"}, {"s", "seconds"}, {"m", "minutes"}, {"h", "hours"}, {"d", "days"}};
 
 bool contains(const std::vector<std::string>& all, const std::string& one) {
   return std::find(all.begin(), all.end(), one) != all.end();

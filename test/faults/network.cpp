@@ -77,7 +77,8 @@ BOOST_AUTO_TEST_CASE(acquire_whose_reply_is_cut_anywhere_succeeds_with_one_grant
           p.network.pass();
           co_await h.release();
         }
-        BOOST_TEST(p.c.stats().reconnects == reconnects + 1);
+        // The reply tells microseconds, in one to six digits: it may be that much shorter than the one that was measured.
+        if (cut + 5 < reply_size) BOOST_TEST(p.c.stats().reconnects == reconnects + 1);
         BOOST_TEST(!redis.get("n"));
       }
     }

@@ -154,6 +154,7 @@ BOOST_AUTO_TEST_CASE(an_address_that_does_not_answer_is_passed_over) {
     }
     client_options o;
     o.connect_timeout = 2s;
+    o.idle_timeout = forever;
     const std::string url = "redis://" + name_for({"127.0.0.2", "127.0.0.1"}) + ":" + std::to_string(redis.port());
     client c(executor, url, o);
     co_await uses(c);
@@ -243,7 +244,9 @@ BOOST_AUTO_TEST_CASE(an_address_of_ipv6_stands_in_brackets, *needs(has_ipv6, "th
 
 BOOST_AUTO_TEST_CASE(no_connection_waits_for_acknowledgements) {
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.tcp_url());
+    client_options o;
+    o.idle_timeout = forever;
+    client c(co_await asio::this_coro::executor, redis.tcp_url(), o);
     co_await c.ready();
     for (std::uint64_t i = 0;; ++i) {
       const auto all = no_delay_of(redis.port());

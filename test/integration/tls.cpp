@@ -224,6 +224,7 @@ BOOST_AUTO_TEST_CASE(a_connection_that_is_made_again_is_verified_again) {
   run([&]() -> awaitable<void> {
     client_options o;
     o.reconnect = {.first = 1ms, .max = 20ms};
+    o.idle_timeout = forever;  // On a busy machine a server takes longer to start.
     client c(co_await asio::this_coro::executor, "rediss://localhost:" + std::to_string(port) + ca(), o);
     co_await c.ready();
     server.reset();
@@ -300,7 +301,9 @@ BOOST_AUTO_TEST_CASE(an_address_of_ipv6_is_verified, *needs(has_ipv6, "this mach
 BOOST_AUTO_TEST_CASE(no_connection_waits_for_acknowledgements_with_tls_either) {
   const auto server = serve("good");
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, url(*server, "localhost", ca()));
+    client_options o;
+    o.idle_timeout = forever;
+    client c(co_await asio::this_coro::executor, url(*server, "localhost", ca()), o);
     co_await c.ready();
     for (std::uint64_t i = 0;; ++i) {
       std::size_t connections = 0;
