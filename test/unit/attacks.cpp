@@ -1,8 +1,10 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// docs/attacks.md names a test for each attack.
+// docs/attacks.md names a test for each attack, and each fault of test/simulation/mutations a place in the sources.
+#include "support/child.hpp"
 #include "support/unit_test.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -58,6 +60,15 @@ BOOST_AUTO_TEST_CASE(each_attack_has_a_test) {
     BOOST_TEST(named != 0U, attack << ": without a test");
   }
   BOOST_TEST(attacks >= 35U);
+}
+
+// Whoever changes a line that a fault is planted in changes the fault, too.
+BOOST_AUTO_TEST_CASE(each_mutation_can_be_planted) {
+  const auto mutate = fs::path(LEASEHOLD_SOURCE_DIR) / "test" / "simulation" / "mutate";
+  child c({"python3", mutate.string(), "--list"});
+  const std::string all = c.read_rest();
+  BOOST_TEST(c.wait() == 0, c.errors());
+  BOOST_TEST(std::count(all.begin(), all.end(), '\n') >= 100);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
