@@ -189,12 +189,14 @@ void judge::look_at_fence(const held& h) {
 }
 
 // Fences of a quorum are not promised to grow when a server forgets while another that knows the last one is away. One that
-// knows it and has granted the hold was not away.
+// knows it and has granted the hold was not away, unless its vote came too late: the hold has the largest fence of those that
+// were counted.
 bool judge::may_have_gone_back(const held& h, std::uint64_t fence) const {
   if (rules_.one_server || last_loss_ < since_of_highest_.at(h.name)) return false;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
     const auto counter = world_.server(i).data().execute({"GET", "leasehold:{0}:fence"}).text;
-    if (has(i, h) && !counter.empty() && std::stoull(counter) >= fence / 2048) return false;
+    if (has(i, h) && recorded_fence(i, h) <= h.fence && !counter.empty() && std::stoull(counter) >= fence / 2048)
+      return false;
   }
   return true;
 }
@@ -231,6 +233,14 @@ bool judge::has(std::size_t server, const held& h) const {
   return !member.is_error() && !member.text.empty() && std::stoll(member.text) > s.time().count();
 }
 
+std::uint64_t judge::recorded_fence(std::size_t server, const held& h) const {
+  auto& data = world_.server(server).data();
+  const bool is_mutex = rules_.of == kind::mutex;
+  const auto text = (is_mutex ? data.execute({"GET", h.name}) : data.execute({"HGET", h.name, h.field})).text;
+  const auto fence = is_mutex ? h.field.size() + 1 : text.find(' ');
+  return fence < text.size() ? std::stoull(text.substr(fence)) : 0;
+}
+
 std::size_t judge::number_that_have(const held& h, bool steps) const {
   const auto majority = world_.number_of_servers() / 2 + 1;
   std::size_t have = 0;
@@ -249,12 +259,7 @@ bool judge::may_not_know_of_step(std::size_t server, const held& h) const {
 
 bool judge::may_have_ended(const held& h) const {
   if (!rules_.one_server || !may_not_know_of_step(0, h)) return false;
-  if (!has(0, h)) return true;
-  auto& data = world_.server(0).data();
-  const bool is_mutex = rules_.of == kind::mutex;
-  const auto text = (is_mutex ? data.execute({"GET", h.name}) : data.execute({"HGET", h.name, h.field})).text;
-  const auto fence = is_mutex ? h.field.size() + 1 : text.find(' ');
-  return fence < text.size() && std::stoull(text.substr(fence)) > h.fence;
+  return !has(0, h) || recorded_fence(0, h) > h.fence;
 }
 
 bool judge::rests_on_a_step(const held& h) const {

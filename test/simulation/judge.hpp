@@ -136,6 +136,8 @@ class judge {
   void exclude(const held&);
   // Whether a server has the hold, and has not ended its lease.
   bool has(std::size_t server, const held&) const;
+  // With which fence, for one that has it; 0: its record shows none.
+  std::uint64_t recorded_fence(std::size_t server, const held&) const;
   // How many servers have it, or may have lost it without the library's fault: a majority at most. With `steps`: also
   // those whose clock was stepped forward while the hold's client cannot know it.
   std::size_t number_that_have(const held&, bool steps) const;
