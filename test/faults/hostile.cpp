@@ -302,7 +302,8 @@ BOOST_AUTO_TEST_CASE(a_cluster_that_sends_from_itself_to_itself_is_told) {
     const auto [ec, h] = co_await mutex(c, "n").acquire(options, as_tuple);
     BOOST_TEST(ec == error::unreachable);
     BOOST_TEST(c.last_failure() == "MOVED 1 " + server.host());
-    co_await c.close();
+    // An attempt may have been on its way at the end, and what may be left of it cannot be given back.
+    co_await c.close(as_tuple);
   });
 }
 
