@@ -31,6 +31,7 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -367,7 +368,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   // the other saves no further pause.
   void follow_master() {
     const auto now = clock::now();
-    if (now - hurried_at_ >= backoff_.max) {
+    if (!hurried_at_ || now - *hurried_at_ >= backoff_.max) {
       hurried_at_ = now;
       hurry_ = true;
       pause_.cancel();
@@ -750,7 +751,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   clock::time_point up_since_{};
   bool refused_ = false;  // By the handshake of this connection.
   bool hurry_ = false;    // The next connection needs no pause before it.
-  clock::time_point hurried_at_{};
+  std::optional<clock::time_point> hurried_at_;
   bool stopping_ = false;
 
   std::set<std::string> channels_;  // Besides the client's own.
