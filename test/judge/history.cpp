@@ -78,14 +78,14 @@ class judge_of_one {
   void fences() {
     if (granted_.empty()) return;
     if (granted_.front()->kind == "counting_semaphore") return fences_of_permits();
-    // Those whose grant had arrived before b was asked for; those that claimed nothing any more when b was granted.
+    // Those whose grant had arrived before b was asked for (in virtual time much happens in one instant); those that claimed nothing any more when b was granted.
     std::vector<const tenure*> by_call = granted_, by_end = granted_;
     std::sort(by_call.begin(), by_call.end(), [](auto* a, auto* b) { return a->called < b->called; });
     std::sort(by_end.begin(), by_end.end(), [](auto* a, auto* b) { return a->claimed_until() < b->claimed_until(); });
     std::map<std::string, const tenure*> most;
     auto a = granted_.begin();
     for (const tenure* b : by_call) {
-      for (; a != granted_.end() && *(*a)->granted <= b->called; ++a) grow(most, **a);
+      for (; a != granted_.end() && *(*a)->granted < b->called; ++a) grow(most, **a);
       compare(most, *b, false);
     }
     most.clear();
