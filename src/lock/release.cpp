@@ -8,6 +8,9 @@ namespace {
 
 constexpr std::chrono::milliseconds quick{1000};
 
+// Between two sendings to a server that cannot answer yet.
+constexpr std::chrono::milliseconds pause{50};
+
 }  // namespace
 
 void release_op::start(listener l) {
@@ -32,6 +35,7 @@ void release_op::send() {
   // Neither the hold nor what an attempt may have left can be there after this.
   auto pointless = std::max(lease_end_, may_last_until_);
   if (unanswered_.exists) pointless = std::max(pointless, unanswered_.gone_by);
+  if (in_queue_until_) pointless = std::max(pointless, *in_queue_until_);
   if (core_->stopped() || now >= pointless) return end(error::unreachable);
   if (now >= lease_end_) tell(error::unreachable);
   core_->when_up(*this);
@@ -63,30 +67,36 @@ void release_op::answered(std::uint32_t, const answer& a) {
   if (r.is_error()) {
     switch (classify(r.text(0))) {
       case refusal::try_again:
-        // A slot that is being moved: the record may be reached, and the line not. It is moved on by who waits in it.
-        if (r.text(0).starts_with("TRYAGAIN") && !std::exchange(record_only_, true)) return send();
+        // A slot that is being moved: the record may be reached, and the queue not.
+        if (r.text(0).starts_with("TRYAGAIN") && !in_queue_until_ && !std::exchange(record_only_, true)) return send();
         record_only_ = false;
         if (a.received >= lease_end_) tell(error::unreachable);
-        return core_->set(*this, later(a.received, std::chrono::milliseconds(50)));
-      case refusal::wrong_type: return settle(error::lost, a.sent);  // The record was overwritten.
+        if (in_queue_until_ && a.received >= *in_queue_until_) return end(error_code());
+        return core_->set(*this, later(a.received, pause));
+      case refusal::wrong_type: return settle(error::lost, a);  // The record was overwritten.
       case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
     }
   }
   if (r.number(0) == 1) {
     core_->count().released.fetch_add(1, std::memory_order_relaxed);
-    return settle(error_code(), a.sent);
+    return settle(error_code(), a);
   }
   // "Not yours" to a repeat: the first sending did it, provided the lease has not ended meanwhile.
-  settle(repeated_ && a.received < lease_end_ ? error_code() : make_error_code(error::lost), a.sent);
+  settle(repeated_ && a.received < lease_end_ ? error_code() : make_error_code(error::lost), a);
 }
 
 // The token is not there now. If an attempt may still run, make sure afterwards that it has left nothing.
-void release_op::settle(error_code ec, clock::time_point sent) {
+void release_op::settle(error_code ec, const answer& a) {
   // Only the first answer is about the hold.
   const bool of_a_hold = std::exchange(of_a_hold_, false);
   if (of_a_hold && ec == error::lost) core_->count().lost.fetch_add(1, std::memory_order_relaxed);
   tell(ec);
-  if (!unanswered_.may_run_after(sent, *core_)) return end(ec);
+  // The next waiter finds out by its poll that the lock is free; an entry of the token itself would be in its way.
+  if (std::exchange(record_only_, false)) {
+    in_queue_until_ = later(a.received, longest_in_queue);
+    return core_->set(*this, later(a.received, pause));
+  }
+  if (!unanswered_.may_run_after(a.sent, *core_)) return end(ec);
   core_->set(*this, unanswered_.may_run_until);
 }
 

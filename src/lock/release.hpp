@@ -10,6 +10,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace leasehold::detail {
@@ -81,7 +82,7 @@ class release_op final : public caller, public member, public alarm, public std:
 
   void send();
   void tell(error_code);
-  void settle(error_code, clock::time_point sent);
+  void settle(error_code, const answer&);
   void end(error_code);
 
   const std::shared_ptr<client_core> core_;
@@ -94,7 +95,9 @@ class release_op final : public caller, public member, public alarm, public std:
   bool sent_ = false;
   bool repeated_ = false;
   bool hands_on_ = false;
-  bool record_only_ = false;  // The next sending leaves the line alone.
+  bool record_only_ = false;  // The next sending leaves the queue alone.
+  // The record was reached, and the queue was not: an entry may stay there until then.
+  std::optional<clock::time_point> in_queue_until_;
   bool asking_ = false;
   listener listener_;
   std::shared_ptr<release_op> self_;  // While it is under way.
