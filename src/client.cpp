@@ -104,7 +104,7 @@ client_parts parts_for(std::vector<address> where) {
   parts.is_quorum = where.size() > 1;
   parts.stores = [where = std::move(where)](const asio::any_io_executor& executor, const client_options& options,
                                             const std::string& client_id) {
-    const auto make = where.front().kind == address::scheme::memory ? memory_servers() : make_redis_servers;
+    const auto make = where.front().in_memory ? memory_servers() : make_redis_servers;
     return std::make_unique<deployment>(make(executor, options, client_id), where);
   };
   parts.queued = [has_slots = parts.is_cluster](client_core& core) {
@@ -130,8 +130,8 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
       fail(error::not_supported, "'" + a.shown + "' in a quorum");
     }
   }
-  const auto in_memory = std::count_if(addresses.begin(), addresses.end(),
-                                       [](const address& a) { return a.kind == address::scheme::memory; });
+  const auto in_memory =
+      std::count_if(addresses.begin(), addresses.end(), [](const address& a) { return a.in_memory; });
   if (in_memory != 0 && memory_servers() == nullptr) {
     fail(error::not_supported, "'memory:' without a leasehold::testing::memory_store");
   }

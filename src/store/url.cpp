@@ -14,6 +14,9 @@
 namespace leasehold::detail {
 namespace {
 
+// There are no ports in memory, but the nodes of a cluster have addresses.
+constexpr std::string_view port_in_memory = "1";
+
 constexpr std::string_view known_parameters[] = {
     "db", "insecure", "ca", "cert", "key", "sentinel_user", "sentinel_password"};
 
@@ -22,7 +25,8 @@ class parser {
   parser(std::string_view url, std::string_view which) : url_(url), which_(which), rest_(url) {}
 
   address parse() {
-    if (rest_.starts_with("memory:")) return parse_memory();
+    if (rest_.starts_with("memory:")) return parse_memory("memory:", address::scheme::redis);
+    if (rest_.starts_with("memory+cluster:")) return parse_memory("memory+cluster:", address::scheme::cluster);
     const auto colon = rest_.find("://");
     if (colon == rest_.npos) fail("has no scheme: " + schemes());
     const std::string_view scheme = rest_.substr(0, colon);
@@ -79,16 +83,18 @@ class parser {
     throw exception(make_error_code(error::invalid_url), {.detail = subject + " " + why});
   }
 
-  // memory:NAME, a server of the program's own tests (leasehold::testing).
-  address parse_memory() const {
-    address a;
-    a.kind = address::scheme::memory;
-    a.path = rest_.substr(std::string_view("memory:").size());
-    const bool is_name =
-        !a.path.empty() && a.path.size() <= 64 && std::all_of(a.path.begin(), a.path.end(), [](char c) {
-          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-        });
+  // memory:NAME, a server of the program's own tests (leasehold::testing); memory+cluster:NAME, a node of a cluster of the
+  // simulation (test/simulation).
+  address parse_memory(std::string_view scheme, address::scheme kind) const {
+    const std::string_view name = rest_.substr(scheme.size());
+    const bool is_name = !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    });
     if (!is_name) fail("needs a name of 1 to 64 letters, digits, '_' or '-': memory:NAME");
+    address a;
+    a.kind = kind;
+    a.in_memory = true;
+    a.hosts = {{std::string(name), std::string(port_in_memory)}};
     a.shown = url_;
     return a;
   }
@@ -245,10 +251,11 @@ class parser {
 address parse_url(std::string_view url, std::string_view which) { return parser(url, which).parse(); }
 
 bool is_same_server(const address& a, const address& b) {
-  if (a.path != b.path || a.master != b.master) return false;
+  if (a.path != b.path || a.master != b.master || a.in_memory != b.in_memory) return false;
   const auto has = [](const address& other, const host_and_port& one) {
     return std::any_of(other.hosts.begin(), other.hosts.end(), [&](const host_and_port& h) {
-      return boost::algorithm::iequals(h.host, one.host) && h.port == one.port;
+      const bool is_same_host = other.in_memory ? h.host == one.host : boost::algorithm::iequals(h.host, one.host);
+      return is_same_host && h.port == one.port;
     });
   };
   return a.hosts.empty() == b.hosts.empty() &&

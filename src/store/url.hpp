@@ -17,10 +17,11 @@ struct host_and_port {
 };
 
 struct address {
-  enum class scheme { redis, rediss, unix_socket, sentinel, cluster, memory };
+  enum class scheme { redis, rediss, unix_socket, sentinel, cluster };
   scheme kind = scheme::redis;
-  std::vector<host_and_port> hosts;  // One; more only for sentinel and cluster; none for a unix socket and in memory.
-  std::string path;                  // Of the unix socket; the name of a server in memory.
+  bool in_memory = false;            // A server of the program's own tests, or a cluster of a simulation.
+  std::vector<host_and_port> hosts;  // One; more only for sentinel and cluster; none for a unix socket.
+  std::string path;                  // Of the unix socket.
   std::string master;                // Of a Sentinel group.
   std::string user;                  // "" : the default user.
   std::string password;              // "" : none.

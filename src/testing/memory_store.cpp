@@ -56,9 +56,10 @@ detail::server_maker make_servers(const asio::any_io_executor& executor, const c
                         const detail::address& where, std::string channel, detail::store::events& events,
                         detail::redis_server::router*) {
     const guard g(detail::common_ground::get()->mutex);
-    auto& server = (*its)[where.path];
+    const std::string& name = where.hosts.front().host;
+    auto& server = (*its)[name];
     if (!server) {
-      const auto found = servers().find(where.path);
+      const auto found = servers().find(name);
       if (found == servers().end()) fail(error::invalid_url, {}, "there is no memory_store for '" + where.shown + "'");
       server = found->second;
     }

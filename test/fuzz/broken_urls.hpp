@@ -27,13 +27,13 @@ inline bool is_port(const std::string& text) {
 // Of a URL that was understood.
 inline std::string check_address(const detail::address& a) {
   using scheme = detail::address::scheme;
-  const bool is_path = a.kind == scheme::unix_socket || a.kind == scheme::memory;
-  if (a.hosts.empty() != is_path) return "only a unix socket and memory have no host";
+  const bool is_path = a.kind == scheme::unix_socket;
+  if (a.hosts.empty() != is_path) return "only a unix socket has no host";
   if (a.hosts.size() > 1 && a.kind != scheme::sentinel && a.kind != scheme::cluster) return "there are several hosts";
   for (const auto& h : a.hosts) {
     if (h.host.empty() || h.host.find('\0') != h.host.npos || !is_port(h.port)) return "a host or a port cannot be";
   }
-  if (a.path.empty() == is_path) return "only a unix socket and memory have a path";
+  if (a.path.empty() == is_path) return "only a unix socket has a path";
   if (a.path.size() > 107 || a.path.find('\0') != a.path.npos) return "the path cannot be a socket's";
   if (a.master.empty() == (a.kind == scheme::sentinel)) return "only a Sentinel group has a master";
   if (a.kind == scheme::cluster && a.database != 0) return "a cluster has one database";

@@ -50,6 +50,7 @@ struct held {
 
   // What was so when the judge compared it with the one server: until something of it changes both ends stay as they are.
   struct comparison {
+    std::size_t server;
     std::uint64_t changes;
     clock::time_point server_since, deadline;
     clock::duration server_offset;
@@ -72,15 +73,17 @@ class judge {
     bool lossy = false;
     // The longest client_options::cohort.
     clock::duration cohort{};
-    // There is one server, whose record tells more than clients see.
+    // Each name has one server, whose record tells more than clients see.
     bool one_server = true;
   };
   judge(world& w, const rules& r)
       : world_(w),
         rules_(r),
-        first_offset_(w.clock_of_server(0).offset),
+        first_offsets_(w.number_of_servers()),
         runs_(w.number_of_servers()),
-        steps_(w.number_of_servers()) {}
+        steps_(w.number_of_servers()) {
+    for (std::size_t i = 0; i < first_offsets_.size(); ++i) first_offsets_[i] = w.clock_of_server(i).offset;
+  }
 
   std::shared_ptr<held> granted(held);
   void told(held&);
@@ -105,7 +108,10 @@ class judge {
   void data_were_lost() {
     is_lossy_ = true;
     lost_data_at_ = world_.now();
-    lost_fences_below_ = static_cast<std::uint64_t>(world_.server(0).time().count()) * 2048;
+    for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+      lost_fences_below_ =
+          std::max(lost_fences_below_, static_cast<std::uint64_t>(world_.server(i).time().count()) * 2048);
+    }
   }
   // A replica has taken over, and data may be lost. Every replica has acknowledged what was acquired with `replicas`.
   void replica_took_over();
@@ -128,6 +134,7 @@ class judge {
   std::uint64_t grants() const { return grants_; }
 
  private:
+  std::size_t majority() const { return world_.number_of_servers() / 2 + 1; }
   // By the clock of its process.
   bool is_valid(const held&) const;
   // Its user may work under it.
@@ -168,7 +175,7 @@ class judge {
   std::map<std::string, clock::time_point> since_of_highest_;
   clock::time_point last_loss_{};
   std::uint64_t grants_ = 0;
-  const clock::duration first_offset_;  // Of the first server's clock.
+  std::vector<clock::duration> first_offsets_;  // Of the servers' clocks.
 
   struct run {
     std::string id;

@@ -1,6 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "simulation/schedule.hpp"
 
+#include "simulation/cluster_events.hpp"
+
 #include <leasehold/acquire_all.hpp>
 #include <leasehold/counting_semaphore.hpp>
 #include <leasehold/mutex.hpp>
@@ -59,6 +61,7 @@ class schedule {
   fault at_a_raise(dice&);
   void step_forward(std::size_t server, clock::duration);
   void plan_more();
+  void plan_cluster();
   void make_process(std::size_t i);
   void start_workers(std::size_t i);
   asio::awaitable<void> work(std::size_t i, std::size_t worker, std::shared_ptr<process> p);
@@ -85,6 +88,7 @@ class schedule {
   const cut_down& without_;
   dice dice_;
   world world_;
+  std::optional<cluster_events> cluster_;
   judge::rules rules_;
   std::optional<judge> judge_;
   clock::time_point ends_;
@@ -104,6 +108,7 @@ class schedule {
   std::vector<fault> faults_;
   std::function<void(const std::shared_ptr<held>&, const std::shared_ptr<process>&)> at_grant_;
   std::function<void(std::size_t server)> at_raise_;
+  bool clocks_agree_ = true;       // Those of a cluster's nodes.
   bool steps_ = false;             // The clock of the one server is stepped forward.
   std::vector<bool> was_stepped_;  // Forward, by the number of the server.
   std::size_t at_work_ = 0;
@@ -114,6 +119,7 @@ class schedule {
 };
 
 std::size_t servers_of(deployment d, std::uint64_t seed) {
+  if (d == deployment::cluster) return 4;
   if (d != deployment::quorum) return 1;
   return seed % 4 != 0 ? 3 : seed % 8 != 0 ? 4 : 5;
 }
@@ -135,8 +141,12 @@ void schedule::plan() {
   rules_.of = static_cast<kind>(d.between(0, kinds - 1));
   rules_.limit = static_cast<std::uint32_t>(d.between(1, 3));
   rules_.one_server = deployment_ != deployment::quorum;
-  rules_.lossy = deployment_ == deployment::failover;
-  steps_ = rules_.one_server && dice(seed_, 5).chance(0.2);
+  const bool is_cluster = deployment_ == deployment::cluster;
+  dice of_cluster(seed_, 6);
+  rules_.lossy = deployment_ == deployment::failover || (is_cluster && of_cluster.chance(0.3));
+  // Where the nodes' clocks differ a mutex is moved well; other kinds, and what a replica takes over, have absolute times.
+  clocks_agree_ = rules_.lossy || rules_.of != kind::mutex || of_cluster.chance(0.5);
+  steps_ = rules_.one_server && !is_cluster && dice(seed_, 5).chance(0.2);
   if (d.chance(0.2)) world_.slowest = 50ms;
   ends_ = world_.now() + d.between(1s, 4s);
   longest_pause_ = d.chance(0.5) ? clock::duration(40ms) : clock::duration(500ms);
@@ -154,6 +164,7 @@ void schedule::plan() {
   for (std::int64_t i = 0; i < names; ++i) names_.push_back(fmt::format("n{}", i));
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
     world_.clock_of_server(i) = {d.between(-10s, 10s), d.between(-3000, 3000)};
+    if (is_cluster && clocks_agree_) world_.clock_of_server(i) = world_.clock_of_server(0);
     world_.server(i).replicas = deployment_ == deployment::failover ? 1 : 0;
     world_.server(i).replicas_that_answer = world_.server(i).replicas;
     const bool counts = with_history_ || seed_ % 8 == 0;
@@ -188,6 +199,7 @@ void schedule::plan() {
   was_stepped_.resize(world_.number_of_servers());
   plan_faults();
   if (deployment_ == deployment::quorum) plan_ambushes();
+  if (is_cluster) plan_cluster();
   longest_pause_of_others_ = longest_pause_;
   if (rules_.one_server) plan_more();
   judge_.emplace(world_, rules_);
@@ -299,7 +311,7 @@ void schedule::plan_faults() {
       case 6: {
         const auto i = any_server();
         // No more than a minority forgets.
-        const bool keeps = i >= (world_.number_of_servers() - 1) / 2 || d.chance(0.5);
+        const bool keeps = rules_.one_server || i >= (world_.number_of_servers() - 1) / 2 || d.chance(0.5);
         f.what = fmt::format("server {} ends, and starts again after {} ms {}", i, for_how_long / 1ms,
                              keeps ? "with its data" : "empty");
         f.strike = [this, i, for_how_long, keeps] {
@@ -322,7 +334,7 @@ void schedule::plan_faults() {
       }
       case 8: {
         // Behind the fences of the one before, a new master's fences need not grow.
-        if (deployment_ == deployment::failover) continue;
+        if (rules_.lossy || (deployment_ == deployment::cluster && clocks_agree_)) continue;
         const auto i = any_server();
         const auto step = d.between(1ms, 5s);
         f.what = fmt::format("the clock of server {} is set back by {} ms", i, step / 1ms);
@@ -462,6 +474,36 @@ schedule::fault schedule::at_a_raise(dice& d) {
     for (std::size_t i = 0; i < world_.number_of_servers(); ++i) world_.server(i).thaw();
   };
   return f;
+}
+
+// Choices of their own. The last server is the spare.
+void schedule::plan_cluster() {
+  world_.make_cluster(world_.number_of_servers() - 1);
+  cluster_.emplace(world_, [this](const std::string& what) { note("cluster", what); });
+  dice d(seed_, 7);
+  const auto length = ends_ - world_.now();
+  for (auto n = d.between(1, 6); n > 0; --n) {
+    fault f;
+    f.when = d.between(clock::duration(0), length);
+    const auto pause = d.between(clock::duration(0), d.chance(0.5) ? clock::duration(3ms) : clock::duration(100ms));
+    if (d.chance(0.7) || !clocks_agree_) {
+      const auto name = names_[static_cast<std::size_t>(d.between(0, std::int64_t(names_.size()) - 1))];
+      const auto to = static_cast<std::size_t>(d.between(0, std::int64_t(world_.number_of_servers()) - 1));
+      f.what = fmt::format("{} should go to server {}", name, to);
+      f.strike = [=, this] { cluster_->move(name, to, pause); };
+    } else if (d.chance(0.3)) {
+      f.what = fmt::format("the cluster is down for {} ms", pause / 1ms);
+      f.strike = [=, this] { cluster_->refuse(pause); };
+    } else {
+      const cluster_events::failover how{
+          static_cast<std::size_t>(d.between(0, std::int64_t(world_.number_of_servers()) - 1)),
+          rules_.lossy ? d.between(clock::duration(0), clock::duration(500ms)) : clock::duration(0),
+          d.between(clock::duration(0), clock::duration(1s)), pause};
+      f.what = fmt::format("a replica of server {} takes over", how.from);
+      f.strike = [=, this] { cluster_->fail_over(how, [this] { judge_->replica_took_over(); }); };
+    }
+    faults_.push_back(std::move(f));
+  }
 }
 
 void schedule::step_forward(std::size_t server, clock::duration step) {
@@ -743,6 +785,7 @@ void schedule::stop_faults() {
   for (const auto& f : faults_) {
     if (f.end) f.end();
   }
+  if (cluster_) cluster_->stop();
   world_.slowest = 2ms;
   note("faults", "end");
 }
@@ -815,6 +858,7 @@ std::string_view name_of(deployment d) {
     case deployment::single: return "single";
     case deployment::failover: return "failover";
     case deployment::quorum: return "quorum";
+    case deployment::cluster: return "cluster";
   }
   return "?";
 }

@@ -16,7 +16,7 @@
 
 namespace leasehold::simulation {
 
-enum class deployment { single, failover, quorum };
+enum class deployment { single, failover, quorum, cluster };
 std::string_view name_of(deployment);
 
 // What may be left out of a schedule, to make a failing one smaller.

@@ -105,6 +105,13 @@ std::vector<std::string> required(deployment d) {
       all.emplace_back(what);
     }
   }
+  if (d == deployment::cluster) {
+    for (const char* const what :
+         {"mutex acquire -> ASK", "mutex acquire -> CLUSTERDOWN", "mutex acquire -> MOVED", "mutex acquire -> TRYAGAIN",
+          "mutex release -> TRYAGAIN", "mutex renew -> ASK", "mutex renew -> MOVED"}) {
+      all.emplace_back(what);
+    }
+  }
   if (d == deployment::failover) all.emplace_back("acquire no quorum");
   if (d == deployment::quorum) all.emplace_back("acquire no quorum");
   return all;
@@ -143,6 +150,7 @@ void run_all(deployment d) {
 BOOST_AUTO_TEST_CASE(single) { run_all(deployment::single); }
 BOOST_AUTO_TEST_CASE(failover) { run_all(deployment::failover); }
 BOOST_AUTO_TEST_CASE(quorum) { run_all(deployment::quorum); }
+BOOST_AUTO_TEST_CASE(cluster) { run_all(deployment::cluster); }
 
 BOOST_AUTO_TEST_SUITE_END()
 

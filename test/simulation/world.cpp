@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "simulation/world.hpp"
 
+#include "protocol/slots.hpp"
 #include "time/random.hpp"
 #include "time/timer.hpp"
 
@@ -143,10 +144,10 @@ detail::server_maker make_servers(const asio::any_io_executor& executor, const c
   const asio::any_io_executor strand = asio::make_strand(*known);
   process* const p = the_world->running();
   const auto make = [strand, &options, p](const detail::address& where, std::string channel,
-                                          detail::store::events& events, detail::redis_server::router*) {
-    auto to = the_world->at_name(where.path);
+                                          detail::store::events& events, detail::redis_server::router* router) {
+    auto to = the_world->at_name(where.hosts.front().host);
     if (p != nullptr) to.on_connect = [p](const std::shared_ptr<detail::memory::connection>& c) { p->note(c); };
-    return detail::memory::make_memory_store(strand, std::move(to), options, std::move(channel), events);
+    return detail::memory::make_memory_store(strand, std::move(to), options, std::move(channel), events, router);
   };
   return {strand, options, std::move(client), make};
 }
@@ -207,7 +208,22 @@ detail::memory::endpoint world::at_name(std::string_view name) {
   return {servers_.at(number).get(), std::shared_ptr<detail::memory::network>(std::shared_ptr<void>(), this), {}};
 }
 
+void world::make_cluster(std::size_t masters) {
+  std::vector<detail::memory::server*> nodes;
+  for (const auto& s : servers_) nodes.push_back(s.get());
+  cluster_.emplace(nodes, masters);
+}
+
+std::size_t world::server_of(std::string_view record) {
+  if (!cluster_) return 0;
+  const auto slot = detail::slot_of(record);
+  const auto to = cluster_->target(slot);
+  if (to && servers_[*to]->data().execute({"EXISTS", record}).integer != 0) return *to;
+  return cluster_->owner(slot);
+}
+
 std::vector<std::string> world::urls() const {
+  if (cluster_) return {"memory+cluster:s0"};
   std::vector<std::string> all;
   for (std::size_t i = 0; i < servers_.size(); ++i) all.push_back("memory:s" + std::to_string(i));
   return all;

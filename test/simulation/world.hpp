@@ -6,6 +6,7 @@
 #pragma once
 
 #include "client/client_core.hpp"
+#include "store/memory/cluster.hpp"
 #include "store/memory/memory_store.hpp"
 #include "store/memory/server.hpp"
 #include "time/clock.hpp"
@@ -102,7 +103,7 @@ class world final : public detail::memory::network {
 
   // --- Servers ---
 
-  // "memory:s0" and so on.
+  // "memory:s0" and so on; of a cluster "memory+cluster:s0".
   std::size_t number_of_servers() const { return servers_.size(); }
   detail::memory::server& server(std::size_t i) { return *servers_[i]; }
   std::vector<std::string> urls() const;
@@ -113,6 +114,12 @@ class world final : public detail::memory::network {
   // Throws std::out_of_range: there is none of that name.
   detail::memory::endpoint at_name(std::string_view name);
   skewed_clock& clock_of_server(std::size_t i) { return server_clocks_[i]; }
+  // The servers become a cluster of so many masters; the others have no slots. Before there are clients.
+  void make_cluster(std::size_t masters);
+  // Which server has this record, or would have it.
+  std::size_t server_of(std::string_view record);
+  // Null: they are none.
+  detail::memory::cluster* cluster() { return cluster_ ? &*cluster_ : nullptr; }
 
   // --- Running ---
 
@@ -143,6 +150,7 @@ class world final : public detail::memory::network {
   std::priority_queue<event> events_;
   std::deque<skewed_clock> server_clocks_;
   std::vector<std::unique_ptr<detail::memory::server>> servers_;
+  std::optional<detail::memory::cluster> cluster_;
   std::map<std::string, detail::memory::endpoint, std::less<>> others_;
   std::vector<process*> processes_;
   process* running_ = nullptr;

@@ -837,6 +837,26 @@ std::size_t database::size() const {
       std::count_if(keys_.begin(), keys_.end(), [this](const auto& k) { return !has_expired(k.second); }));
 }
 
+void database::move_key(const std::string& key, database& to) {
+  stored* const found = find(key);
+  if (found == nullptr) return;
+  stored moved = std::move(*found);
+  if (moved.expires >= 0) moved.expires += to.now_ms() - now_ms();
+  erase(key);
+  ++changes_;
+  to.keys_.insert_or_assign(key, std::move(moved));
+  ++to.changes_;
+}
+
+std::vector<std::string> database::keys() const {
+  std::vector<std::string> all;
+  for (const auto& [key, its] : keys_) {
+    if (!has_expired(its)) all.push_back(key);
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 std::string database::dump() const {
   std::vector<const std::pair<const std::string, stored>*> sorted;
   sorted.reserve(keys_.size());

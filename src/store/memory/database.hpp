@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace leasehold::detail::memory {
 
@@ -49,12 +50,19 @@ class database {
   // stops it. Clear it when the script begins.
   reply execute_in_script(words, bool& has_written);
 
+  // As MIGRATE, or DUMP and RESTORE with REPLACE: what is left of its time to live is the same by the other clock. One
+  // that does not exist is not moved.
+  void move_key(const std::string& key, database& to);
+
   // How many commands have changed something that replicas learn of.
   std::uint64_t changes() const { return changes_; }
 
   // All keys that have not expired, one in a line, in the order of their bytes: the key, its expiry in milliseconds
   // since 1970 (-1: none), its type and its content. Fields of hashes and members of sets are sorted by their bytes.
   std::string dump() const;
+
+  // The names of all keys that have not expired, in the order of their bytes.
+  std::vector<std::string> keys() const;
 
   // How many keys have not expired.
   std::size_t size() const;

@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "store/memory/memory_store.hpp"
 
+#include "protocol/slots.hpp"
 #include "time/pauses.hpp"
 #include "time/random.hpp"
 #include "time/timer.hpp"
@@ -44,13 +45,13 @@ void flatten(const reply& from, client_reply& to) {
 // A script call, as it travels.
 struct request {
   const script* what_script;
-  bool whole_text = false;
+  bool whole_text = false, asking = false;
   std::vector<std::string> keys, arguments;
 
   reply run(server& s, bool* wrote = nullptr) const {
     const std::vector<std::string_view> k(keys.begin(), keys.end());
     const std::vector<std::string_view> a(arguments.begin(), arguments.end());
-    return s.run(*what_script, whole_text, k, a, wrote);
+    return s.run(*what_script, whole_text, k, a, asking, wrote);
   }
 };
 
@@ -74,6 +75,7 @@ class link final : public session, public connection, public std::enable_shared_
 
   void deliver(std::string_view channel, std::string_view message) override;
   void close() override { cut(); }
+  void on_left(std::string_view channel) override;
   void cut() override;
   // The client has gone, or has given the connection up.
   void drop() {
@@ -110,12 +112,13 @@ class link final : public session, public connection, public std::enable_shared_
 class memory_store final : public redis_server, public std::enable_shared_from_this<memory_store> {
  public:
   memory_store(asio::any_io_executor strand, endpoint where, const client_options& options, std::string channel,
-               events& owner)
+               events& owner, router* r)
       : strand_(std::move(strand)),
         where_(std::move(where)),
         connect_timeout_(options.connect_timeout),
         command_timeout_(options.command_timeout),
         events_(&owner),
+        router_(r),
         channel_(std::move(channel)),
         clock_(options.drift),
         running_(strand_),
@@ -159,13 +162,16 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   bool up() const override { return up_; }
   std::uint64_t epoch() const override { return epoch_; }
 
-  bool run(const script& s, std::string_view, std::shared_ptr<caller> who, std::uint32_t what) override {
+  bool run(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what) override {
     if (!up_) return false;
-    send_call({&s, std::move(who), what, clock::now()});
+    send_call({&s, std::move(who), what, clock::now(), router_ == nullptr ? std::uint16_t{0} : slot_of(record)});
     return true;
   }
 
-  void take_over(call c) override { send_call(std::move(c)); }
+  void take_over(call c) override {
+    c.whole_text = false;
+    send_call(std::move(c));
+  }
 
   // WAIT counts the replicas that have the last write of its own connection: all of them if that has written nothing.
   bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> who, std::uint32_t what,
@@ -214,7 +220,18 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     });
   }
 
-  void change_shard_channel(const std::string&, bool) override {}
+  void change_shard_channel(const std::string& channel, bool listen) override {
+    if (!up_) return;
+    link_->send([l = link_, channel, listen](memory_server& at) {
+      const auto refusal = listen ? at.subscribe_in_slot(*l, channel) : std::nullopt;
+      if (!listen) l->shard_channels.erase(channel);
+      l->reply_to_client([channel, listen, refusal](memory_store& self) {
+        // redis.cpp gives a connection up whose replies are out of step.
+        if (refusal) return self.drop_connection(refusal->text);
+        self.router_->on_shard_channel(channel, listen);
+      });
+    });
+  }
 
   void listen(const std::string& channel) override {
     if (channels_.insert(channel).second && up_) subscribe(channel);
@@ -240,7 +257,10 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     });
   }
   void on_published(const std::string& channel, const std::string& message) {
-    channel == channel_ ? events_->on_message(message) : events_->on_channel(channel);
+    channels_.contains(channel) ? events_->on_channel(channel) : events_->on_message(message);
+  }
+  void on_left(const std::string& channel) {
+    if (router_ != nullptr) router_->on_shard_channel(channel, false);
   }
 
  private:
@@ -254,18 +274,19 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     clock::time_point sent;
   };
 
-  request written(const script& s, caller& who, std::uint32_t what) {
-    arguments args({clock_, true});
+  request written(const script& s, caller& who, std::uint32_t what, std::uint16_t slot = 0) {
+    arguments args({clock_, router_ == nullptr || router_->tells(slot)});
     who.write(what, args);
-    request r{&s, false, {}, {}};
+    request r{&s, false, false, {}, {}};
     for (std::size_t i = 0; i < args.number_of_keys(); ++i) r.keys.emplace_back(args.key_at(i));
     for (std::size_t i = 0; i < args.number_of_args(); ++i) r.arguments.emplace_back(args.arg_at(i));
     return r;
   }
 
   void send_call(call c) {
-    auto r = written(*c.what_script, *c.who, c.what);
+    auto r = written(*c.what_script, *c.who, c.what, c.slot);
     r.whole_text = c.whole_text;
+    r.asking = c.asking;
     const auto patience = std::min(command_timeout_, c.who->patience_of(c.what));
     calls_.push_back({std::move(c), patience});
     watch(patience);
@@ -285,6 +306,9 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
       c.whole_text = true;
       return send_call(std::move(c));
     }
+    const bool elsewhere =
+        router_ != nullptr && r.is_error() && (r.text(0).starts_with("MOVED ") || r.text(0).starts_with("ASK "));
+    if (elsewhere && c.who->wants(c.what) && router_->redirect(c, r.text(0))) return;
     const auto who = std::move(c.who);
     who->answered(c.what, answer{unknown ? nullptr : &r, c.sent, clock::now(), &clock_});
   }
@@ -414,6 +438,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   const std::chrono::milliseconds connect_timeout_;
   const std::chrono::milliseconds command_timeout_;
   events* events_;
+  router* const router_;  // Null: there is one server.
   const std::string channel_;
   server_clock clock_;
   timer running_;
@@ -448,6 +473,10 @@ void link::deliver(std::string_view channel, std::string_view message) {
   });
 }
 
+void link::on_left(std::string_view channel) {
+  reply_to_client([channel = std::string(channel)](memory_store& self) { self.on_left(channel); });
+}
+
 void link::cut() {
   const auto guard = network_->lock();
   if (std::exchange(is_cut_, true)) return;
@@ -458,8 +487,10 @@ void link::cut() {
 }  // namespace
 
 std::shared_ptr<redis_server> make_memory_store(asio::any_io_executor strand, endpoint where,
-                                                const client_options& options, std::string channel, events& owner) {
-  return std::make_shared<memory_store>(std::move(strand), std::move(where), options, std::move(channel), owner);
+                                                const client_options& options, std::string channel, events& owner,
+                                                redis_server::router* router) {
+  return std::make_shared<memory_store>(std::move(strand), std::move(where), options, std::move(channel), owner,
+                                        router);
 }
 
 }  // namespace leasehold::detail::memory

@@ -61,6 +61,7 @@ struct endpoint {
 // The options are the client's, as for make_redis_servers. `strand`: on which the client runs.
 std::shared_ptr<redis_server> make_memory_store(boost::asio::any_io_executor strand, endpoint where,
                                                 const client_options& options, std::string channel,
-                                                leasehold::detail::store::events& events);
+                                                leasehold::detail::store::events& events,
+                                                redis_server::router* router = nullptr);
 
 }  // namespace leasehold::detail::memory

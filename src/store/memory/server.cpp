@@ -1,6 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "store/memory/server.hpp"
 
+#include "protocol/slots.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -56,8 +58,12 @@ void server::arrive(std::function<void(server&)> f) {
   }
 }
 
-reply server::run(const script& s, bool whole_text, scripting::strings keys, scripting::strings arguments,
+reply server::run(const script& s, bool whole_text, scripting::strings keys, scripting::strings arguments, bool asking,
                   bool* wrote) {
+  if (auto refusal = node_ != nullptr ? node_->refuses(keys, asking, /*is_channel=*/false) : std::nullopt) {
+    if (on_run) on_run(s, {arguments.begin(), arguments.end()}, *refusal);
+    return *std::move(refusal);
+  }
   if (is_busy) {
     return error("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.");
   }
@@ -72,6 +78,32 @@ reply server::run(const script& s, bool whole_text, scripting::strings keys, scr
   if (wrote != nullptr) *wrote = d.changes() != before;
   if (on_run) on_run(s, {arguments.begin(), arguments.end()}, r);
   return r;
+}
+
+reply server::execute(const std::vector<std::string>& command) {
+  if (node_ != nullptr && command == std::vector<std::string>{"CLUSTER", "NODES"}) return bulk(node_->nodes());
+  return data().execute(command);
+}
+
+std::optional<reply> server::subscribe_in_slot(session& s, const std::string& channel) {
+  const std::string_view key = channel;
+  if (node_ != nullptr) {
+    if (auto refusal = node_->refuses({&key, 1}, /*asking=*/false, /*is_channel=*/true)) return refusal;
+  }
+  s.shard_channels.insert(channel);
+  return std::nullopt;
+}
+
+void server::leave_shard_channels(const std::function<bool(std::uint16_t slot)>& which) {
+  for (const auto& weak : sessions_) {
+    const auto s = weak.lock();
+    if (!s) continue;
+    std::erase_if(s->shard_channels, [&](const std::string& channel) {
+      const bool leaves = which(slot_of(channel));
+      if (leaves) s->on_left(channel);
+      return leaves;
+    });
+  }
 }
 
 std::size_t server::connections() const {
@@ -97,7 +129,7 @@ std::int64_t server::publish(std::string_view channel, std::string_view message)
   std::int64_t receivers = 0;
   for (const auto& weak : sessions_) {
     const auto s = weak.lock();
-    if (!s || !s->channels.contains(channel)) continue;
+    if (!s || (!s->channels.contains(channel) && !s->shard_channels.contains(channel))) continue;
     s->deliver(channel, message);
     ++receivers;
   }

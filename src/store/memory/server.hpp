@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,11 +28,26 @@ class session {
   virtual void deliver(std::string_view channel, std::string_view message) = 0;
   // The server has closed the connection.
   virtual void close() = 0;
+  // The session is no longer subscribed to this shard channel: its slot has another master.
+  virtual void on_left(std::string_view channel) = 0;
 
-  std::set<std::string, std::less<>> channels;
+  std::set<std::string, std::less<>> channels, shard_channels;
 
  protected:
   ~session() = default;
+};
+
+// What makes a server a node of a cluster.
+class slots_of_node {
+ public:
+  // What the node says to a request with these keys, or about this channel, if it does not serve their slot. `asking`:
+  // ASKING came before it.
+  virtual std::optional<reply> refuses(scripting::strings keys, bool asking, bool is_channel) = 0;
+  // As CLUSTER NODES.
+  virtual std::string nodes() const = 0;
+
+ protected:
+  ~slots_of_node() = default;
 };
 
 class server {
@@ -80,13 +96,19 @@ class server {
   // Runs f now, or once the server goes on; never if it ends before.
   void arrive(std::function<void(server&)> f);
   // As EVAL, or as EVALSHA if the text does not come along. `wrote`: whether it has changed anything.
-  reply run(const script&, bool whole_text, scripting::strings keys, scripting::strings arguments,
+  reply run(const script&, bool whole_text, scripting::strings keys, scripting::strings arguments, bool asking = false,
             bool* wrote = nullptr);
   // As EVAL, of a text that is none of the library's scripts; on_run is not told.
   reply eval(std::string_view text, scripting::strings keys, scripting::strings arguments) {
     return scripting_.run(text, keys, arguments, data());
   }
-  reply execute(const std::vector<std::string>& command) { return data().execute(command); }
+  reply execute(const std::vector<std::string>& command);
+  // As SSUBSCRIBE; the error, if it is refused.
+  std::optional<reply> subscribe_in_slot(session&, const std::string& channel);
+  // It belongs to a cluster from now on; null: no more. The node outlives this.
+  void join(slots_of_node* n) { node_ = n; }
+  // Nobody is subscribed any more to the shard channels of these slots.
+  void leave_shard_channels(const std::function<bool(std::uint16_t slot)>& which);
   // How many connections are open.
   std::size_t connections() const;
   void attach(const std::shared_ptr<session>& s) { sessions_.push_back(s); }
@@ -94,7 +116,7 @@ class server {
   // How many connections have subscribed to the channel, as PUBSUB NUMSUB counts.
   std::int64_t subscribers(std::string_view channel) const;
 
-  // Told of each script that has run.
+  // Told of each script that has run, or whose slot is another node's.
   std::function<void(const script&, const std::vector<std::string_view>& arguments, const reply&)> on_run;
 
  private:
@@ -109,6 +131,7 @@ class server {
   std::chrono::microseconds started_{0};
   bool is_up_ = true;
   bool is_frozen_ = false;
+  slots_of_node* node_ = nullptr;
   std::unordered_set<const script*> known_;
   std::vector<std::weak_ptr<session>> sessions_;
   std::vector<std::function<void(server&)>> held_back_;

@@ -11,6 +11,7 @@ namespace {
 
 std::string name_of(const address& where) {
   if (where.hosts.empty()) return where.path;
+  if (where.in_memory) return where.hosts.front().host;
   return where.hosts.front().host + ':' + where.hosts.front().port;
 }
 

@@ -1,0 +1,77 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// A Redis Cluster of servers in memory ("Redis cluster specification"): which node has which slot, and what each node
+// knows of that. What happens to it is decided by a test.
+#pragma once
+
+#include "protocol/slots.hpp"
+#include "store/memory/reply.hpp"
+#include "store/memory/scripting.hpp"
+#include "store/memory/server.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace leasehold::detail::memory {
+
+class cluster {
+ public:
+  // The first `masters` of the nodes have as many slots each; the others have none. Node i has the address "si:1". The
+  // nodes outlive the cluster, and are asked nothing any more once it has gone.
+  cluster(const std::vector<server*>& nodes, std::size_t masters);
+  ~cluster();
+  cluster(const cluster&) = delete;
+  cluster& operator=(const cluster&) = delete;
+
+  // The node that serves the slot.
+  std::size_t owner(std::uint16_t slot) const { return slots_[slot]; }
+  std::optional<std::size_t> target(std::uint16_t slot) const;
+
+  // CLUSTER SETSLOT MIGRATING and IMPORTING.
+  void begin_to_move(std::uint16_t slot, std::size_t to);
+  // MIGRATE: the key goes to the node that the slot is moved to, with what is left of its time to live.
+  void move_key(std::uint16_t slot, const std::string& key);
+  // CLUSTER SETSLOT NODE on both nodes; its keys must have been moved. The other nodes do not know it yet.
+  void end_move(std::uint16_t slot);
+  // A node without slots, with the data that it has, takes the place of a master. The others do not know it yet.
+  void take_over(std::size_t from, std::size_t to);
+  // The node hears what is so.
+  void tell(std::size_t node);
+
+  // Every node knows which node has which slot, and no slot is being moved.
+  bool is_settled() const;
+
+  // Some slots have no master, as far as the nodes know: they refuse every command.
+  bool is_down = false;
+
+ private:
+  class node final : public slots_of_node {
+   public:
+    node(cluster& c, std::size_t i, server& s) : number(i), its(&s), cluster_(&c) {}
+    std::optional<reply> refuses(scripting::strings keys, bool asking, bool is_channel) override;
+    std::string nodes() const override { return cluster_->nodes(*this); }
+
+    const std::size_t number;
+    server* const its;
+    std::vector<std::uint8_t> slots;    // By slot: whose it is, as far as this node knows.
+    std::vector<std::uint64_t> epochs;  // By node, as far as this one knows.
+    std::uint64_t changes = 0;          // Of the cluster, that it knows of.
+
+   private:
+    cluster* const cluster_;
+  };
+  std::string nodes(const node& asked) const;
+
+  std::vector<std::unique_ptr<node>> nodes_;
+  std::vector<std::uint8_t> slots_;    // By slot,
+  std::vector<std::uint64_t> epochs_;  // and by node: what is so.
+  std::uint64_t changes_ = 0;
+  std::map<std::uint16_t, std::size_t> moving_;  // To which node.
+};
+
+}  // namespace leasehold::detail::memory

@@ -1,0 +1,159 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Slots that move and masters that change while locks are held and waited for, in virtual time. What is promised then is in
+// docs/guarantees.md, "Deployments".
+#include "simulation/cluster_events.hpp"
+#include "simulation/scene.hpp"
+
+#include "protocol/keys.hpp"
+#include "protocol/slots.hpp"
+
+#include <leasehold/mutex.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace leasehold::test {
+
+BOOST_AUTO_TEST_SUITE(scenarios)
+
+// Two masters, and a spare. "n" is at the first of them, by the number that `home` says.
+struct cluster_scene : scene {
+  cluster_scene() : scene(3) {
+    w.make_cluster(2);
+    home = w.cluster()->owner(slot);
+    other = 1 - home;
+  }
+  // By key, as MIGRATE moves them.
+  void move_key(const std::string& key) { w.cluster()->move_key(slot, key); }
+  void tell_all() {
+    for (std::size_t i = 0; i < w.number_of_servers(); ++i) w.cluster()->tell(i);
+  }
+  // At once.
+  void move_slot() {
+    w.cluster()->begin_to_move(slot, other);
+    for (const auto& key : {record, queue, entries, fence}) move_key(key);
+    w.cluster()->end_move(slot);
+    tell_all();
+  }
+  bool has(std::size_t server, const std::string& key) {
+    return w.server(server).data().execute({"EXISTS", key}).integer != 0;
+  }
+
+  const std::string record = "n";
+  const std::uint16_t slot = detail::slot_of(record);
+  const std::string tag{detail::tag_of_slot(slot)};
+  const std::string queue = detail::line_key(tag, record), entries = detail::entries_key(tag, record);
+  const std::string fence{detail::fence_key(slot)};
+  std::size_t home = 0, other = 0;
+};
+
+BOOST_AUTO_TEST_CASE(a_waiter_that_gives_up_while_its_slot_moves_leaves_the_queue) {
+  cluster_scene s;
+  process &x = s.add(), &y = s.add();
+  std::optional<hold> held;
+  take(s, x, {.lease = 30s}, held);
+  s.spawn(y, [&]() -> awaitable<void> {
+    const mutex m(y.client(), "n");
+    auto waiting = acquire(m, {.lease = 30s, .wait = 1s});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(ec);
+  });
+  s.wait(500ms);
+  BOOST_TEST(s.has(s.home, s.queue));
+  s.w.cluster()->begin_to_move(s.slot, s.other);
+  s.move_key(s.entries);
+  s.finish();
+  for (const auto& key : {s.record, s.queue, s.fence}) s.move_key(key);
+  BOOST_TEST(s.has(s.other, s.queue));
+  s.w.cluster()->end_move(s.slot);
+  s.tell_all();
+  s.wait(1s);
+  BOOST_TEST(!s.has(s.other, s.queue));
+  BOOST_TEST(held->valid());
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_is_renewed_while_its_slot_moves_key_by_key) {
+  cluster_scene s;
+  process& x = s.add();
+  std::optional<hold> held;
+  take(s, x, {.lease = 3s}, held);
+  s.w.cluster()->begin_to_move(s.slot, s.other);
+  s.wait(5s);
+  BOOST_TEST(held->valid());
+  s.move_key(s.record);
+  s.wait(5s);
+  BOOST_TEST(held->valid());
+  s.move_key(s.fence);
+  s.w.cluster()->end_move(s.slot);
+  s.wait(5s);
+  s.tell_all();
+  s.wait(5s);
+  BOOST_TEST(held->valid());
+  BOOST_TEST(s.get("n", s.other).starts_with("leasehold:" + held->token()));
+}
+
+// The message of the grant comes from another node than the one that the waiter has joined at.
+BOOST_AUTO_TEST_CASE(a_waiter_is_granted_at_once_after_its_slot_has_moved) {
+  cluster_scene s;
+  process &x = s.add(), &y = s.add(), &z = s.add();
+  std::optional<hold> held, first;
+  take(s, x, {.lease = 30s}, held);
+  clock::time_point granted{};
+  std::string order;
+  for (process* const p : {&y, &z}) {
+    s.spawn(*p, [&, p]() -> awaitable<void> {
+      const mutex m(p->client(), "n");
+      auto waiting = acquire(m, {.lease = 30s});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_TEST(!ec);
+      order += p->name();
+      granted = s.w.now();
+      auto releasing = release(h);
+      co_await std::move(releasing);
+    });
+    s.wait(200ms);
+  }
+  s.move_slot();
+  s.wait(2s);
+  const auto released = s.w.now();
+  s.spawn(x, [&]() -> awaitable<void> {
+    auto releasing = release(*held);
+    const auto ec = co_await std::move(releasing);
+    BOOST_TEST(!ec);
+  });
+  s.finish();
+  BOOST_TEST(order == y.name() + z.name());
+  BOOST_TEST((granted - released < 100ms));
+}
+
+// A master that was cut off from the others says that it has its old slots. Its configuration epoch is smaller.
+BOOST_AUTO_TEST_CASE(a_master_that_does_not_know_of_its_replica_gets_no_slots_back) {
+  cluster_scene s;
+  process &x = s.add(), &y = s.add();
+  cluster_events events(s.w, [](const std::string&) {});
+  std::optional<hold> held;
+  take(s, x, {.lease = 30s}, held);
+  events.fail_over({s.home, 0s, 100ms, 1s}, [] {});
+  s.wait(3s);
+  BOOST_TEST(held->valid());
+  // The spare is a master now, with an older copy of what it was told last.
+  const std::size_t promoted = 2;
+  BOOST_TEST(s.w.cluster()->owner(s.slot) == promoted);
+  BOOST_TEST(s.get("n", promoted).starts_with("leasehold:" + held->token()));
+  s.run(y, [&]() -> awaitable<void> {
+    const mutex m(y.client(), "n");
+    auto waiting = acquire(m, {.lease = 5s, .wait = 5s});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::timed_out);
+  });
+  BOOST_TEST(held->valid());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
