@@ -9,6 +9,7 @@
 #include "protocol/slots.hpp"
 
 #include <leasehold/mutex.hpp>
+#include <leasehold/shared_mutex.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace leasehold::test {
 
@@ -129,6 +131,33 @@ BOOST_AUTO_TEST_CASE(a_waiter_is_granted_at_once_after_its_slot_has_moved) {
   s.finish();
   BOOST_TEST(order == y.name() + z.name());
   BOOST_TEST((granted - released < 100ms));
+}
+
+// Members' deadlines are absolute, and the key's expiry is carried as what is left.
+BOOST_AUTO_TEST_CASE(readers_go_on_after_their_slot_has_moved_to_a_node_an_hour_ahead) {
+  cluster_scene s;
+  s.w.clock_of_server(s.other).offset += 1h;
+  process &x = s.add(), &y = s.add(), &z = s.add();
+  std::vector<hold> readers;
+  s.wait(200ms);
+  for (process* const p : {&x, &y}) {
+    s.run(*p, [&, p]() -> awaitable<void> {
+      const auto reader = shared_mutex(p->client(), "n").shared();
+      auto waiting = acquire(reader, {.lease = 10s});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      readers.push_back(std::move(h));
+    });
+    s.wait(2s);
+  }
+  s.move_slot();
+  s.run(z, [&]() -> awaitable<void> {
+    const shared_mutex m(z.client(), "n");
+    auto waiting = acquire(m, {.lease = 10s, .wait = 20s});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::timed_out);
+  });
+  for (const auto& h : readers) BOOST_TEST(h.valid());
 }
 
 // A master that was cut off from the others says that it has its old slots. Its configuration epoch is smaller.
