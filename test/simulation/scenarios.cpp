@@ -165,6 +165,55 @@ BOOST_AUTO_TEST_CASE(two_servers_that_were_restarted_together_are_not_taken_for_
   BOOST_TEST(held->valid());
 }
 
+// The same, and the one that is older cannot be asked.
+BOOST_AUTO_TEST_CASE(two_servers_that_were_restarted_together_do_not_count_while_the_third_was_not_reached) {
+  scene s(3);
+  process& x = s.add();
+  s.w.server(2).kill();
+  std::optional<hold> held;
+  take(s, x, {.lease = 20s}, held);
+  x.freeze();
+  const detail::memory::database with_its_data = s.w.server(1).data();
+  s.w.server(0).start({});
+  s.w.server(2).start({});
+  s.w.server(1).kill();
+  s.wait(1s);
+  process& fresh = s.add();
+  s.run(fresh, [&]() -> awaitable<void> {
+    const mutex m(fresh.client(), "n");
+    auto waiting = acquire(m, {.lease = 5s, .wait = 15s});
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::no_quorum);
+  });
+  BOOST_TEST(held->valid());
+}
+
+// Servers that were deployed together are usable at once if all of them are there.
+BOOST_AUTO_TEST_CASE(a_new_deployment_counts_when_every_server_was_reached) {
+  for (const bool complete : {true, false}) {
+    scene s(3);
+    for (std::size_t i = 0; i < 3; ++i) s.w.server(i).start({});
+    if (!complete) s.w.server(2).kill();
+    s.wait(1s);
+    process& fresh = s.add();
+    s.run(fresh, [&]() -> awaitable<void> {
+      const mutex m(fresh.client(), "n");
+      auto trying = m.try_acquire({.lease = 5s}, as_tuple);
+      const auto [ec, found] = co_await std::move(trying);
+      BOOST_TEST(!ec == complete, ec.message());
+      BOOST_TEST(found.has_value() == complete);
+    });
+    if (complete) continue;
+    s.wait(30s);
+    s.run(fresh, [&]() -> awaitable<void> {
+      const mutex m(fresh.client(), "n");
+      auto waiting = acquire(m, {.lease = 5s, .wait = 1s});
+      const auto [ec, h] = co_await std::move(waiting);
+      BOOST_TEST(!ec);
+    });
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a4_fences_of_a_quorum_outlive_a_server_with_a_clock_ahead) {
   scene s(3);
   s.w.clock_of_server(0).offset = 24h * 30;

@@ -19,6 +19,13 @@ namespace leasehold::detail {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+// While servers are connected to for the first time.
+constexpr milliseconds between_looks{5};
+
+}  // namespace
+
 ballot::ballot(quorum_store& q, const script& s, kept_call c, std::shared_ptr<caller> who, std::uint32_t what)
     : quorum_(q),
       script_(s),
@@ -63,7 +70,11 @@ void ballot::start() {
   if (kind_ == kind::acquire && to.size() < quorum_.majority()) {
     // They would only have to give back what they have granted.
     to.clear();
+    // Servers that were deployed together can be told from restarted ones when all of them have been reached.
+    if (!starts_by_) starts_by_ = later(sent_, patience);
+    if (quorum_.is_connecting() && sent_ < *starts_by_) return quorum_.set(*this, later(sent_, between_looks));
   }
+  starts_by_.reset();
   for (voter* const v : to) {
     if (kind_ == kind::acquire) claim_->asked(*v);
     if (ask(*v, asking)) voices_[v->number].said = answer_is::pending;
@@ -203,6 +214,9 @@ void ballot::restore_where_missing() {
 
 void ballot::ring(clock::time_point) {
   const auto self = shared_from_this();
+  // Nobody is asked for what was released meanwhile.
+  if (starts_by_ && who_ && who_->wants(what_)) return start();
+  starts_by_.reset();
   decide(/*late=*/true);
 }
 

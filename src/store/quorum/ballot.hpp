@@ -124,6 +124,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   std::shared_ptr<claim> claim_;
   std::vector<voice> voices_;  // By the number of the voter.
   clock::time_point sent_{};
+  std::optional<clock::time_point> starts_by_;  // Of an attempt that waits for servers to be reached.
 
   std::uint64_t fence_ = 0;  // That is written back; 0: not chosen yet.
   clock::time_point raise_sent_{};

@@ -151,19 +151,22 @@ void quorum_store::open(const std::shared_ptr<ballot>& b) {
 
 void quorum_store::note_lease(milliseconds lease) { longest_lease_ = std::max(longest_lease_, lease); }
 
-// All of them may be young, if they were deployed together. A restart shows if a majority is older, or may be, or if any
-// server is as old as a deployment that has been in use.
+// All of them may be young, if they were deployed together. A restart shows if a majority is older, or if any server is as
+// old as a deployment that has been in use. One that was never reached may be that.
 bool quorum_store::may_have_forgotten(const voter& v, clock::time_point now) const {
   const auto delay = servers_.options().restart_delay;
   const auto enough = std::max(delay, longest_lease_);
-  const auto is_old = [now, enough](const voter& w) { return w.started() && now - *w.started() >= enough; };
-  if (delay == milliseconds(0) || is_old(v)) return false;
+  const auto may_be_old = [now, enough](const voter& w) { return !w.started() || now - *w.started() >= enough; };
+  if (delay == milliseconds(0) || may_be_old(v)) return false;
   if (v.replaced()) return true;
-  if (std::any_of(voters_.begin(), voters_.end(), [&is_old](const auto& w) { return is_old(*w); })) return true;
-  const auto older = std::count_if(voters_.begin(), voters_.end(), [&v](const auto& w) {
-    return !w->started() || *w->started() + same_age <= *v.started();
-  });
+  if (std::any_of(voters_.begin(), voters_.end(), [&may_be_old](const auto& w) { return may_be_old(*w); })) return true;
+  const auto older = std::count_if(voters_.begin(), voters_.end(),
+                                   [&v](const auto& w) { return *w->started() + same_age <= *v.started(); });
   return static_cast<std::size_t>(older) >= majority_;
+}
+
+bool quorum_store::is_connecting() const {
+  return std::any_of(voters_.begin(), voters_.end(), [](const auto& v) { return v->is_new(); });
 }
 
 // --- Events of the voters ---

@@ -102,6 +102,8 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
 
   // A server that was started anew has forgotten what it had granted, until every lease of that time has ended.
   bool may_have_forgotten(const voter&, clock::time_point now) const;
+  // Some server has neither been reached nor failed so far.
+  bool is_connecting() const;
   void note_lease(std::chrono::milliseconds lease);
   void forget(const std::shared_ptr<ballot>&);
 

@@ -60,11 +60,13 @@ void voter::on_down(std::string_view why) { quorum_.on_voter_down(*this, why); }
 
 void voter::on_no_answer(std::string_view why) {
   refuses_ = false;
+  failed_ = true;
   quorum_.on_voter_no_answer(*this, why);
 }
 
 void voter::on_refused(std::string_view words) {
   refuses_ = true;
+  failed_ = true;
   quorum_.on_voter_refused(*this, words);
 }
 

@@ -47,6 +47,8 @@ class voter final : public store::events, public redis_server::router {
   // It was started anew since this client knows it.
   bool replaced() const { return replaced_; }
   bool refuses() const { return refuses_; }
+  // The first attempt to reach it is under way.
+  bool is_new() const { return !started_ && !failed_; }
 
   store::memory::server known() const;
   void assume(const store::memory::server&);
@@ -76,6 +78,7 @@ class voter final : public store::events, public redis_server::router {
   std::optional<clock::time_point> started_;
   bool replaced_ = false;
   bool refuses_ = false;
+  bool failed_ = false;  // An attempt to reach it.
   std::size_t unanswered_ = 0;
   clock::time_point waiting_since_{};
 };
