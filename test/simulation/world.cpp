@@ -163,8 +163,10 @@ detail::memory::scripting& lua() {
 clock::duration skewed_clock::when(clock::duration shown) const {
   auto world = shown - offset;
   world -= gained(world);
-  // The product of both rates is what is left.
-  while (at(world) < shown) world += std::max(shown - at(world), clock::duration(1));
+  // The product of both rates is what is left. Rates are below 1 %, so that the second loop does not go too far.
+  while (at(world) > shown) world -= at(world) - shown;
+  while (at(world) < shown) world += std::max((shown - at(world)) * 99 / 100, clock::duration(1));
+  while (at(world - clock::duration(1)) >= shown) world -= clock::duration(1);
   return world;
 }
 
