@@ -195,6 +195,9 @@ BOOST_AUTO_TEST_CASE(a_new_deployment_counts_when_every_server_was_reached) {
     for (std::size_t i = 0; i < 3; ++i) s.w.server(i).start({});
     if (!complete) s.w.server(2).kill();
     s.wait(1s);
+    // The last connection is made when the attempt waits for it.
+    s.w.server(2).freeze();
+    s.w.after(30ms, [&s] { s.w.server(2).thaw(); });
     process& fresh = s.add();
     s.run(fresh, [&]() -> awaitable<void> {
       const mutex m(fresh.client(), "n");
