@@ -199,7 +199,7 @@ class judge_of_one {
     for (const auto& [who, a] : most) {
       if (a->fence < b.fence || (a->fence == b.fence && together(*a, b))) continue;
       // Each server of a quorum lets readers into the phase that it knows.
-      if (excuses_.quorum && together(*a, b) && (excused || b.kind == "shared_mutex")) continue;
+      if (excuses_.quorum && together(*a, b) && (excused || b.kind == "shared_mutex" || joins_another(*a, b))) continue;
       if (excused && (lost_in(std::min(a->called, b.called), *b.granted) || may_have_ended(b, *a))) continue;
       if (excuses_.unordered)
         ++j_.counts["allowed: a fence that went back, for a server has forgotten it"];
@@ -208,6 +208,14 @@ class judge_of_one {
       else
         violated("a fence that does not grow", *a, b);
     }
+  }
+
+  // Entries of one owner that begin at the same time may have different fences on a quorum, and b has joined another one of
+  // them than a.
+  bool joins_another(const tenure& a, const tenure& b) const {
+    return std::any_of(granted_.begin(), granted_.end(), [&](const tenure* c) {
+      return c->fence == b.fence && together(*c, b) && c != &b && c->called <= *a.granted && a.called <= *c->granted;
+    });
   }
 
   // A fail-over that loses the end of a tenure brings it back: its owner enters it again, with its fence. A resource that
