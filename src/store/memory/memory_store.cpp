@@ -206,10 +206,11 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   void exec(const commands& all, std::chrono::milliseconds,
             std::function<void(const std::vector<client_reply>*)> then) override {
     if (!up_) return asio::post(strand_, [then = std::move(then)] { then(nullptr); });
-    link_->send([l = link_, all, then = std::move(then)](memory_server& at) {
+    execs_.push_back(std::move(then));
+    link_->send([l = link_, all](memory_server& at) {
       std::vector<client_reply> replies;
       for (const auto& words : all) flatten(at.execute(words), replies.emplace_back());
-      l->reply_to_client([replies = std::move(replies), then](memory_store&) { then(&replies); });
+      l->reply_to_client([replies = std::move(replies)](memory_store& self) { self.on_executed(replies); });
     });
   }
 
@@ -313,6 +314,13 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     who->answered(c.what, answer{unknown ? nullptr : &r, c.sent, clock::now(), &clock_});
   }
 
+  // In the order in which they were sent.
+  void on_executed(const std::vector<client_reply>& replies) {
+    const auto then = std::move(execs_.front());
+    execs_.pop_front();
+    then(&replies);
+  }
+
   void on_acknowledged(const std::shared_ptr<caller>& who, std::uint32_t what, clock::time_point sent,
                        const client_reply& r) {
     if (forget_wait(who)) who->answered(what, answer{&r, sent, clock::now(), &clock_});
@@ -389,6 +397,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     for (const auto& c : std::exchange(calls_, {})) {
       asio::post(strand_, [c = c.what] { c.who->answered(c.what, answer{nullptr, c.sent, clock::now(), nullptr}); });
     }
+    for (auto& then : std::exchange(execs_, {})) asio::post(strand_, [then = std::move(then)] { then(nullptr); });
     was_up ? events_->on_down(why) : events_->on_no_answer(why);
     if (stopping_) return;
     const auto pause = pauses_.next(std::uniform_real_distribution<double>(0.0, 1.0)(random_));
@@ -405,6 +414,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     for (const auto& w : std::exchange(waits_, {})) {
       w.who->answered(w.what, answer{nullptr, w.sent, clock::now(), nullptr});
     }
+    for (const auto& then : std::exchange(execs_, {})) then(nullptr);
   }
 
   // --- A server that does not answer ---
@@ -455,6 +465,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   clock::time_point heard_at_{};
   std::deque<pending_call> calls_;
   std::vector<acknowledged_call> waits_;
+  std::deque<std::function<void(const std::vector<client_reply>*)>> execs_;
   std::set<std::string> channels_;
 };
 
