@@ -385,12 +385,23 @@ void judge::look_at_cohort(const held& h) {
   }
 }
 
+// Servers that were all started within three seconds (INFO has whole ones) are taken for a new deployment.
+bool judge::are_as_if_new() const {
+  const auto [first, last] =
+      std::minmax_element(runs_.begin(), runs_.end(), [](const auto& a, const auto& b) { return a.since < b.since; });
+  return first->since != clock::time_point() && last->since - first->since < std::chrono::seconds(3);
+}
+
 void judge::look_for_trouble() {
   bool everywhere = false;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const auto& s = world_.server(i);
     if (runs_[i].id != s.run_id()) runs_[i] = {s.run_id(), runs_[i].id.empty() ? clock::time_point() : world_.now()};
     everywhere = everywhere || s.is_frozen() || !s.is_up();
+  }
+  if (!rules_.one_server && !is_lossy_ && may_be_lost_ && are_as_if_new()) {
+    data_were_lost();
+    for (const auto& [name, fence] : highest_fence_) lost_fences_below_ = std::max(lost_fences_below_, fence + 1);
   }
   // What was sent on a slow network may arrive this much later, and its answer, too.
   if (world_.slowest > milliseconds(50)) slow_until_ = world_.now() + 2 * world_.slowest;

@@ -164,6 +164,7 @@ class judge {
   bool is_to_be_compared(held&) const;
   void look_at_fence(const held&);
   void look_at_cohort(const held&);
+  bool are_as_if_new() const;
   void look_for_trouble();
   void look_at_counter(std::size_t server, const std::string& key) const;
 
