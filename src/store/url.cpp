@@ -83,8 +83,8 @@ class parser {
     throw exception(make_error_code(error::invalid_url), {.detail = subject + " " + why});
   }
 
-  // memory:NAME, a server of the program's own tests (leasehold::testing); memory+cluster:NAME, a node of a cluster of the
-  // simulation (test/simulation).
+  // memory:NAME, a server of the program's own tests (leasehold::testing); memory+cluster:NAME, a node of a cluster of
+  // the simulation (test/simulation).
   address parse_memory(std::string_view scheme, address::scheme kind) const {
     const std::string_view name = rest_.substr(scheme.size());
     const bool is_name = !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// The nodes of a cluster in memory against real ones: what they say to requests for a slot that is moved key by key, and
-// which subscriptions they end.
+// The nodes of a cluster in memory against real ones: what they say to requests for a slot that is moved key by key,
+// and which subscriptions they end.
 #include "protocol/slots.hpp"
 #include "store/memory/cluster.hpp"
 #include "support/cluster_servers.hpp"
@@ -27,6 +27,10 @@ BOOST_AUTO_TEST_SUITE(cluster_model)
 using strings = std::vector<std::string>;
 
 class both {
+  memory::scripting lua_;
+  std::vector<std::unique_ptr<memory::server>> servers_;
+  std::vector<memory::server*> nodes_;
+
  public:
   both() {
     const auto now = [] { return std::chrono::microseconds(std::chrono::hours(1)); };
@@ -68,11 +72,6 @@ class both {
   static constexpr std::string_view text = "return 1";
   cluster_servers real;
   std::optional<memory::cluster> model;
-
- private:
-  memory::scripting lua_;
-  std::vector<std::unique_ptr<memory::server>> servers_;
-  std::vector<memory::server*> nodes_;
 };
 
 BOOST_AUTO_TEST_CASE(a_slot_that_moves_key_by_key) {

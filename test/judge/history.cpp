@@ -78,7 +78,8 @@ class judge_of_one {
   void fences() {
     if (granted_.empty()) return;
     if (granted_.front()->kind == "counting_semaphore") return fences_of_permits();
-    // Those whose grant had arrived before b was asked for (in virtual time much happens in one instant); those that claimed nothing any more when b was granted.
+    // Those whose grant had arrived before b was asked for (in virtual time much happens in one instant); those that
+    // claimed nothing any more when b was granted.
     std::vector<const tenure*> by_call = granted_, by_end = granted_;
     std::sort(by_call.begin(), by_call.end(), [](auto* a, auto* b) { return a->called < b->called; });
     std::sort(by_end.begin(), by_end.end(), [](auto* a, auto* b) { return a->claimed_until() < b->claimed_until(); });
@@ -210,11 +211,11 @@ class judge_of_one {
     }
   }
 
-  // Entries of one owner that begin at the same time may have different fences on a quorum, and b has joined another one of
-  // them than a.
+  // Entries of one owner that overlap may have different fences on a quorum, and b has joined another one of them than a.
   bool joins_another(const tenure& a, const tenure& b) const {
     return std::any_of(granted_.begin(), granted_.end(), [&](const tenure* c) {
-      return c->fence == b.fence && together(*c, b) && c != &b && c->called <= *a.granted && a.called <= *c->granted;
+      return c->fence == b.fence && together(*c, b) && c != &b && *c->granted <= a.claimed_until() &&
+             *a.granted <= c->claimed_until();
     });
   }
 

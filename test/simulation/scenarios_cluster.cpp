@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Slots that move and masters that change while locks are held and waited for, in virtual time. What is promised then is in
-// docs/guarantees.md, "Deployments".
+// Slots that move and masters that change while locks are held and waited for, in virtual time. What is promised then
+// is in docs/guarantees.md, "Deployments".
 #include "simulation/cluster_events.hpp"
 #include "simulation/scene.hpp"
 

@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(finds_fences_that_do_not_grow) {
   BOOST_TEST(judge({process({earlier, later})}, {.quorum = true}).violations.empty());
   for (tenure* t : {&earlier, &later}) t->kind = "recursive_mutex";
   BOOST_TEST(!judge({process({earlier, later})}, {.quorum = true}).violations.empty());
-  // But for those that join another one, which has begun at the same time.
+  // But for those that join another one, which overlaps.
   tenure other = earlier;
   other.fence = 2;
   BOOST_TEST(judge({process({earlier, other, later})}, {.quorum = true}).violations.empty());
