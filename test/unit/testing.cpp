@@ -401,7 +401,10 @@ BOOST_AUTO_TEST_CASE(no_replica_acknowledges) {
   attempt a;
   a.begin(p, mutex(p.client, "n"), {.wait = 3s, .replicas = 1});
   p.live(20s);
-  BOOST_TEST((a.ended && *a.ended == error::no_quorum));
+  BOOST_REQUIRE(a.ended);
+  // The last attempt may be under way at the limit.
+  BOOST_TEST((*a.ended == error::no_quorum || *a.ended == error::unreachable), a.ended->message());
+  BOOST_TEST(!a.got.valid());
 }
 
 // Clients of several threads, and the test in another.
