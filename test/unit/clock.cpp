@@ -49,8 +49,8 @@ BOOST_AUTO_TEST_CASE(an_instant_by_steady_clock_is_never_later) {
     const auto converted = to_steady(now + 10s);
     const auto steady_after = std::chrono::steady_clock::now();
     BOOST_REQUIRE(converted <= steady_after + 10s);
-    // It is early by what passes between two readings of a clock.
-    BOOST_REQUIRE(converted >= steady_before + 10s - (steady_after - steady_before));
+    // It is early by what passes between two readings of a clock, and by what is less than a sleep of the machine.
+    BOOST_REQUIRE(converted >= steady_before + 10s - (steady_after - steady_before) - 1ms);
   }
   BOOST_TEST(to_steady(clock::time_point::max()) == std::chrono::steady_clock::time_point::max());
   BOOST_TEST(to_steady(clock::time_point::min()) == std::chrono::steady_clock::time_point::min());
