@@ -1,33 +1,33 @@
 -- What operators ask, of locks of any kind: which there are, who has one and who waits for it; and to free one by force.
 -- KEYS are those of a lock (shared/call.lua), except for list.
 --
--- list PATTERN CURSOR LINE
+-- list PATTERN CURSOR QUEUE
 --   -> {the next cursor, then for each lock of ours: record, what it is}
 --   KEYS: none. SCAN finds the records, so nobody can declare them; on a single server that is allowed. PATTERN: of the
---   records. LINE: the key of a line up to its record. One step of a SCAN, which changes nothing; a repeat begins at the
---   same cursor and may find other keys.
+--   records. QUEUE: the key of a queue up to its record. One step of a SCAN, which changes nothing; a repeat begins at
+--   the same cursor and may find other keys.
 -- show
---   -> {state, what it is, the kind that the line is of ("": none),
+--   -> {state, what it is, the kind that the queue is of ("": none),
 --       then for each of the first 100 entries: token, lease in milliseconds, 1 if it is silent, else 0, ask}
 --   It changes nothing.
 -- break TOKEN FENCE [force]
 --   -> {state, what it is}: nothing was broken, because this hold is not there, or because it is not ours and force is
 --      absent; or {3, what it was, the next holder's token or ""}
 --   TOKEN and FENCE are of one hold; FENCE "": none is known yet, only looks. If that hold is there, all of them go, and
---   who is next in line is let in, as after a release. A repeat does not find the hold, because no token is ever used
---   again with the same fence, and breaks nothing: least of all the next one's hold. The clients of the first 100 holds
---   are sent "broken <token>".
+--   who is next in the queue is let in, as after a release. A repeat does not find the hold, because no token is ever
+--   used again with the same fence, and breaks nothing: least of all the next one's hold. The clients of the first 100
+--   holds are sent "broken <token>".
 --
--- What it is: kind, fence, milliseconds left, entries in the line, holds, about (members.lua), how many holds follow (100
--- at most), and of each: token, milliseconds left, fence, ask. The oldest comes first.
+-- What it is: kind, fence, milliseconds left, entries in the queue, holds, about (members.lua), how many holds follow
+-- (100 at most), and of each: token, milliseconds left, fence, ask. The oldest comes first.
 -- state: 0: free | 1: ours | 2: another program's, with the kind "" and the fence 0: a string, which then stands for the
 -- token (64 KiB of it are read at most), or a reentrant lock, where its owner does. milliseconds left: -1: no expiry.
 -- What is no lock is WRONGTYPE.
 
 -- wrap: mutex recursive_mutex shared_mutex counting_semaphore
--- include: call record line
+-- include: call record queue
 -- include: clock
-waited_for = line and redis.call('EXISTS', line) == 1
+waited_for = queue and redis.call('EXISTS', queue) == 1
 
 local function foreign(key, t, holders, owner)
   local left = redis.call('PTTL', key)
@@ -147,9 +147,9 @@ if not lock then
   return redis.error_reply('WRONGTYPE the key holds something that is no lock')
 end
 local found = {lock.state}
-describe(found, lock, redis.call('ZCARD', line))
+describe(found, lock, redis.call('ZCARD', queue))
 
--- The kind of lock that the line is of, and its script; nil if nobody waits.
+-- The kind of lock that the queue is of, and its script; nil if nobody waits.
 local waited_for_as, its_script
 for name, script in pairs(kinds) do
   if waited_for and redis.call('HEXISTS', entries, '#' .. name) == 1 then
@@ -160,7 +160,7 @@ end
 if what == 'show' then
   found[#found + 1] = waited_for_as or ''
   read_ran(redis.call('HGET', entries, '#ran'))
-  for _, t in ipairs(redis.call('ZRANGE', line, 0, 99)) do
+  for _, t in ipairs(redis.call('ZRANGE', queue, 0, 99)) do
     local _, lease, due, ask = string.match(redis.call('HGET', entries, t) or '', entry_form)
     local is_silent = not due or now > due_of(tonumber(due)) + silent_after
     for _, value in ipairs({t, lease or 0, is_silent and 1 or 0, ask or ''}) do
@@ -191,10 +191,10 @@ if not is_there or (lock.state == 2 and ARGV[4] ~= 'force') then
   return found
 end
 redis.call('DEL', record)
--- A holder that has not confirmed still stands in the line, and must not be the next one.
+-- A holder that has not confirmed still waits in the queue, and must not be the next one.
 if waited_for then
   for _, h in ipairs(lock.holds) do
-    leave_line(h[1])
+    leave_queue(h[1])
   end
 end
 let_next_in()

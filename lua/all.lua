@@ -1,5 +1,5 @@
--- Several locks at once, all or none, without waiting in line: as if try_acquire were called for each with nobody in
--- between.
+-- Several locks at once, all or none, without waiting in the queue: as if try_acquire were called for each with nobody
+-- in between.
 --
 -- KEYS     the four of each lock (shared/call.lua), one lock after the other
 -- ARGV     the lease, not-after, repair ("1" or ""), then for each lock: its kind, the token, the ask

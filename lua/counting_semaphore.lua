@@ -1,5 +1,5 @@
 -- The counting semaphore: at most `limit` members in one record (members.lua); about is the limit. The ask is the limit
--- that the asker believes in; of who waits in line it becomes what the limit does.
+-- that the asker believes in; of who waits in the queue it becomes what the limit does.
 
 -- include: call there fence record
 kind = 'counting_semaphore'
@@ -18,19 +18,19 @@ function left_for()
   return math.max(0, math.ceil((soonest - now) / 1000))
 end
 
--- include: line
+-- include: queue
 
 -- The limit of a semaphore that is not held: that of the first living entry, or of the asker's own, silent one.
-local function limit_of_line()
+local function limit_of_queue()
   local first = next_waiting()
   chunk, place, behind, silent = {}, 1, 0, 0
-  waited_for = first ~= nil or redis.call('EXISTS', line) == 1
+  waited_for = first ~= nil or redis.call('EXISTS', queue) == 1
   return first and first[5] or string.match(redis.call('HGET', entries, token) or '', '%S+$')
 end
 
 -- status -2: another limit than the semaphore's, which stands in the place of what is left of a lease
 if what == 'acquire' and not own then
-  local limit = members > 0 and about or waited_for and limit_of_line()
+  local limit = members > 0 and about or waited_for and limit_of_queue()
   if limit and limit ~= ARGV[6] then
     finish()
     return '-2 0 ' .. limit .. clock

@@ -4,16 +4,16 @@
 
 -- include: call fence
 kind = 'mutex'
--- Releases end here nearly always: nobody waits, or nobody but this client, which keeps the lock, or the front of the line is
--- alive and gets it. It is what lock.lua does, in a straight line: to make the functions takes longer than the calls. The
--- rest is theirs: a line of another kind, one with silent entries, a hold that is still to be confirmed.
+-- Releases end here nearly always: nobody waits, or nobody but this client, which keeps the lock, or the front of the
+-- queue is alive and gets it. It is what lock.lua does, without functions: to make the functions takes longer than the
+-- calls. The rest is theirs: a queue of another kind, one with silent entries, a hold that is still to be confirmed.
 local my = 'leasehold:' .. token .. ':'
-if what == 'release' and line and string.sub(redis.call('GET', record) or '', 1, #my) == my then
-  if not ARGV[3] and redis.call('EXISTS', line) == 0 then
+if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1, #my) == my then
+  if not ARGV[3] and redis.call('EXISTS', queue) == 0 then
     redis.call('DEL', record)
     return 1
   end
-  local front = redis.call('ZRANGE', line, 0, 2)
+  local front = redis.call('ZRANGE', queue, 0, 2)
 -- include: clock
   local client, alone = ARGV[3] and string.match(token, '^[^.]+.'), ARGV[3]
   for i, t in ipairs(front) do
@@ -28,7 +28,7 @@ if what == 'release' and line and string.sub(redis.call('GET', record) or '', 1,
   front[#front + 1] = token
   local texts = redis.call('HMGET', entries, '#mutex', '#ran', unpack(front))
   front[#front] = nil
-  -- Pauses are for line.lua.
+  -- Pauses are for queue.lua.
   local since = now - (tonumber(texts[2]) or 0)
   local stamps, leases, dues, quick = {}, {}, {}, not alone and texts[1] and since >= 0 and since <= may_pause
   for i, t in ipairs(front) do
@@ -39,7 +39,7 @@ if what == 'release' and line and string.sub(redis.call('GET', record) or '', 1,
   end
   if quick then
     if texts[#front + 3] then
-      redis.call('ZREM', line, token)
+      redis.call('ZREM', queue, token)
       redis.call('HDEL', entries, token)
     end
     local fence = next_fence(fences, now, true)
@@ -97,10 +97,10 @@ if mine and what == 'renew' then
   return '1 ' .. mine .. ' ' .. string.format('%d', lengthen(token, tonumber(ARGV[3]))) .. clock
 end
 
--- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the line, "", and of the hold: token,
+-- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the queue, "", and of the hold: token,
 -- milliseconds left, ""}
 if what == 'inspect' then
-  local waiters = redis.call('ZCARD', line)
+  local waiters = redis.call('ZCARD', queue)
   if not held then
     return {0, '0', 0, waiters, ''}
   end
@@ -154,4 +154,4 @@ function occupied()
   return held
 end
 
--- include: line lock
+-- include: queue lock

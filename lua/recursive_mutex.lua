@@ -29,4 +29,4 @@ function depth()
   return ' ' .. string.format('%d', count)
 end
 
--- include: line lock
+-- include: queue lock

@@ -48,4 +48,4 @@ if what == 'downgrade' and own and about == 'w' then
   let_in = true
 end
 
--- include: line lock
+-- include: queue lock

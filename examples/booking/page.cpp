@@ -85,7 +85,7 @@ const std::string_view page = R"html(<!doctype html>
 <div id="below">
   <section class="wide"><h2>Locks held now</h2>
     <div id="table"><table>
-      <thead><tr><th>Seat<th>Held by<th>Request<th>Fence<th>Lease left<th>In line</thead>
+      <thead><tr><th>Seat<th>Held by<th>Request<th>Fence<th>Lease left<th>Waiting</thead>
       <tbody id="locks"></tbody>
     </table></div><p class="quiet" id="no-locks">None.</p></section>
   <section><h2 id="chosen">Choose a seat</h2>

@@ -201,9 +201,10 @@ concept locks_and_token =
 ///
 /// If all are free they are taken in one script, in one round trip; in a cluster if they are in one slot, on a quorum and
 /// with acquire_options::replicas not at all. Else they are acquired one after the other through
-/// their lines, in the order of their records' bytes: whoever acquires several in this way never waits for somebody who
-/// waits for him, whatever the order of the arguments. (Who holds one of them already and acquires others by other means
-/// can do so, of course.) If a hold is lost before the last lock is there, all are given back and it begins again.
+/// their queues, in the order of their records' bytes: whoever acquires several in this way never waits for somebody
+/// who waits for him, whatever the order of the arguments. (Who holds one of them already and acquires others by other
+/// means can do so, of course.) If a hold is lost before the last lock is there, all are given back and it begins
+/// again.
 ///
 /// A completion token may stand behind the locks; without one it is a deferred operation. `options` may be left out:
 /// `co_await acquire_all(a, b)`, `acquire_all({.wait = 1s}, a, b, asio::use_future)`.

@@ -68,7 +68,7 @@ struct acquire_options {
   renewal renew = renewal::automatic;
 
   /// Pauses between attempts while the server cannot answer for now (LOADING, BUSY), or too few replicas do. A busy lock
-  /// is waited for in line; on a quorum, where there is none, with these pauses, which a release ends early.
+  /// is waited for in the queue; on a quorum, where there is none, with these pauses, which a release ends early.
   backoff retry = {};
 
   /// Replicas of the server that must have acknowledged the grant (WAIT) before it counts: one round trip more. A grant

@@ -43,7 +43,7 @@ struct listed_lock : lock_details {
   std::string name;  ///< Without the client's prefix.
 };
 
-/// An entry in a lock's line. Each stands for all waiters of one client who ask for the same.
+/// An entry in a lock's queue. Each stands for all waiters of one client who ask for the same.
 struct waiter {
   std::string token;                   ///< What its hold will have.
   std::chrono::milliseconds lease{0};  ///< What it asks for.
@@ -52,9 +52,9 @@ struct waiter {
   std::string owner;                   ///< Of a recursive or shared mutex; "" if there is none.
 };
 
-/// A lock and its line.
+/// A lock and its queue.
 struct lock_status : lock_details {
-  std::vector<waiter> line;  ///< In order, the first 100 at most; lock_info::waiters counts all.
+  std::vector<waiter> queue;  ///< In order, the first 100 at most; lock_info::waiters counts all.
 };
 
 /// A lock that was freed by force, as it was just before. `waiters` counts the next holder, too.
@@ -114,8 +114,8 @@ auto show(const client& c, std::string name, Token&& token) {
   return show(c, std::move(name), asio::deferred);
 }  ///< @overload
 
-/// Takes the lock of this name from whoever has it, all holds at once, and gives it to the next in line, as a release
-/// would.
+/// Takes the lock of this name from whoever has it, all holds at once, and gives it to the next waiter in the queue, as
+/// a release would.
 ///
 /// The former holder is not asked. Its client is sent a message and learns of the loss within a round trip; without that
 /// message (it was cut off, or in a cluster waits for no lock of that slot) at its next renewal, a third of its lease away. It

@@ -31,12 +31,12 @@ struct event {
                   ///< another reason than the one before. `text`: why. On a quorum only while no majority is connected.
     refused,      ///< The server said no. `text`: its words.
     evicting,     ///< The server may evict locks: its maxmemory-policy, in `text`, is not noeviction.
-    clock_jump,   ///< The server's clock stepped forward; every local deadline was shortened. `text`: by how much.
-    acquired,     ///< A lock was acquired. `name`: the lock's, as in all that follow.
-    released,     ///< A hold is being released.
-    lost,         ///< A hold was lost.
-    timed_out,    ///< An acquire operation ended with error::timed_out.
-    cancelled,    ///< An acquire or try_acquire operation was cancelled.
+    clock_jump,  ///< The server's clock stepped forward; every local deadline was shortened. `text`: by how much.
+    acquired,    ///< A lock was acquired. `name`: the lock's, as in all that follow.
+    released,    ///< A hold is being released.
+    lost,        ///< A hold was lost.
+    timed_out,   ///< An acquire operation ended with error::timed_out.
+    cancelled,   ///< An acquire or try_acquire operation was cancelled.
   };
   kind what;              ///< What has happened.
   std::string_view name;  ///< The lock's name where the event has one. Valid during the call only.
@@ -159,7 +159,7 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 ///
 /// Several URLs make a quorum of independent servers, best three or five: a lock is held while a majority of them holds it,
 /// and a minority may be down (docs/guarantees.md). Each is one of the above, a cluster excepted (error::not_supported);
-/// the same one twice is error::invalid_url. Nobody stands in line there, and there are no semaphores.
+/// the same one twice is error::invalid_url. There is no queue there, and there are no semaphores.
 ///
 /// `io_context::run()` can return after `close()`, when the last client, lock, hold and operation is gone (their releases go
 /// out first), and when nothing was asked of the client for client_options::idle_timeout and it holds nothing: it disconnects

@@ -18,7 +18,7 @@ void start_resize(const std::shared_ptr<lock_state>&, asio::any_completion_handl
                   std::uint32_t limit);
 }  // namespace detail
 
-/// At most `limit` holds at a time, each with its own token and lease, granted in the order of the line.
+/// At most `limit` holds at a time, each with its own token and lease, granted in the order of the queue.
 ///
 /// Whoever uses a semaphore must know its limit: another one than that of those who are in is error::wrong_limit. A
 /// semaphore that nobody holds has none. Its fences order the grants; they are no barrier, since several holds are valid

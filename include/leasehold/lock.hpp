@@ -26,7 +26,7 @@ struct lock_info {
   std::uint64_t fence = 0;  ///< The latest holder's fence; 0 if free or held by a foreign client.
   /// What is left of the longest lease; none if free, or without expiry.
   std::optional<std::chrono::milliseconds> ttl;
-  std::size_t waiters = 0;  ///< Entries in the line.
+  std::size_t waiters = 0;  ///< Entries in the queue.
   std::size_t holders = 0;  ///< Holds: 1 for a mutex, readers, permits in use, how many times the owner is in.
   std::string owner;        ///< Of a recursive mutex, or of the writer; "" elsewhere.
 };
@@ -57,7 +57,7 @@ std::string string_of(const Text& text) {
 
 /// What every kind of lock can do. A handle, cheap to copy.
 ///
-/// Who waits stands in a line in Redis, first come, first served; a release hands the lock to the next one. A client has
+/// Waiters queue in Redis, first come, first served; a release hands the lock to the next one. A client has
 /// one entry there for all its waiters who ask for the same, and serves these in their order.
 ///
 /// Exclusion is by Redis's clock, from each grant to its release or expiry; docs/guarantees.md says what can break it.
@@ -90,7 +90,7 @@ class basic_lock {
   /// error::refused, error::wrong_type, error::wrong_limit (counting_semaphore), error::invalid_name, error::invalid_option,
   /// error::not_supported, error::closed: at once.
   /// @par Cancellation
-  /// All types. Leaves no trace: the place in the line or a grant that was under way is given back, which cancellation
+  /// All types. Leaves no trace: the place in the queue or a grant that was under way is given back, which cancellation
   /// waits for shortly (100 ms at most), so that nothing is left when the operation completes. If the store does not
   /// answer meanwhile, the giving back goes on in the background.
   template <asio::completion_token_for<void(error_code, hold)> Token>

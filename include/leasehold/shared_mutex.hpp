@@ -21,10 +21,10 @@ std::shared_ptr<lock_state> make_reader(const std::shared_ptr<client_handle>&, s
 
 /// One writer or any number of readers.
 ///
-/// Readers and writers stand in one line and enter in its order; readers one behind another enter together. So neither
-/// starves: a reader who comes when a writer waits is behind him. (On a quorum there is no line, and readers who never leave
-/// a gap keep a writer out.) The readers of one phase have the same fence (on a quorum each one between those of the writers before and
-/// after). Every reader has a token and a lease of its own.
+/// Readers and writers wait in one queue and enter in its order; readers one behind another enter together. So neither
+/// starves: a reader who comes when a writer waits is behind him. (On a quorum there is no queue, and readers who never
+/// leave a gap keep a writer out.) The readers of one phase have the same fence (on a quorum each one between those of
+/// the writers before and after). Every reader has a token and a lease of its own.
 ///
 /// With an owner, a reader enters again while another reader of the same owner is in, even past a waiting writer. (Without
 /// that, somebody who reads twice would wait for a writer who waits for him.) A writer does not enter again.

@@ -2,18 +2,18 @@
 --
 -- KEYS[1]  the record; what extends a lease declares it alone, because a slot that is being moved answers TRYAGAIN to a
 --          script with an absent key
--- KEYS[2]  the fence counter, KEYS[3] the line, KEYS[4] its entries: everything but renew
+-- KEYS[2]  the fence counter, KEYS[3] the queue, KEYS[4] its entries: everything but renew
 -- ARGV[1]  what to do (lock.lua)
 -- ARGV[2]  the token
-local record, fences, line, entries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local record, fences, queue, entries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local what, token = ARGV[1], ARGV[2] or ''
--- Of the record and its line (there.lua); the release of a mutex finds out by itself whether there is a line.
+-- Of the record and its queue (there.lua); the release of a mutex finds out by itself whether there is a queue.
 local there, waited_for
 
 -- The server's time (clock.lua).
 local now, clock
 
--- Of the line (line.lua), for the quick hand-off of a mutex, too: the longest lease of a grant that is still to be
+-- Of the queue (queue.lua), for the quick hand-off of a mutex, too: the longest lease of a grant that is still to be
 -- confirmed, in milliseconds. The others are in microseconds.
 local unconfirmed <const> = 2000
 -- The first two living entries poll so often, which is a third of that lease; the others poll rarely.
@@ -26,8 +26,8 @@ local latest_look <const> = 5100000
 -- An entry is silent when its poll is late by this, and removed when it has been silent for so long.
 local silent_after <const> = 1000000
 local keeps_place <const> = 10000000
--- If no script has run on a line for longer, none could run: longer than `look_often`, and shorter than `silent_after`. A
--- pause matters to entries for so long after it.
+-- If no script has run on a queue for longer, none could run: longer than `look_often`, and shorter than
+-- `silent_after`. A pause matters to entries for so long after it.
 local may_pause <const> = 900000
 local remembered <const> = 16000000
 

@@ -11,7 +11,7 @@
 local function next_fence(key, now, must)
   local found = (must and redis.pcall or redis.call)('SET', key, string.format('%d', now), 'PX', '172800000', 'GET')
   if type(found) == 'table' then
-    redis.call('ZREM', line, token)
+    redis.call('ZREM', queue, token)
     found = redis.call('SET', key, string.format('%d', now), 'PX', '172800000', 'GET')
   end
   local last = found and tonumber(found)

@@ -19,11 +19,11 @@ end
 -- acquire TOKEN LEASE NOT-AFTER STAMP [ASK [REPAIR [COMPANION]]]
 --   lease      in milliseconds
 --   not-after  in microseconds of the server's clock
---   stamp      the client's, if it waits in line; "" if it does not
+--   stamp      the client's, if it waits in the queue; "" if it does not
 --   companion  of readers (shared_mutex.lua)
 --   repair     "1": a record that another program made without an expiry gets one lease
 -- status 1: granted | 0: busy, left is then when to ask again at the latest (-1: no expiry) | 2: busy, and this token
--- waits in line in front | 3: the same further back | -1: too late
+-- waits in the queue in front | 3: the same further back | -1: too late
 -- A repeat with the same token is a confirmation (see below). One that was delayed past its not-after is refused, so that
 -- bytes of a closed connection cannot create a lock that nobody knows of.
 local function acquire()
@@ -31,40 +31,40 @@ local function acquire()
   if now > tonumber(ARGV[4]) then
     return answer(-1, 0, 0)
   end
-  if strange_line then
+  if foreign_queue then
     finish()
-    return redis.error_reply('WRONGTYPE ' .. line .. ' is that of another kind of lock')
+    return redis.error_reply('WRONGTYPE ' .. queue .. ' is that of another kind of lock')
   end
   if reenters and reenters(ask) or not waited_for and admits(ask) then
     if waited_for then
-      leave_line(token)
+      leave_queue(token)
     end
     return answer(1, enter(token, ask, tonumber(lease)), lease)
   end
   if waited_for then
-    redis.call('PEXPIRE', line, 60000)
+    redis.call('PEXPIRE', queue, 60000)
     redis.call('PEXPIRE', entries, 60000)
   end
   if stamp ~= '' then
     local entry = stamp .. ' ' .. lease .. ' ' .. string.format('%d', now + look_often) .. (ask == '' and '' or ' ' .. ask)
-    if not redis.call('ZSCORE', line, token) then
-      redis.call('ZADD', line, redis.call('HINCRBY', entries, '#' .. kind, 1), token)
+    if not redis.call('ZSCORE', queue, token) then
+      redis.call('ZADD', queue, redis.call('HINCRBY', entries, '#' .. kind, 1), token)
     end
     if redis.call('HSET', entries, token, entry, '#ran', ran()) < 2 and not waited_for then
-      -- There were entries of a line that was evicted, or deleted by hand.
+      -- There were entries of a queue that was evicted, or deleted by hand.
       redis.call('DEL', entries)
-      redis.call('ZADD', line, redis.call('HINCRBY', entries, '#' .. kind, 1), token)
+      redis.call('ZADD', queue, redis.call('HINCRBY', entries, '#' .. kind, 1), token)
       redis.call('HSET', entries, token, entry, '#ran', ran())
     end
     if not waited_for then
-      redis.call('PEXPIRE', line, 60000)
+      redis.call('PEXPIRE', queue, 60000)
       redis.call('PEXPIRE', entries, 60000)
     end
   end
   -- Who is next is let in, not the asker.
   local fence, first, second = advance(token, tonumber(lease))
   if not fence and not first and behind < 256 and admits(ask) then
-    leave_line(token)
+    leave_queue(token)
     fence = enter(token, ask, tonumber(lease))
   end
   if fence then
@@ -89,15 +89,15 @@ local function acquire()
 end
 
 -- release TOKEN -> 1: released | 0: somebody else's | -1: nobody's
--- Whatever the token has is given back: its hold is handed to the next in line, its entry leaves the line. A repeat finds
--- neither and changes nothing.
+-- Whatever the token has is given back: its hold is handed to the next waiter in the queue, its entry leaves the queue.
+-- A repeat finds neither and changes nothing.
 local function release(mine)
   if mine then
     leave(token)
   end
   local others = occupied()
   if waited_for then
-    leave_line(token)
+    leave_queue(token)
     advance()
   end
   finish()
@@ -125,12 +125,12 @@ end
 
 -- raise TOKEN FENCE G [EXACT]: on a quorum, where each server has given this grant a fence of its own. The hold's fence
 -- becomes FENCE, unless it is larger, and no later grant here has a smaller one than G * 2048 = FENCE. Neither the lease
--- nor the line changes; a repeat changes nothing. The kinds answer it by themselves. EXACT: the server had lost the hold,
--- or never had it, and has given it a fence of its own just now: the hold keeps FENCE, also if that is smaller.
+-- nor the queue changes; a repeat changes nothing. The kinds answer it by themselves. EXACT: the server had lost the
+-- hold, or never had it, and has given it a fence of its own just now: the hold keeps FENCE, also if that is smaller.
 -- status 1: it is this token's, with the fence that it has now | 0: it is not
 --
 -- renew TOKEN LEASE, confirm TOKEN LEASE, and acquire again after a lost reply or a lost message: lengthens the lease
--- (0: only asks), never shortens it, never creates a record. Who has confirmed leaves the line.
+-- (0: only asks), never shortens it, never creates a record. Who has confirmed leaves the queue.
 -- status 1: it is this token's | 0: it is not
 local mine = fence_of(token)
 if mine and ARGV[3] and (what == 'release' or what == 'refresh') then
@@ -144,7 +144,7 @@ if what == 'release' then
 end
 if mine and what ~= 'refresh' then
   local left = lengthen(token, tonumber(ARGV[3]))
-  if waited_for and (leave_line(token) or let_in) then
+  if waited_for and (leave_queue(token) or let_in) then
     advance()
   end
   return answer(1, mine, left)

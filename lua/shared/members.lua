@@ -279,10 +279,10 @@ function left_for()
   return left == -1 and members > 0 and math.ceil((soonest - now) / 1000) or left
 end
 
--- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the line, about, and for each of up to a hundred
--- holds: token, milliseconds left, ask}
+-- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the queue, about, and for each of up to a
+-- hundred holds: token, milliseconds left, ask}
 if what == 'inspect' then
-  local reply = {members, latest, redis.call('PTTL', record), redis.call('ZCARD', line), about}
+  local reply = {members, latest, redis.call('PTTL', record), redis.call('ZCARD', queue), about}
   if count and count > members then
     reply[1] = count
   end

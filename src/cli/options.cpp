@@ -392,11 +392,11 @@ grammar::grammar() {
   add_common(status, t);
   status.add_flag("--json", t.json,
                   "Print one JSON object: name, held, token, fence, ttl_ms, waiters,\n"
-                  "line (token, lease_ms, silent, role, owner), kind, holders,\n"
+                  "queue (token, lease_ms, silent, role, owner), kind, holders,\n"
                   "mode, limit, owner, holds (token, fence, ttl_ms, role, owner)");
   status.footer(
-      "Of holds and line the first 100 are shown. Who is silent in the line has not looked\n"
-      "in time: his program is passed over.\n\nExit status: 0 whether the lock is held or free, else as for run.");
+      "The first 100 holds and the first 100 waiters are shown. A silent waiter has not polled\n"
+      "in time: it is passed over.\n\nExit status: 0 whether the lock is held or free, else as for run.");
 
   constexpr const char* which_locks = "Only locks whose key in Redis begins with it; names are\nshown without it";
   constexpr const char* goes_through_all = "This goes through all keys of the database.";
@@ -404,14 +404,14 @@ grammar::grammar() {
   add_store(list, t, which_locks);
   list.add_flag("--json", t.json,
                 "Print one JSON array with an object for each lock, as status\n"
-                "does, without the line");
+                "does, without the queue");
   list.footer(fmt::format("{}\n\nExit status: 0, else as for run.", goes_through_all));
 
   add_store(watch, t, which_locks);
   add_text(watch, "--interval", t.interval, "TIME", "From one look to the next: 100ms to 1d (default: 1s)");
   add_text(watch, "--count", t.count, "N", "How many times to look (default: until q or Ctrl-C)");
   watch.footer(
-      fmt::format("Locks with the longest line come first. Without a terminal one table is printed\n"
+      fmt::format("Locks with the longest queue come first. Without a terminal one table is printed\n"
                   "each time. {}\n{}\n\n"
                   "Exit status: 0; 128 + n after signal n; 69 if the store was unreachable at the last look;\n"
                   "else as for run.",
@@ -420,7 +420,7 @@ grammar::grammar() {
   add_common(by_force, t);
   by_force.add_flag("--force", t.force, "Also if the key holds another program's string or\nreentrant lock");
   by_force.footer(
-      "All holds end, and the next in line gets the lock. The former holders learn of it at their\n"
+      "All holds end, and the next waiter in the queue gets the lock. The former holders learn of it at their\n"
       "next renewal, and may go on until then.\n\n"
       "Exit status: 0; 1 if nobody holds the lock; 75 if it changes hands too fast; else as for run.");
 }

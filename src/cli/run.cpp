@@ -329,12 +329,12 @@ class session {
     if (ec) return text;  // A quorum cannot be asked, and another server may not allow it.
     const auto is_own = [label = own_label() + "-"](const auto& entry) { return entry.token.starts_with(label); };
     if (!lock.held || std::any_of(lock.holds.begin(), lock.holds.end(), is_own)) return "";
-    const auto own = std::find_if(lock.line.begin(), lock.line.end(), is_own);
-    const auto in_front = own - lock.line.begin();
+    const auto own = std::find_if(lock.queue.begin(), lock.queue.end(), is_own);
+    const auto in_front = own - lock.queue.begin();
     return fmt::format("{}: {}, {}; {}", text, held_by_text(lock), lease_text(lock),
-                       own == lock.line.end() ? fmt::format("{} waiting", lock.waiters)
-                       : in_front == 0        ? std::string("this run is next")
-                                              : fmt::format("{} in front of this run", in_front));
+                       own == lock.queue.end() ? fmt::format("{} waiting", lock.waiters)
+                       : in_front == 0         ? std::string("this run is next")
+                                               : fmt::format("{} in front of this run", in_front));
   }
 
   // For LEASEHOLD_OUTER; empty if it would be too long for a variable.

@@ -20,16 +20,16 @@ namespace {
 
 std::string in_json(const std::string& name, const lock_status& lock) {
   boost::json::object object = as_json(name, lock);
-  boost::json::array line;
-  for (const waiter& w : lock.line) {
+  boost::json::array queue;
+  for (const waiter& w : lock.queue) {
     boost::json::object entry;
     add_bytes(entry, "token", w.token);
     entry["lease_ms"] = w.lease.count();
     entry["silent"] = w.silent;
     add_asker(entry, w.role, w.owner);
-    line.push_back(std::move(entry));
+    queue.push_back(std::move(entry));
   }
-  object["line"] = std::move(line);
+  object["queue"] = std::move(queue);
   add_details(object, lock);
   return printable_json(boost::json::serialize(object)) + "\n";
 }
@@ -41,13 +41,13 @@ std::string in_words(const std::string& name, const lock_status& lock) {
     if (is_mutex(lock)) text += ", token " + printable(lock.token);
   }
   text += fmt::format(", {} waiting\n", lock.waiters) + holds_text(lock);
-  for (std::size_t i = 0; i < lock.line.size(); ++i) {
-    const waiter& w = lock.line[i];
+  for (std::size_t i = 0; i < lock.queue.size(); ++i) {
+    const waiter& w = lock.queue[i];
     text +=
         fmt::format("{:>3}  {}  {:.1f} s{}{}\n", i + 1, printable(w.token), static_cast<double>(w.lease.count()) / 1000,
                     asker_text(w.role, w.owner), w.silent ? "  silent" : "");
   }
-  if (lock.waiters > lock.line.size()) text += fmt::format("     and {} more\n", lock.waiters - lock.line.size());
+  if (lock.waiters > lock.queue.size()) text += fmt::format("     and {} more\n", lock.waiters - lock.queue.size());
   return text;
 }
 

@@ -102,7 +102,7 @@ client_core::client_core(asio::any_io_executor executor, client_parts parts, cli
   queued_ = parts.queued(*this);
   strand_ = stores_->strand();
   store_ = stores_->make(*this);
-  has_line_ = store_->has_line();
+  has_queue_ = store_->has_queue();
   takes_back_ = store_->takes_back();
   alarms_.emplace(strand_);
   // Registered last: services are shut down in the reverse order of their creation, and the core needs the others then.
@@ -328,7 +328,7 @@ void client_core::on_told(std::uint16_t slot) {
   post([self = shared_from_this()] { self->queued_->look_in(std::exchange(self->told_, {})); });
 }
 
-// "granted <token> <fence> <stamp> <lease>[ <depth>]" or "watch <token>" (lua/shared/line.lua), or "broken <token>"
+// "granted <token> <fence> <stamp> <lease>[ <depth>]" or "watch <token>" (lua/shared/queue.lua), or "broken <token>"
 // (lua/admin.lua).
 void client_core::on_message(std::string_view message) {
   const auto word = [&message] {

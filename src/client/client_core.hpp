@@ -173,10 +173,11 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   bool is_quorum() const { return is_quorum_; }
   // What the names of keys and channels depend on.
   key_space keys() const {
-    return {.prefix = options_.prefix, .has_slots = is_cluster_, .has_line = has_line_, .redisson = options_.redisson};
+    return {
+        .prefix = options_.prefix, .has_slots = is_cluster_, .has_queue = has_queue_, .redisson = options_.redisson};
   }
   // What the store says of itself.
-  bool has_line() const { return has_line_; }
+  bool has_queue() const { return has_queue_; }
   bool takes_back() const { return takes_back_; }
 
   // --- On the strand ---
@@ -336,7 +337,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   const secrets secrets_;
   const bool is_cluster_;
   const bool is_quorum_;
-  bool has_line_ = true;  // Of the store, which is gone before those who may ask; fixed from the constructor on.
+  bool has_queue_ = true;  // Of the store, which is gone before those who may ask; fixed from the constructor on.
   bool takes_back_ = false;
   counters counters_;
 

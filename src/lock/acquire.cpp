@@ -49,11 +49,11 @@ void acquire_op::begin() {
     deadline_ = later(began_, wait);
     core_->set(*this, deadline_);
   }
-  if (single) return make_recycled<line_entry>(core_, lock_->identity, line_entry::role::once)->add(*this);
+  if (single) return make_recycled<queue_entry>(core_, lock_->identity, queue_entry::role::once)->add(*this);
   auto& registered = registry::of(*core_).entry_of(*lock_->identity);
-  if (!registered) registered = make_recycled<line_entry>(core_, lock_->identity, line_entry::role::local_line);
+  if (!registered) registered = make_recycled<queue_entry>(core_, lock_->identity, queue_entry::role::local_queue);
   // The registry is that of this client's entries, which are all made here.
-  std::static_pointer_cast<line_entry>(registered)->add(*this);
+  std::static_pointer_cast<queue_entry>(registered)->add(*this);
 }
 
 void acquire_op::note_contention() {

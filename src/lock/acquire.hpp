@@ -1,13 +1,13 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // acquire and try_acquire: one operation of a user, from the initiation to the completion. What it asks of the store goes
-// through its entry in the line (line_entry.hpp).
+// through its entry in the queue (queue_entry.hpp).
 #pragma once
 
 #include "client/client_core.hpp"
 #include "client/pending.hpp"
-#include "lock/line_entry.hpp"
 #include "lock/lock_state.hpp"
+#include "lock/queue_entry.hpp"
 #include "lock/waiter.hpp"
 
 #include <leasehold/acquire_options.hpp>
@@ -39,7 +39,7 @@ class acquire_op final : public waiter, public member, public alarm, public std:
   const std::shared_ptr<client_handle>& handle() const override { return lock_->handle; }
   clock::time_point deadline() const override { return deadline_; }
   std::shared_ptr<waiter> shared() override { return shared_from_this(); }
-  void belong_to(std::shared_ptr<line_entry> entry) override { entry_ = std::move(entry); }
+  void belong_to(std::shared_ptr<queue_entry> entry) override { entry_ = std::move(entry); }
   void note_contention() override;
   void complete(hold h) override { complete(error_code(), std::move(h)); }
   void complete(error_code ec) override { complete(ec, hold()); }
@@ -70,7 +70,7 @@ class acquire_op final : public waiter, public member, public alarm, public std:
 
   clock::time_point began_{};
   clock::time_point deadline_ = clock::time_point::max();
-  std::shared_ptr<line_entry> entry_;
+  std::shared_ptr<queue_entry> entry_;
   error_code outcome_;
   bool leaving_ = false;
   bool over_ = false;

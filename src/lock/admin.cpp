@@ -45,7 +45,7 @@ std::string pattern_of(std::string_view prefix) {
 list_op::list_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h)
     : query(handle, scripts::admin, {}, std::move(h)),
       pattern_(pattern_of(options().prefix)),
-      line_of_nobody_(handle->core->keys().has_slots ? "" : line_key(only_tag, {})) {}
+      queue_key_prefix_(handle->core->keys().has_slots ? "" : queue_key(only_tag, {})) {}
 
 void list_op::write(std::uint32_t, arguments& a) {
   if (counting_) {
@@ -56,7 +56,7 @@ void list_op::write(std::uint32_t, arguments& a) {
   a.arg("list");
   a.arg(pattern_);
   a.arg(scan_.cursor());
-  a.arg(line_of_nobody_);
+  a.arg(queue_key_prefix_);
 }
 
 void list_op::take(const reply& r, const answer&) {
@@ -84,7 +84,7 @@ void list_op::take(const reply& r, const answer&) {
   const auto same_name = [](const listed_lock& a, const listed_lock& b) { return a.name == b.name; };
   std::stable_sort(found_.begin(), found_.end(), by_name);
   found_.erase(std::unique(found_.begin(), found_.end(), same_name), found_.end());
-  line_of_nobody_.empty() ? count_next() : end(error_code(), std::move(found_));
+  queue_key_prefix_.empty() ? count_next() : end(error_code(), std::move(found_));
 }
 
 void list_op::scan_next() {

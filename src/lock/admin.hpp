@@ -33,9 +33,9 @@ class list_op final : public query<std::vector<listed_lock>> {
   void count_next();
 
   const std::string pattern_;
-  const std::string line_of_nobody_;  // To be followed by a record; "": lines have tags of their own.
-  std::vector<std::string> routes_;   // To the servers that are still to be scanned,
-  bool routed_ = false;               // once they are known.
+  const std::string queue_key_prefix_;  // To be followed by a record; "": queues have tags of their own.
+  std::vector<std::string> routes_;     // To the servers that are still to be scanned,
+  bool routed_ = false;                 // once they are known.
   scan scan_;
   std::vector<listed_lock> found_;
   std::size_t counted_ = 0;                        // So many of those found have their waiters, and

@@ -191,7 +191,7 @@ class local_successors final : public successors {
     const auto& core = h.core();
     const auto cohort = core->options().cohort;
     // Without a queue the store cannot say whether others wait.
-    if (!core->has_line()) return false;
+    if (!core->has_queue()) return false;
     if (!core->open() || h.lock().with != company::exclusive) return false;
     const auto entry = registry::of(*core).find(h.lock());
     if (!entry) return false;

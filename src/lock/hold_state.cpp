@@ -125,7 +125,7 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
     const refusal why = classify(r.text(0));
     if (why == refusal::wrong_type) return lose();  // Somebody has overwritten the record.
     if (why == refusal::no) core_->note_refusal(r.text(0));
-    // A slot that is being moved: the record may be reached, and the line, which goes first, not.
+    // A slot that is being moved: the record may be reached, and the queue, which goes first, not.
     if (what == confirming && r.text(0).starts_with("TRYAGAIN")) {
       asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), lengthening);
       if (asking_) return schedule();

@@ -128,7 +128,8 @@ class hold_state final : public caller, public member, public alarm, public std:
   bool told() const { return told_.load(std::memory_order_acquire); }
   // A request has lengthened the lease to `lease`, and the server says that so much is left.
   void raise(const answer&, std::chrono::milliseconds lease, std::chrono::milliseconds left);
-  // Redis does not have it any more. left_in_store: but the token may wait in line, or have been granted once more.
+  // Redis does not have it any more. left_in_store: but the token may wait in the queue, or have been granted once
+  // more.
   void lose(bool left_in_store = false);
 
  private:

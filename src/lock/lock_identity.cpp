@@ -19,14 +19,14 @@ lock_identity::lock_identity(const key_space& space, std::string n, const script
       ask(std::move(a)),
       with(w),
       limit(l),
-      local_line(fmt::format("{} {} {}{}", kind->name, record.size(), record, ask)),
+      local_queue(fmt::format("{} {} {}{}", kind->name, record.size(), record, ask)),
       tells_redisson(space.redisson && kind == &scripts::recursive_mutex) {
   const std::string_view tag = space.has_slots ? tag_of_slot(slot) : only_tag;
-  line = line_key(tag, record);
+  queue = queue_key(tag, record);
   entries = entries_key(tag, record);
   if (tells_redisson) {
     unlock_channel = redisson_channel(record);
-  } else if (!space.has_line) {
+  } else if (!space.has_queue) {
     unlock_channel = hint_channel(record);
   }
 }
@@ -34,7 +34,7 @@ lock_identity::lock_identity(const key_space& space, std::string n, const script
 void lock_identity::write_keys(arguments& a) const {
   a.key(record);
   a.key(fences);
-  a.key(line);
+  a.key(queue);
   a.key(entries);
 }
 

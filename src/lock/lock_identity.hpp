@@ -30,23 +30,23 @@ struct lock_identity {
   std::string name;
   std::string record;       // prefix + name: the key, verbatim.
   std::uint16_t slot;       // Of a cluster; 0 elsewhere.
-  std::string_view fences;  // Derived from the record alone: the keys of its fences and its line.
-  std::string line;
+  std::string_view fences;  // Derived from the record alone: the keys of its fences and its queue.
+  std::string queue;
   std::string entries;
   const script* kind;
   std::string ask;
   company with;
   mutable std::atomic<std::uint32_t> limit;
-  std::string local_line;  // Those with the same, and the same limit, wait in one line of the client.
+  std::string local_queue;  // Those with the same, and the same limit, wait in one queue of the client.
   // Where it is told that such a lock is free: by Redisson, which waits to be told there, too (if
   // client_options::redisson asks for it), and on a quorum. "": nowhere.
   std::string unlock_channel;
   bool tells_redisson = false;
 
-  std::string local_line_with(std::uint32_t l) const { return local_line + " " + std::to_string(l); }
+  std::string local_queue_with(std::uint32_t l) const { return local_queue + " " + std::to_string(l); }
   bool is_reader() const { return kind == &scripts::shared_mutex && with == company::together; }
   bool is_writer() const { return kind == &scripts::shared_mutex && with == company::exclusive; }
-  // The keys of a script that may see to the line: record, fence counter, line, entries.
+  // The keys of a script that may see to the queue: record, fence counter, queue, entries.
   void write_keys(arguments& a) const;
   // believed: the limit of a counting semaphore, as the asker knows it; 0 elsewhere.
   void write_ask(arguments& a, std::uint32_t believed = 0) const;

@@ -76,7 +76,7 @@ lock_status read_status(const reply& r) {
     w.lease = std::max(r.left(i + 1), std::chrono::milliseconds(0));
     w.silent = r.number(i + 2) == 1;
     read_ask(kind, r.text(i + 3), w);
-    status.line.push_back(std::move(w));
+    status.queue.push_back(std::move(w));
   }
   return status;
 }

@@ -9,11 +9,11 @@ namespace leasehold::detail {
 
 std::shared_ptr<registered_entry>& registry::entry_of(const lock_identity& lock) {
   const auto limit = lock.limit.load(std::memory_order_relaxed);
-  return limit == 0 ? entries_[lock.local_line] : entries_[lock.local_line_with(limit)];
+  return limit == 0 ? entries_[lock.local_queue] : entries_[lock.local_queue_with(limit)];
 }
 
 std::shared_ptr<registered_entry> registry::find(const lock_identity& lock) const {
-  const auto found = entries_.find(lock.local_line);
+  const auto found = entries_.find(lock.local_queue);
   return found == entries_.end() ? nullptr : found->second;
 }
 
@@ -21,17 +21,17 @@ void registry::forget(registered_entry& entry) {
   forget_token(entry);
   const auto limit = entry.first_limit();
   const auto found =
-      limit == 0 ? entries_.find(entry.lock().local_line) : entries_.find(entry.lock().local_line_with(limit));
+      limit == 0 ? entries_.find(entry.lock().local_queue) : entries_.find(entry.lock().local_queue_with(limit));
   if (found != entries_.end() && found->second.get() == &entry) entries_.erase(found);
 }
 
 void registry::remember_token(registered_entry& entry) {
-  const bool is_new = in_line_.insert_or_assign(entry.token(), &entry).second;
+  const bool is_new = in_queue_.insert_or_assign(entry.token(), &entry).second;
   if (has_slots_ && is_new && attended_[entry.lock().slot]++ == 0) core_.attend(entry.lock().slot);
 }
 
 void registry::forget_token(registered_entry& entry) {
-  if (!in_line_.empty() && in_line_.erase(entry.token()) != 0 && has_slots_) {
+  if (!in_queue_.empty() && in_queue_.erase(entry.token()) != 0 && has_slots_) {
     const auto attended = attended_.find(entry.lock().slot);
     if (--attended->second == 0) {
       attended_.erase(attended);
@@ -56,17 +56,17 @@ void registry::listen(registered_entry& entry) {
 }
 
 void registry::look_all() {
-  std::vector<std::shared_ptr<registered_entry>> in_line;
-  for (const auto& [token, entry] : in_line_) in_line.push_back(entry->shared());
-  for (const auto& entry : in_line) entry->look_now();
+  std::vector<std::shared_ptr<registered_entry>> in_queue;
+  for (const auto& [token, entry] : in_queue_) in_queue.push_back(entry->shared());
+  for (const auto& entry : in_queue) entry->look_now();
 }
 
 void registry::look_in(const std::unordered_set<std::uint16_t>& slots) {
-  std::vector<std::shared_ptr<registered_entry>> in_line;
-  for (const auto& [token, entry] : in_line_) {
-    if (slots.contains(entry->lock().slot)) in_line.push_back(entry->shared());
+  std::vector<std::shared_ptr<registered_entry>> in_queue;
+  for (const auto& [token, entry] : in_queue_) {
+    if (slots.contains(entry->lock().slot)) in_queue.push_back(entry->shared());
   }
-  for (const auto& entry : in_line) entry->look_now();
+  for (const auto& entry : in_queue) entry->look_now();
 }
 
 void registry::on_channel(std::string_view channel) {
@@ -77,8 +77,8 @@ void registry::on_channel(std::string_view channel) {
 }
 
 void registry::on_message(std::string_view what, std::string_view token, std::string_view rest) {
-  const auto found = in_line_.find(std::string(token));
-  if (found == in_line_.end()) return;
+  const auto found = in_queue_.find(std::string(token));
+  if (found == in_queue_.end()) return;
   const auto entry = found->second->shared();
   if (what == "watch") {
     entry->on_watch();
@@ -89,7 +89,7 @@ void registry::on_message(std::string_view what, std::string_view token, std::st
 }
 
 void registry::abandon() {
-  in_line_.clear();
+  in_queue_.clear();
   listeners_.clear();
   attended_.clear();
   auto entries = std::move(entries_);

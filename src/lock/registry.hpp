@@ -21,7 +21,7 @@
 
 namespace leasehold::detail {
 
-// An entry as the registry sees it: implemented by line_entry.hpp.
+// An entry as the registry sees it: implemented by queue_entry.hpp.
 class registered_entry {
  public:
   virtual const lock_identity& lock() const = 0;
@@ -31,7 +31,7 @@ class registered_entry {
   // The same object, to be kept while it is told something that may be its end.
   virtual std::shared_ptr<registered_entry> shared() = 0;
 
-  // Messages on the client's channel (lua/shared/line.lua).
+  // Messages on the client's channel (lua/shared/queue.lua).
   virtual void on_granted(const pushed_grant&) = 0;
   virtual void on_watch() = 0;
   // Messages may have been lost, or another program says that the lock is free.
@@ -73,10 +73,10 @@ class registry final : public queued_entries {
  private:
   client_core& core_;
   const bool has_slots_;
-  std::unordered_map<std::string, std::shared_ptr<registered_entry>> entries_;  // By lock_identity::local_line.
-  std::unordered_map<std::string, registered_entry*> in_line_;                  // By token.
+  std::unordered_map<std::string, std::shared_ptr<registered_entry>> entries_;  // By lock_identity::local_queue.
+  std::unordered_map<std::string, registered_entry*> in_queue_;                 // By token.
   std::unordered_multimap<std::string, registered_entry*> listeners_;           // By lock_identity::unlock_channel.
-  std::unordered_map<std::uint16_t, std::size_t> attended_;  // How many are in line in a slot of a cluster.
+  std::unordered_map<std::uint16_t, std::size_t> attended_;  // How many are in the queue in a slot of a cluster.
 };
 
 }  // namespace leasehold::detail

@@ -16,7 +16,7 @@
 
 namespace leasehold::detail {
 
-class line_entry;
+class queue_entry;
 
 class waiter : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
@@ -27,7 +27,7 @@ class waiter : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
   // The same object, to be kept while it is told something that may be its end.
   virtual std::shared_ptr<waiter> shared() = 0;
 
-  virtual void belong_to(std::shared_ptr<line_entry>) = 0;
+  virtual void belong_to(std::shared_ptr<queue_entry>) = 0;
   virtual void note_contention() = 0;
   virtual void complete(hold) = 0;
   virtual void complete(error_code) = 0;

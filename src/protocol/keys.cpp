@@ -5,8 +5,8 @@
 
 namespace leasehold::detail {
 
-std::string line_key(std::string_view tag, std::string_view record) {
-  return fmt::format("leasehold:{{{}}}:line:{}", tag, record);
+std::string queue_key(std::string_view tag, std::string_view record) {
+  return fmt::format("leasehold:{{{}}}:queue:{}", tag, record);
 }
 
 std::string entries_key(std::string_view tag, std::string_view record) {

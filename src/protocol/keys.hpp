@@ -16,16 +16,16 @@ namespace leasehold::detail {
 struct key_space {
   std::string prefix;      // Of every record.
   bool has_slots = false;  // A cluster.
-  bool has_line = true;    // Not a quorum.
+  bool has_queue = true;   // Not a quorum.
   bool redisson = false;   // client_options::redisson.
 };
 
-std::string line_key(std::string_view tag, std::string_view record);
+std::string queue_key(std::string_view tag, std::string_view record);
 std::string entries_key(std::string_view tag, std::string_view record);
 
 // The channel on which a client is told of its grants, where there is one.
 std::string client_channel(std::string_view tag, std::string_view client);
-// The channel on which a quorum tells of releases of this record: there is no line on a quorum.
+// The channel on which a quorum tells of releases of this record: there is no queue on a quorum.
 std::string hint_channel(std::string_view record);
 // The channel on which Redisson tells of releases, as it makes it of the lock's name.
 std::string redisson_channel(std::string_view record);

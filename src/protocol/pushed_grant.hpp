@@ -24,7 +24,7 @@ struct pushed_grant {
   std::uint32_t depth = 1;
 };
 
-// "<fence> <stamp> <lease>[ <depth>]", what stands behind "granted <token> " (lua/shared/line.lua).
+// "<fence> <stamp> <lease>[ <depth>]", what stands behind "granted <token> " (lua/shared/queue.lua).
 std::optional<pushed_grant> read_pushed_grant(std::string_view text) noexcept;
 
 // What a queue entry knows of its own requests.

@@ -33,7 +33,7 @@ namespace leasehold::detail {
 // Where a call goes.
 struct destination {
   const server_clock& clock;
-  bool tells;  // Whoever waits there in the line of the call's record is told of his grant.
+  bool tells;  // Whoever waits there in the queue of the call's record is told of his grant.
 };
 
 // Keys and arguments of one script call. The views must stay valid until the call was written.
@@ -41,7 +41,7 @@ class arguments {
  public:
   explicit arguments(const destination& to) : to_(to) {}
 
-  bool may_wait_in_line() const { return to_.tells; }
+  bool may_queue() const { return to_.tells; }
   // Not-after for a request sent now, as an argument; returns the local instant at which it has certainly passed.
   clock::time_point not_after(clock::time_point now, std::chrono::milliseconds limit) {
     const auto [at, passed] = to_.clock.not_after(now, limit);
@@ -228,7 +228,7 @@ class store {
     virtual void on_message(std::string_view) = 0;
     // Somebody has published on this channel, or it is listened to from now on.
     virtual void on_channel(std::string_view channel) = 0;
-    // Whoever waits in a line of this slot is told of his grant from now on.
+    // Whoever waits in a queue of this slot is told of his grant from now on.
     virtual void on_told(std::uint16_t slot) = 0;
     // Calls that had nowhere to go may have now.
     virtual void on_rerouted() = 0;
@@ -245,8 +245,8 @@ class store {
 
   virtual ~store() = default;
 
-  // Who waits stands in a line. Where there is none, releases wake those who ask again from time to time.
-  virtual bool has_line() const { return true; }
+  // Waiters queue in the store. Without a queue they ask again from time to time, and releases wake them.
+  virtual bool has_queue() const { return true; }
   // Of an attempt that it does not grant the store takes back what was left of it somewhere: nobody else needs to, and the
   // next attempt needs another token.
   virtual bool takes_back() const { return false; }
@@ -271,12 +271,12 @@ class store {
   // Sends the script to where the record is; false (and no answer) if that is not up.
   virtual bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what) = 0;
   // The same, and waits for up to `limit` until so many replicas have what it has written. How many had it follows the
-  // reply's scalars. It is not ordered with other calls, and neither not-after nor the line is known to it.
+  // reply's scalars. It is not ordered with other calls, and neither not-after nor the queue is known to it.
   virtual bool run_acknowledged(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what,
                                 std::uint32_t replicas, std::chrono::milliseconds limit) = 0;
   // The records by which a script of no record has to be run, in order to reach every server once.
   virtual std::vector<std::string> routes() const { return {std::string()}; }
-  // Somebody waits, or nobody waits any more, in a line of this slot: he is to be told of his grant.
+  // Somebody waits, or nobody waits any more, in a queue of this slot: he is to be told of his grant.
   virtual void attend(std::uint16_t slot) { (void)slot; }
   virtual void leave(std::uint16_t slot) { (void)slot; }
   // A server's clock was stepped forward by so much: until when this token certainly keeps what it was to have until

@@ -72,9 +72,9 @@ detail::server_maker make_servers(const asio::any_io_executor& executor, const c
 // What the scripts of a lock are called with, by a client that is no client of this library's.
 memory::reply run(memory::server& server, const detail::script& script, std::string_view name,
                   std::initializer_list<std::string_view> arguments) {
-  const std::string line = detail::line_key(detail::only_tag, name);
+  const std::string queue = detail::queue_key(detail::only_tag, name);
   const std::string entries = detail::entries_key(detail::only_tag, name);
-  const std::array<std::string_view, 4> keys{name, detail::only_fence_key, line, entries};
+  const std::array<std::string_view, 4> keys{name, detail::only_fence_key, queue, entries};
   const std::vector<std::string_view> all(arguments);
   return server.run(script, /*whole_text=*/true, keys, all);
 }

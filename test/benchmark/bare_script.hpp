@@ -16,11 +16,11 @@ inline void push_load(boost::redis::request& r) { r.push("SCRIPT", "LOAD", detai
 
 template <class... Arguments>
 void push_script(boost::redis::request& r, const std::string& record, const Arguments&... arguments) {
-  r.push("EVALSHA", detail::scripts::mutex.sha1, "4", record, detail::only_fence_key, "leasehold:{0}:line:" + record,
+  r.push("EVALSHA", detail::scripts::mutex.sha1, "4", record, detail::only_fence_key, "leasehold:{0}:queue:" + record,
          "leasehold:{0}:entries:" + record, arguments...);
 }
 
-// With a stamp it would wait in line. Never too late.
+// With a stamp it would wait in the queue. Never too late.
 inline void push_acquire(boost::redis::request& r, const std::string& record, const std::string& token,
                          const std::string& stamp) {
   push_script(r, record, "acquire", token, "30000", "9000000000000000", stamp);

@@ -45,7 +45,7 @@ asio::awaitable<void> crowd_in(std::string url, crowd how, seconds time) {
     co_await h.release();
   }
   const double bytes = bytes_allocated(), resident = bytes_resident();
-  // They stand in line in this order. They do not come all at once: the buffers of that would count as theirs.
+  // They wait in the queue in this order. They do not come all at once: the buffers of that would count as theirs.
   std::size_t come = 0;
   for (const client& c : clients) {
     for (std::size_t name = 0; name < how.names; ++name) {
@@ -121,7 +121,7 @@ void cost(const settings& s, report& out) {
   constexpr std::size_t contenders = 8;
   const contest c = run_contest(server, contenders, {10ms, 0us}, s.contest / 4);
   out.expect(c.lost == 0, "no hold is lost");
-  const crowd_cost line = measure(server, {10, 1, 1}, s.waiting, out);
+  const crowd_cost queue = measure(server, {10, 1, 1}, s.waiting, out);
   const crowd_cost local = measure(server, {1, 1, s.local_waiters}, s.waiting / 4, out);
   const crowd_cost many = measure(server, {1, s.names, 1}, s.waiting / 4, out);
   server.command("FLUSHALL");
@@ -130,11 +130,11 @@ void cost(const settings& s, report& out) {
   out.line(fmt::format("{} processes on one name, 10 ms of work:", contenders));
   out.figure("  scripts per contended acquisition, by the clients", c.sent);
   out.figure("  scripts per contended acquisition, by the server", c.run);
-  out.line("10 clients in line behind a lock that stays busy:");
-  out.figure("  commands of the first", line.commands[0], "/s");
-  out.figure("  commands of the second", line.commands[1], "/s");
-  out.figure("  commands of the tenth", line.commands[9], "/s");
-  out.figure("  processor time of a client per second of waiting", line.cpu * 1e6, "us");
+  out.line("10 clients in the queue behind a lock that stays busy:");
+  out.figure("  commands of the first", queue.commands[0], "/s");
+  out.figure("  commands of the second", queue.commands[1], "/s");
+  out.figure("  commands of the tenth", queue.commands[9], "/s");
+  out.figure("  processor time of a client per second of waiting", queue.cpu * 1e6, "us");
   const auto row = [&](const std::string& what, const crowd_cost& w, const char* unit) {
     out.line(what + ":");
     out.figure(fmt::format("  commands of {}", unit), w.commands[0], "/s");
@@ -154,8 +154,9 @@ void cost(const settings& s, report& out) {
                 {fmt::format("waiter, {} on {} names", s.names, s.names), many.bytes},
                 {fmt::format("hold, one of {}", s.holds), held.bytes}},
                2048);
-  picture.bars("commands per second of a waiter",
-               {{"first in line", line.commands[0]}, {"second", line.commands[1]}, {"tenth", line.commands[9]}});
+  picture.bars(
+      "commands per second of a waiter",
+      {{"first in the queue", queue.commands[0]}, {"second", queue.commands[1]}, {"tenth", queue.commands[9]}});
   picture.bars("scripts per contended acquisition", {{"sent by clients", c.sent}, {"run by the server", c.run}});
   out.draw(picture);
 }

@@ -99,16 +99,16 @@ workers::account workers::finish() {
 
 contest run_contest(test::redis_server& server, std::size_t count, pace p, seconds time) {
   const std::string name = "contest";
-  // Nobody begins before all stand in line. (lua/shared/line.lua)
+  // Nobody begins before all wait in the queue. (lua/shared/queue.lua)
   server.command("SET", name, "gate");
   workers all;
   for (std::size_t i = 0; i < count; ++i) all.start(leasehold_worker(server.tcp_url(), name, p));
   const auto waiting = static_cast<std::int64_t>(count);
-  test::wait_until("all workers stand in line",
-                   [&] { return server.command("ZCARD", "leasehold:{0}:line:" + name).integer == waiting; });
+  test::wait_until("all workers wait in the queue",
+                   [&] { return server.command("ZCARD", "leasehold:{0}:queue:" + name).integer == waiting; });
   const auto before = server.calls("evalsha");
   server.command("DEL", name);
-  // The first in line finds that at its next look, well within a second.
+  // The first in the queue finds that at its next look, well within a second.
   std::this_thread::sleep_for(time + 1s);
   const auto scripts = server.calls("evalsha") - before;
   const auto end = steady::now();

@@ -100,7 +100,7 @@ class workers {
 // A worker that uses leasehold.
 std::vector<std::string> leasehold_worker(const std::string& url, const std::string& name, pace);
 
-// `count` workers on one name, which begin when all of them stand in line. The tenures are those of `time`.
+// `count` workers on one name, which begin when all of them wait in the queue. The tenures are those of `time`.
 struct contest {
   std::vector<tenure> tenures;
   std::uint64_t lost = 0;

@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(a_lock_is_freed_and_its_holder_stops) {
   BOOST_TEST(end_of(holder).status == 74);
 }
 
-BOOST_AUTO_TEST_CASE(the_next_in_line_gets_it) {
+BOOST_AUTO_TEST_CASE(the_next_in_the_queue_gets_it) {
   child holder = start({"run", "--lease", "3s", "n", "--", "sh", "-c", "echo ready; " + wait_for_a_signal});
   BOOST_TEST(holder.read_line().value() == "ready");
   child next = start({"run", "n", "--", "sh", "-c", "echo $LEASEHOLD_TOKEN"});

@@ -32,7 +32,7 @@ struct with_evil_records : with_leasehold {
     redis.command("SET", "foreign", evil);
     redis.command("HSET", "hash", evil, "1");
     for (const std::string record : {"kind", "recursive", "shared", "semaphore"}) {
-      redis.command("ZADD", "leasehold:{0}:line:" + record, "1", evil);
+      redis.command("ZADD", "leasehold:{0}:queue:" + record, "1", evil);
     }
   }
   const words names{"kind", "recursive", "shared", "semaphore", "mutex" + evil, "foreign", "hash"};

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(without_one_of_them_none_is_acquired) {
     BOOST_TEST(redis.size() == 1U);
   }
   child c = start({"run", "a", "b", "c", "--", "echo", "all"});
-  wait_until("it waits", [&] { return redis.command("EXISTS", "leasehold:{0}:line:b").integer == 1; });
+  wait_until("it waits", [&] { return redis.command("EXISTS", "leasehold:{0}:queue:b").integer == 1; });
   redis.command("DEL", "b");
   BOOST_TEST(c.read_line().value() == "all");
   BOOST_TEST(c.wait() == 0);
@@ -82,7 +82,8 @@ BOOST_AUTO_TEST_CASE(a_signal_while_waiting_for_the_second_leaves_no_trace) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     child c = start({"run", "b", "a", "--", "echo", "no"});
     wait_until("it has the first", [&] { return redis.get("a").has_value(); });
-    wait_until("it waits for the second", [&] { return redis.command("EXISTS", "leasehold:{0}:line:b").integer == 1; });
+    wait_until("it waits for the second",
+               [&] { return redis.command("EXISTS", "leasehold:{0}:queue:b").integer == 1; });
     c.signal(signal);
     const ended e = end_of(c);
     BOOST_TEST(e.status == 128 + signal);

@@ -13,7 +13,7 @@ BOOST_AUTO_TEST_CASE(a_free_lock_is_free) {
   BOOST_TEST(text.output == "n: free, 0 waiting\n");
   const ended json = run({"status", "--json", "n"});
   BOOST_TEST(json.status == 0);
-  BOOST_TEST(json.output == R"({"name":"n","held":false,"token":"","fence":"0","ttl_ms":null,"waiters":0,"line":[],)"
+  BOOST_TEST(json.output == R"({"name":"n","held":false,"token":"","fence":"0","ttl_ms":null,"waiters":0,"queue":[],)"
                             R"("kind":"","holders":0,"holds":[]})"
                             "\n");
 }
@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(a_held_lock_is_described_as_its_holder_knows_it) {
   BOOST_TEST(json.status == 0);
   std::smatch match;
   const std::regex form(
-      R"re(\{"name":"n","held":true,"token":"([^"]*)","fence":"([0-9]*)","ttl_ms":([0-9]+),"waiters":0,"line":\[\],)re"
+      R"re(\{"name":"n","held":true,"token":"([^"]*)","fence":"([0-9]*)","ttl_ms":([0-9]+),"waiters":0,"queue":\[\],)re"
       R"re("kind":"mutex","holders":1,"holds":\[\{"token":"([^"]*)","fence":"([0-9]*)","ttl_ms":[0-9]+\}\]\}\n)re");
   BOOST_TEST_CONTEXT(json.output) {
     BOOST_REQUIRE(std::regex_match(json.output, match, form));
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(a_held_lock_is_described_as_its_holder_knows_it) {
       text.output, std::regex("n: held, [0-9.]+ s left, fence " + fence + ", token " + token + ", 0 waiting\n")));
 }
 
-BOOST_AUTO_TEST_CASE(the_line_is_shown_in_order) {
+BOOST_AUTO_TEST_CASE(the_queue_is_shown_in_order) {
   child holder = start({"run", "n", "--", "sh", "-c", "echo ready; " + wait_for_a_signal});
   BOOST_TEST(holder.read_line().value() == "ready");
   child second = start({"run", "--lease", "5s", "n", "--", "sh", "-c", "echo $LEASEHOLD_TOKEN; " + wait_for_a_signal});
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(the_line_is_shown_in_order) {
     const std::string third_client = third_token.substr(0, third_token.find('.'));
     BOOST_TEST(contains(text.output, "\n  1  " + second_token + "  5.0 s\n  2  " + third_client + "."));
     BOOST_TEST(text.output.ends_with("  30.0 s  silent\n"));
-    BOOST_TEST(contains(json.output, "\"waiters\":2,\"line\":[{\"token\":\"" + second_token +
+    BOOST_TEST(contains(json.output, "\"waiters\":2,\"queue\":[{\"token\":\"" + second_token +
                                          "\",\"lease_ms\":5000,\"silent\":false},{\"token\":\"" + third_client));
     BOOST_TEST(contains(json.output, "\"lease_ms\":30000,\"silent\":true}],\"kind\":\"mutex\",\"holders\":1,"));
   }
@@ -76,19 +76,19 @@ BOOST_AUTO_TEST_CASE(other_programs_locks_have_any_token_and_no_fence) {
   redis.command("SET", "n", "somebody else");
   BOOST_TEST(run({"status", "n"}).output == "n: held, for ever, without a fence, token somebody else, 0 waiting\n");
   BOOST_TEST(run({"status", "--json", "n"}).output ==
-             R"({"name":"n","held":true,"token":"somebody else","fence":"0","ttl_ms":null,"waiters":0,"line":[],)"
+             R"({"name":"n","held":true,"token":"somebody else","fence":"0","ttl_ms":null,"waiters":0,"queue":[],)"
              R"("kind":"","holders":1,"holds":[{"token":"somebody else","fence":"0","ttl_ms":null}]})"
              "\n");
   redis.command("SET", "n", "\xff\n");
   BOOST_TEST(run({"status", "n"}).output == "n: held, for ever, without a fence, token \\xff\\n, 0 waiting\n");
   BOOST_TEST(run({"status", "--json", "n"}).output ==
-             R"({"name":"n","held":true,"token_base64":"/wo=","fence":"0","ttl_ms":null,"waiters":0,"line":[],)"
+             R"({"name":"n","held":true,"token_base64":"/wo=","fence":"0","ttl_ms":null,"waiters":0,"queue":[],)"
              R"("kind":"","holders":1,"holds":[{"token_base64":"/wo=","fence":"0","ttl_ms":null}]})"
              "\n");
   redis.command("HSET", "r", "me\n", "2");
   BOOST_TEST(run({"status", "r"}).output == "r: held 2 times by me\\n, for ever, without a fence, 0 waiting\n");
   BOOST_TEST(run({"status", "--json", "r"}).output ==
-             R"({"name":"r","held":true,"token":"me\n","fence":"0","ttl_ms":null,"waiters":0,"line":[],)"
+             R"({"name":"r","held":true,"token":"me\n","fence":"0","ttl_ms":null,"waiters":0,"queue":[],)"
              R"("kind":"","holders":2,"owner":"me\n",)"
              R"("holds":[{"token":"me\n","fence":"0","ttl_ms":null,"owner":"me\n"}]})"
              "\n");
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(names_are_any_bytes) {
     BOOST_TEST(text.status == 0);
     BOOST_TEST(text.output == printed + ": held, for ever, without a fence, token x, 0 waiting\n");
     BOOST_TEST(run({"status", "--json", "--prefix=p:", name}).output ==
-               "{" + in_json + R"(,"held":true,"token":"x","fence":"0","ttl_ms":null,"waiters":0,"line":[],)" +
+               "{" + in_json + R"(,"held":true,"token":"x","fence":"0","ttl_ms":null,"waiters":0,"queue":[],)" +
                    R"("kind":"","holders":1,"holds":[{"token":"x","fence":"0","ttl_ms":null}]})" + "\n");
   }
   // What looks like an option goes behind the separator.

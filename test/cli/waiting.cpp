@@ -22,7 +22,7 @@ struct with_waiter : with_leasehold {
   std::unique_ptr<child> waiter(const std::string& option) {
     redis.command("SET", "n", "somebody else");
     auto c = std::make_unique<child>(leasehold_command({"run", option, "n", "--", "echo", "no"}), environment());
-    wait_until("an entry in the queue", [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 1; });
+    wait_until("an entry in the queue", [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 1; });
     return c;
   }
 
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(a_deadline_holds_though_the_store_has_gone_meanwhile) {
     BOOST_TEST(e.output == "");
     dies ? redis.start() : redis.go_on();
   }
-  wait_until("the entry has gone", [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 0; });
+  wait_until("the entry has gone", [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 0; });
 }
 
 BOOST_AUTO_TEST_CASE(a_signal_ends_the_waiting_though_the_store_has_gone_meanwhile) {
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_the_waiting_though_the_store_has_gone_meanwhi
     BOOST_TEST(e.output + e.errors == "");
     dies ? redis.start() : redis.go_on();
   }
-  wait_until("the entry has gone", [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 0; });
+  wait_until("the entry has gone", [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 0; });
 }
 
 // Without a signal it tries for some seconds to release the lock.

@@ -74,10 +74,10 @@ BOOST_AUTO_TEST_CASE(it_shows_what_is_held_and_who_waits_as_it_changes) {
   BOOST_TEST(t.is_cooked());
 }
 
-BOOST_AUTO_TEST_CASE(locks_with_the_longest_line_come_first) {
+BOOST_AUTO_TEST_CASE(locks_with_the_longest_queue_come_first) {
   redis.command("SET", "a", "leasehold:x.1:7");
   redis.command("SET", "b", "leasehold:x.2:8");
-  redis.command("ZADD", "leasehold:{0}:line:b", "1", "y.1");
+  redis.command("ZADD", "leasehold:{0}:queue:b", "1", "y.1");
   terminal t(watch({"--count", "1"}), environment());
   BOOST_TEST(t.wait() == 0);
   const words lines = last_picture(t.read_rest());

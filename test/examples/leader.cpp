@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(at_sigterm_the_leader_makes_way_at_once) {
   const told before = next(first, "leading");
   child second = instance("second", "10m");
   next(second, "following");
-  wait_until("a follower in the line", [this] { return redis.size() > 1; });
+  wait_until("a follower in the queue", [this] { return redis.size() > 1; });
   await_lines_of(before);
   first.signal(SIGTERM);
   next(first, "stopped");

@@ -31,9 +31,9 @@ std::string elsewhere(cluster_servers& cluster) {
   }
 }
 
-std::int64_t in_line(cluster_servers& cluster) {
+std::int64_t in_queue(cluster_servers& cluster) {
   const auto n = cluster.master_of(slot);
-  for (const auto& key : cluster.node(n).command("KEYS", "leasehold:*:line:n").items) {
+  for (const auto& key : cluster.node(n).command("KEYS", "leasehold:*:queue:n").items) {
     return cluster.node(n).command("ZCARD", key.text).integer;
   }
   return 0;
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_list_has_the_locks_of_all_nodes_or_none) {
   });
 }
 
-// What the new master knows goes on: the hold, its renewals, and the line in its order.
+// What the new master knows goes on: the hold, its renewals, and the queue in its order.
 BOOST_AUTO_TEST_CASE(a_fail_over_that_loses_nothing) {
   cluster_servers cluster(3, 1);
   for (const char* how : {"by command", "by death"}) {
@@ -97,9 +97,9 @@ BOOST_AUTO_TEST_CASE(a_fail_over_that_loses_nothing) {
         asker second{any_lock(mutex(two, "n"))};
         asker third{any_lock(mutex(three, "n"))};
         second.acquire();
-        co_await eventually("it stands in line", [&] { return in_line(cluster) == 1; });
+        co_await eventually("it waits in the queue", [&] { return in_queue(cluster) == 1; });
         third.acquire();
-        co_await eventually("it stands in line, too", [&] { return in_line(cluster) == 2; });
+        co_await eventually("it waits in the queue, too", [&] { return in_queue(cluster) == 2; });
         const auto old = cluster.master_of(slot);
         const auto replica = cluster.replica_of(slot);
         if (how == std::string("by command")) {

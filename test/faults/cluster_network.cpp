@@ -69,9 +69,9 @@ struct with_networks {
     return "redis+cluster://" + hosts;
   }
 
-  std::int64_t in_line(const std::string& record) {
+  std::int64_t in_queue(const std::string& record) {
     const std::string tag(detail::tag_of_slot(detail::slot_of(record)));
-    return cluster.node(cluster.master_of(record)).command("ZCARD", "leasehold:{" + tag + "}:line:" + record).integer;
+    return cluster.node(cluster.master_of(record)).command("ZCARD", "leasehold:{" + tag + "}:queue:" + record).integer;
   }
   std::optional<std::string> record(const std::string& name) { return cluster.node(cluster.master_of(name)).get(name); }
   std::int64_t ttl(const std::string& name) { return cluster.node(cluster.master_of(name)).ttl(name); }
@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(each_connection_is_cut_while_one_holds_and_one_waits) {
       mutex lock(one, name);
       held.push_back(co_await lock.acquire({.lease = 20s}));
       waiting.emplace_back(any_lock(mutex(two, name))).acquire();
-      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+      co_await eventually("it waits in the queue", [&] { return in_queue(name) == 1; });
     }
     for (std::size_t i = 0; i < 3; ++i) {
       const auto first = one.stats().reconnects;
@@ -133,9 +133,9 @@ BOOST_AUTO_TEST_CASE(each_connection_is_cut_while_one_holds_and_one_waits) {
                           [&] { return one.stats().reconnects > first && two.stats().reconnects > second; });
       for (const auto& a : waiting) BOOST_TEST(!a.ended());
     }
-    // One place in each line, which the waiter has kept.
+    // One place in each queue, which the waiter has kept.
     for (std::size_t i = 0; i < 3; ++i) {
-      BOOST_TEST(in_line(names[i]) == 1);
+      BOOST_TEST(in_queue(names[i]) == 1);
       network[i].cut();
       co_await held[i].release();
       co_await eventually("it is let in", [&] { return waiting[i].in(); });
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(a_grant_is_counted_from_the_request_that_came_before_it) {
       end = h.expires_at();
       got = std::move(h);
     });
-    co_await eventually("it stands in line", [&] { return in_line(n) == 1; });
+    co_await eventually("it waits in the queue", [&] { return in_queue(n) == 1; });
     // It is told, and has just looked.
     const auto looks = two.stats().round_trip.count();
     co_await eventually("it looks", [&] { return two.stats().round_trip.count() > looks + 1; });
@@ -333,7 +333,7 @@ BOOST_AUTO_TEST_CASE(requests_that_arrive_when_the_slot_has_moved) {
       // And a release, for which somebody waits.
       asker second{any_lock(mutex(two, name))};
       second.acquire();
-      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+      co_await eventually("it waits in the queue", [&] { return in_queue(name) == 1; });
       from = cluster.master_of(slot);
       to = (from + 1) % 3;
       network[from].forget();

@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_hold_that_the_new_master_does_not_know_is_lost_at_once) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(a_line_that_was_replicated_keeps_its_order) {
+BOOST_AUTO_TEST_CASE(a_queue_that_was_replicated_keeps_its_order) {
   sentinel_group group;
   run([&]() -> awaitable<void> {
     constexpr std::size_t count = 4;
@@ -133,9 +133,9 @@ BOOST_AUTO_TEST_CASE(a_line_that_was_replicated_keeps_its_order) {
     co_await first.ready();
     for (;;) {
       auto [ec, found] = co_await show(first, "n", as_tuple);
-      if (!ec && found.line.size() == count) {
+      if (!ec && found.queue.size() == count) {
         bool silent = false;
-        for (const auto& w : found.line) silent = silent || w.silent;
+        for (const auto& w : found.queue) silent = silent || w.silent;
         if (!silent) break;
       }
       co_await pause(5ms);

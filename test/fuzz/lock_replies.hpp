@@ -91,8 +91,8 @@ inline std::string check_lock_replies(std::string_view text) {
   for (const auto& r : replies) {
     const lock_status status = detail::read_status(r);
     if (auto wrong = check_lock(status, r); !wrong.empty()) return wrong;
-    if (status.line.size() * 4 > r.size()) return "there are more waiters than the reply has room for";
-    for (const auto& w : status.line) {
+    if (status.queue.size() * 4 > r.size()) return "there are more waiters than the reply has room for";
+    for (const auto& w : status.queue) {
       if (!is_ttl(w.lease) || !is_role(w.role)) return "a waiter has a role or a lease that cannot be";
     }
     std::vector<listed_lock> page;

@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(the_rights_that_are_documented_suffice) {
     redis.command("SET", "billing:n", "leasehold:x.1:7");
     const auto join = [&](const std::string& record, const std::string& kind, const std::string& token,
                           const std::string& ask) {
-      redis.command("ZADD", "leasehold:{0}:line:" + record, "1", token);
+      redis.command("ZADD", "leasehold:{0}:queue:" + record, "1", token);
       redis.command("HSET", "leasehold:{0}:entries:" + record, "#" + kind, "1", token,
                     "7 5000 9000000000000000 " + ask);
     };
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(the_rights_that_are_documented_suffice) {
     const std::vector<listed_lock> locks = co_await list(c);
     BOOST_TEST(names_of(locks) == strings{"n"}, boost::test_tools::per_element());
     const lock_status lock = co_await show(c, "n");
-    BOOST_TEST(lock.line.size() == 1U);
+    BOOST_TEST(lock.queue.size() == 1U);
     broken_lock broken = co_await break_lock(c, "n");
     BOOST_TEST(broken.next == "a.1");
     broken = co_await break_lock(c, "n");

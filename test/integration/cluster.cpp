@@ -35,23 +35,23 @@ struct with_cluster {
     return n;
   }
 
-  std::string line_of(const std::string& record) const {
-    return "leasehold:{" + std::string(detail::tag_of_slot(detail::slot_of(record))) + "}:line:" + record;
+  std::string queue_of(const std::string& record) const {
+    return "leasehold:{" + std::string(detail::tag_of_slot(detail::slot_of(record))) + "}:queue:" + record;
   }
-  std::int64_t in_line(const std::string& record) {
-    return cluster.node(cluster.master_of(record)).command("ZCARD", line_of(record)).integer;
+  std::int64_t in_queue(const std::string& record) {
+    return cluster.node(cluster.master_of(record)).command("ZCARD", queue_of(record)).integer;
   }
 
   awaitable<void> nothing_left() {
     co_await eventually("nothing is left", [this] { return keys() == 0; });
   }
 
-  // A mutex goes from one client to another, who has waited for it in line, and is free again.
+  // A mutex goes from one client to another, who has waited for it in the queue, and is free again.
   awaitable<void> hand_over(const client& from, const client& to, std::string name) {
     hold h = co_await mutex(from, name).acquire();
     asker next{any_lock(mutex(to, name))};
     next.acquire();
-    co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+    co_await eventually("it waits in the queue", [&] { return in_queue(name) == 1; });
     co_await h.release();
     co_await eventually("it is let in", [&] { return next.in(); });
     co_await next.got.release();
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(every_name_has_its_place) {
   });
 }
 
-// Whatever braces a name has, the line is where the record is.
+// Whatever braces a name has, the queue is where the record is.
 BOOST_AUTO_TEST_CASE(braces_in_names_are_not_trusted) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(braces_in_names_are_not_trusted) {
       hold h = co_await mutex(one, name).acquire();
       asker next{any_lock(mutex(two, name))};
       next.acquire();
-      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+      co_await eventually("it waits in the queue", [&] { return in_queue(name) == 1; });
       co_await h.release();
       co_await eventually("it is let in", [&] { return next.ended(); });
       BOOST_TEST(next.in());
@@ -126,9 +126,9 @@ BOOST_AUTO_TEST_CASE(all_kinds_wait_and_are_told) {
         asker two{k.next(second, 2)};
         asker three{k.next(third, 3)};
         two.acquire();
-        co_await eventually("it stands in line", [&] { return in_line("n") == 1; });
+        co_await eventually("it waits in the queue", [&] { return in_queue("n") == 1; });
         three.acquire();
-        co_await eventually("both stand in line", [&] { return in_line("n") == 2; });
+        co_await eventually("both wait in the queue", [&] { return in_queue("n") == 2; });
         co_await holder.got.release();
         co_await eventually("the first is let in", [&] { return two.in(); });
         BOOST_TEST(second.stats().handed_off == 1U);
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(channels_are_few) {
       mutex lock(one, name);
       held.push_back(co_await lock.acquire());
       waiting.emplace_back(any_lock(mutex(two, name))).acquire();
-      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+      co_await eventually("it waits in the queue", [&] { return in_queue(name) == 1; });
     }
     const auto channels = [&] {
       std::size_t n = 0;
@@ -215,15 +215,15 @@ BOOST_AUTO_TEST_CASE(who_waits_in_a_slot_that_was_just_given_up_stands_in_line) 
     mutex(two, "n64").acquire(asio::bind_cancellation_slot(signal.slot(), [&](error_code ec, hold) {
       cancelled.ec = ec;
     }));
-    co_await eventually("it stands in line", [&] { return in_line("n64") == 1; });
+    co_await eventually("it waits in the queue", [&] { return in_queue("n64") == 1; });
     asker next{any_lock(mutex(two, "n0"))};
     next.acquire();
     signal.emit(asio::cancellation_type::terminal);
-    co_await eventually("it stands in line again", [&] { return in_line("n0") == 1; });
+    co_await eventually("it waits in the queue again", [&] { return in_queue("n0") == 1; });
     client three(executor, cluster.url());
     asker behind{any_lock(mutex(three, "n0"))};
     behind.acquire();
-    co_await eventually("somebody stands behind it", [&] { return in_line("n0") == 2; });
+    co_await eventually("somebody stands behind it", [&] { return in_queue("n0") == 2; });
     // Whoever is not told of grants looks without keeping his place, and would be passed over by now.
     co_await pause(2500ms);
     co_await first.release();
@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(several_locks_in_several_slots) {
       ended = ec;
       got = std::move(h);
     });
-    co_await eventually("it stands in line", [&] { return in_line("a") == 1; });
+    co_await eventually("it waits in the queue", [&] { return in_queue("a") == 1; });
     BOOST_TEST(!ended.has_value());
     co_await all.release();
     co_await eventually("it has them", [&] { return ended.has_value(); });
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(operators_see_every_node) {
     }
     asker next{any_lock(mutex(two, "c"))};
     next.acquire();
-    co_await eventually("it stands in line", [&] { return in_line("c") == 1; });
+    co_await eventually("it waits in the queue", [&] { return in_queue("c") == 1; });
     auto listed = co_await list(one);
     BOOST_REQUIRE_EQUAL(listed.size(), names.size());
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(operators_see_every_node) {
       BOOST_TEST(listed[i].waiters == (names[i] == "c" ? 1U : 0U));
     }
     const auto status = co_await show(one, "c");
-    BOOST_TEST(status.line.size() == 1U);
+    BOOST_TEST(status.queue.size() == 1U);
     const auto broken = co_await break_lock(one, "c");
     BOOST_TEST(broken.token == held[2].token());
     co_await eventually("the next is let in", [&] { return next.in(); });
@@ -444,7 +444,7 @@ BOOST_AUTO_TEST_CASE(the_first_node_to_answer_refuses_the_user) {
   for (std::size_t i = 0; i < cluster.size(); ++i) cluster.node(i).command("ACL", "DELUSER", "app");
 }
 
-BOOST_AUTO_TEST_CASE(a_slot_moves_under_a_hold_and_its_line) {
+BOOST_AUTO_TEST_CASE(a_slot_moves_under_a_hold_and_its_queue) {
   const std::string name = "moving";
   const int slot = cluster_servers::slot_of(name);
   run([&]() -> awaitable<void> {
@@ -457,9 +457,9 @@ BOOST_AUTO_TEST_CASE(a_slot_moves_under_a_hold_and_its_line) {
       asker second{any_lock(mutex(two, name))};
       asker third{any_lock(mutex(three, name))};
       second.acquire();
-      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+      co_await eventually("it waits in the queue", [&] { return in_queue(name) == 1; });
       third.acquire();
-      co_await eventually("it stands in line, too", [&] { return in_line(name) == 2; });
+      co_await eventually("it waits in the queue, too", [&] { return in_queue(name) == 2; });
       const std::size_t from = cluster.master_of(slot);
       cluster.move_slot(slot, from, (from + 1) % 3);
       co_await h.extend(40s);
@@ -520,13 +520,13 @@ BOOST_AUTO_TEST_CASE(a_hold_in_a_slot_that_is_being_moved_goes_on) {
         co_await acquired(holder);
         asker next{k.next(two, 2)};
         next.acquire();
-        co_await eventually("it stands in line", [&] { return in_line("n") == 1; });
+        co_await eventually("it waits in the queue", [&] { return in_queue("n") == 1; });
         cluster.begin_moving(slot, from, to);
         co_await holder.got.extend(40s);
         cluster.move_key("n", from, to);
         co_await holder.got.extend(50s);
         BOOST_TEST(holder.got.valid());
-        // Without the line, which is somewhere else.
+        // Without the queue, which is somewhere else.
         co_await holder.got.release();
         BOOST_TEST(!next.ended());
         cluster.move_keys(slot, from, to);

@@ -63,9 +63,9 @@ struct with_tls_cluster {
     }
   }
 
-  std::int64_t in_line(const std::string& record) {
+  std::int64_t in_queue(const std::string& record) {
     const std::string tag(detail::tag_of_slot(detail::slot_of(record)));
-    return cluster.node(cluster.master_of(record)).command("ZCARD", "leasehold:{" + tag + "}:line:" + record).integer;
+    return cluster.node(cluster.master_of(record)).command("ZCARD", "leasehold:{" + tag + "}:queue:" + record).integer;
   }
 
   awaitable<void> nothing_left() {
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(locks_of_all_nodes_are_handed_over) {
       BOOST_TEST(cluster.node(cluster.master_of(name)).get(name).value().starts_with("leasehold:" + h.token()));
       asker next{any_lock(mutex(two, name))};
       next.acquire();
-      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+      co_await eventually("it waits in the queue", [&] { return in_queue(name) == 1; });
       co_await h.release();
       co_await eventually("it is let in", [&] { return next.in(); });
       BOOST_TEST(two.stats().handed_off == ++rounds);
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(the_files_are_read_by_the_constructor) {
 }
 
 // MOVED and ASK lead to a node's port with TLS; its certificate is for its address, or for the name that it tells of.
-BOOST_AUTO_TEST_CASE(a_slot_moves_under_a_hold_and_its_line) {
+BOOST_AUTO_TEST_CASE(a_slot_moves_under_a_hold_and_its_queue) {
   const std::string name = "n";
   const int slot = cluster_servers::slot_of(name);
   const auto from = [&] { return cluster.master_of(slot); };
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(a_slot_moves_under_a_hold_and_its_line) {
       hold h = co_await mutex(one, name).acquire();
       asker second{any_lock(mutex(two, name))};
       second.acquire();
-      co_await eventually("it stands in line", [&] { return in_line(name) == 1; });
+      co_await eventually("it waits in the queue", [&] { return in_queue(name) == 1; });
       cluster.move_slot(slot, from(), to());
       co_await h.extend(40s);
       BOOST_TEST(h.valid());

@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(every_kind_is_granted_kept_and_handed_on) {
       const bool overtook = co_await tried(next);
       BOOST_TEST(!overtook);
       next.acquire();
-      co_await stand_in_line(1);
+      co_await wait_in_queue(1);
       co_await eventually("it is renewed", [&] { return c.stats().renewed >= 1; });
       co_await first.got.extend(60s);
       BOOST_TEST(redis.ttl("n") > 50000);

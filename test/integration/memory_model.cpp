@@ -4,8 +4,8 @@
 // reply, each message and the whole content are compared. LEASEHOLD_SEED repeats a run, LEASEHOLD_COMMANDS makes it
 // longer.
 #include "protocol/scripts.hpp"
-#include "schedule/line_schedule.hpp"
 #include "schedule/memory_host.hpp"
+#include "schedule/queue_schedule.hpp"
 #include "schedule/server_host.hpp"
 #include "store/memory/text.hpp"
 #include "support/on_valkey.hpp"
@@ -511,7 +511,7 @@ class generator {
   // ---- The scripts of leasehold
 
   static words lock_keys(const std::string& name) {
-    return {name, "leasehold:{0}:fence", "leasehold:{0}:line:" + name, "leasehold:{0}:entries:" + name};
+    return {name, "leasehold:{0}:fence", "leasehold:{0}:queue:" + name, "leasehold:{0}:entries:" + name};
   }
   std::string lock_name() { return one_in(3) ? "b" : "a"; }
   std::string token() { return std::to_string(random(3)) + "." + std::to_string(random(6)); }
@@ -857,7 +857,7 @@ BOOST_AUTO_TEST_CASE(listing_locks_shows_the_same) {
   }
   for (int i = 0; i < 20; ++i) {
     b.run({"EVALSHA", std::string(scripts::admin.sha1), "0", "list", "lock" + std::to_string(i), "0",
-           "leasehold:{0}:line:"});
+           "leasehold:{0}:queue:"});
   }
   b.check();
 }

@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(each_right_that_is_missing_is_told) {
     if (word[0] == '+' && command != "info" && command != "eval") add(command, {"-" + command});
   }
   add("name", {"resetkeys", "~leasehold:*"});
-  add("line", {"resetkeys", "~billing:*"});
+  add("queue", {"resetkeys", "~billing:*"});
   add("channel", {"resetchannels"});
   run([&]() -> awaitable<void> {
     const auto work = [&](trial& one) -> awaitable<void> {
@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(an_operator_needs_what_the_documentation_names) {
       const auto all = co_await list(c);
       BOOST_TEST(std::any_of(all.begin(), all.end(), [&](auto& l) { return l.name == lock.name(); }));
       const lock_status status = co_await show(c, lock.name());
-      BOOST_TEST(status.line.size() == 1U);
+      BOOST_TEST(status.queue.size() == 1U);
       co_await break_lock(c, lock.name());
       co_await eventually("it is handed over", [&] { return ended; });
       // Nobody waits for the second one.

@@ -71,10 +71,10 @@ class waiter {
   std::shared_ptr<std::optional<hold>> got_ = std::make_shared<std::optional<hold>>();
 };
 
-// It waits in line.
-inline awaitable<void> stands_in_line(redis_server& redis, std::string name, int how_many = 1) {
-  co_await eventually("it stands in line",
-                      [&] { return redis.command("ZCARD", "leasehold:{0}:line:" + name).integer == how_many; });
+// It waits in the queue.
+inline awaitable<void> wait_in_queue(redis_server& redis, std::string name, int how_many = 1) {
+  co_await eventually("it waits in the queue",
+                      [&] { return redis.command("ZCARD", "leasehold:{0}:queue:" + name).integer == how_many; });
 }
 
 }  // namespace leasehold::test

@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(it_keeps_us_out_until_it_is_released) {
     BOOST_TEST(info.fence == 0U);
     BOOST_TEST(info.ttl.has_value());
     waiter ours(lock);
-    co_await stands_in_line(redis, "n");
+    co_await wait_in_queue(redis, "n");
     co_await ours.looks(c, 2);
     BOOST_TEST(!ours.is_in());
     BOOST_TEST(redis.get("n").value() == "request 1");
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(it_does_not_get_between_two_of_ours) {
     plain_client other{redis, "request 1"};
     hold first = co_await mutex(a, "n").acquire();
     waiter second(mutex(b, "n"));
-    co_await stands_in_line(redis, "n");
+    co_await wait_in_queue(redis, "n");
     co_await first.release();
     BOOST_TEST(!other.lock("60000"));
     co_await eventually("the second is in", [&] { return second.is_in(); });

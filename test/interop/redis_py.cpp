@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(its_lock_without_a_timeout_is_waited_for_and_shown_as_such)
     BOOST_TEST(info.fence == 0U);
     BOOST_TEST(!info.ttl.has_value());
     waiter ours(lock);
-    co_await stands_in_line(redis, "n");
+    co_await wait_in_queue(redis, "n");
     BOOST_TEST(output_of({LEASEHOLD_CLI_PATH, "status", "--redis", redis.url(), "n"})
                    .starts_with("n: held, for ever, without a fence, token " + token + ", 1 waiting"));
     co_await ours.looks(c, 2);
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(repair_missing_expiry_gives_its_lock_one_lease) {
     client c(co_await asio::this_coro::executor, redis.url(), repairing);
     mutex lock(c, "n");
     waiter ours(lock, {.lease = 5s});
-    co_await stands_in_line(redis, "n");
+    co_await wait_in_queue(redis, "n");
     const auto left = redis.ttl("n");
     BOOST_TEST(left > 0);
     BOOST_TEST(left <= 5000);

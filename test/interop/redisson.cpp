@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(its_lock_keeps_us_out_until_the_last_unlock) {
     BOOST_TEST(info.holders == 2U);
     BOOST_TEST(info.owner == there);
     waiter ours(lock);
-    co_await stands_in_line(redis, "n");
+    co_await wait_in_queue(redis, "n");
     BOOST_TEST(other.unlock() == 0);
     BOOST_TEST(other.renew("60000"));
     co_await ours.looks(c, 2);
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(the_release_that_frees_the_lock_is_published_and_no_other) 
     // One of ours is next.
     hold four = co_await lock.acquire();
     waiter fifth(recursive_mutex(c, "n", there));
-    co_await stands_in_line(redis, "n");
+    co_await wait_in_queue(redis, "n");
     co_await four.release();
     co_await eventually("the fifth is in", [&] { return fifth.is_in(); });
     redis.command("PUBLISH", channel, "handed over");
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_published_or_listened_to_unless_asked_for) {
     subscriber hears(redis);
     hold one = co_await lock.acquire();
     waiter second(recursive_mutex(c, "n", there));
-    co_await stands_in_line(redis, "n");
+    co_await wait_in_queue(redis, "n");
     BOOST_TEST(listeners(redis) == 1);
     co_await one.release();
     co_await eventually("the second is in", [&] { return second.is_in(); });
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(it_listens_again_after_a_reconnect) {
     BOOST_TEST(other.lock("600000"));
     waiter ours(recursive_mutex(c, "n", here));
     waiter ours_too(recursive_mutex(c, "n", "another owner"));
-    co_await stands_in_line(redis, "n", 2);
+    co_await wait_in_queue(redis, "n", 2);
     co_await eventually("it listens", [&] { return listeners(redis) == 1; });
     redis.command("CLIENT", "KILL", "TYPE", "pubsub");
     co_await eventually("it listens again", [&] { return c.stats().reconnects == 1 && listeners(redis) == 1; });
@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(a_client_that_may_not_listen_looks_as_before) {
     hold two = co_await recursive_mutex(c, "two", here).acquire();
     p.hold_replies();
     waiter ours(recursive_mutex(c, "n", here));
-    co_await stands_in_line(redis, "n");
+    co_await wait_in_queue(redis, "n");
     p.forget();
     p.pass();
     p.hold_requests();

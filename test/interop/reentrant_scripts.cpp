@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(another_owner_of_theirs_keeps_us_out_until_the_last_unlock)
     BOOST_TEST(info.fence == 0U);
     BOOST_TEST(info.ttl.has_value());
     waiter ours(lock);
-    co_await stands_in_line(redis, "n");
+    co_await wait_in_queue(redis, "n");
     BOOST_TEST(other.unlock() == "0");
     co_await ours.looks(c, 2);
     BOOST_TEST(!ours.is_in());
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(a_hash_without_an_expiry_is_waited_for_and_repaired_on_requ
     BOOST_TEST(info.held);
     BOOST_TEST(!info.ttl.has_value());
     waiter patient(lock);
-    co_await stands_in_line(redis, "n");
+    co_await wait_in_queue(redis, "n");
     co_await patient.looks(c, 2);
     BOOST_TEST(!patient.is_in());
     BOOST_TEST(redis.ttl("n") == -1);

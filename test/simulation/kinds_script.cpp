@@ -27,7 +27,7 @@ namespace {
 
 const std::string record = "record";
 const std::string counter = "leasehold:{0}:fence";
-const std::string line = "leasehold:line";
+const std::string queue = "leasehold:queue";
 const std::string entries = "leasehold:entries";
 const std::string never = "9007199254740991";
 
@@ -74,7 +74,7 @@ struct with_scripts {
     if (arguments.at(0) == "renew") {
       words.insert(words.end(), {"1", record});
     } else {
-      words.insert(words.end(), {"4", record, counter, line, entries});
+      words.insert(words.end(), {"4", record, counter, queue, entries});
     }
     words.insert(words.end(), arguments.begin(), arguments.end());
     return words;
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(without_memory_nobody_enters_and_everybody_leaves) {
     memory_is_short(true);
     BOOST_TEST(try_to_wait(s, "z", k.other).text.starts_with("OOM"));
     BOOST_TEST((fields() == before));
-    BOOST_TEST(redis.command("EXISTS", line, entries).integer == 0);
+    BOOST_TEST(redis.command("EXISTS", queue, entries).integer == 0);
     BOOST_TEST(renew(s, "x", 30000).left == 30000);
     BOOST_TEST(renew(s, "y", 30000).left == 60000);
     memory_is_short(false);
@@ -329,7 +329,7 @@ BOOST_AUTO_TEST_CASE(every_kind_leaves_the_records_of_every_other_kind_alone) {
 }
 
 // B10: whoever waits is let in by the script of the kind that he waits for, and by no other.
-BOOST_AUTO_TEST_CASE(every_kind_leaves_the_lines_of_every_other_kind_alone) {
+BOOST_AUTO_TEST_CASE(every_kind_leaves_the_queues_of_every_other_kind_alone) {
   std::vector<kind_of_lock> all = kinds();
   all[2].ask = all[2].other = "1";
   all[1].ask = "w";
@@ -348,7 +348,7 @@ BOOST_AUTO_TEST_CASE(every_kind_leaves_the_lines_of_every_other_kind_alone) {
         BOOST_TEST(release(*asker.text, "d.z") == -1);
         BOOST_TEST(confirm(*asker.text, "d.z").status == 0);
         BOOST_TEST(!redis.command("EXISTS", record).integer);
-        BOOST_TEST(redis.command("ZCARD", line).integer == 1);
+        BOOST_TEST(redis.command("ZCARD", queue).integer == 1);
         BOOST_TEST(wait(*waiting.text, "c.y", waiting.other).status == 1);
         BOOST_TEST(release(*waiting.text, "c.y") == 1);
         BOOST_TEST(redis.size() == 0U);
@@ -449,7 +449,7 @@ BOOST_AUTO_TEST_CASE(a_slot_that_moves_to_a_node_whose_clock_is_ahead_ends_no_ho
       target.command("PEXPIRE", record, std::to_string(redis.ttl(record)));
       redis.command("FLUSHALL");
       current = &target;
-      const reply shown = target.command("EVAL", scripts::admin.text, "4", record, counter, line, entries, "show");
+      const reply shown = target.command("EVAL", scripts::admin.text, "4", record, counter, queue, entries, "show");
       BOOST_TEST(shown.items.at(5).integer == 2);
       BOOST_TEST(confirm(s, "dead").status == 0);
       const answer asked = renew(s, "short", 0);
@@ -617,17 +617,17 @@ BOOST_AUTO_TEST_CASE(a_record_without_expiry_survives_downgrade_and_resize) {
   BOOST_TEST(renew(scripts::counting_semaphore, "x", 1000).status == 1);
 }
 
-// An owner who enters again takes his entry out of the line; the line's two keys go together all the same.
-BOOST_AUTO_TEST_CASE(an_entry_again_past_those_who_wait_does_not_keep_the_line) {
+// An owner who enters again takes his entry out of the queue; the queue's two keys go together all the same.
+BOOST_AUTO_TEST_CASE(an_entry_again_past_those_who_wait_does_not_keep_the_queue) {
   for (const bool recursive : {true, false}) {
     const script& s = recursive ? scripts::recursive_mutex : scripts::shared_mutex;
     redis.command("FLUSHALL");
     acquire(s, "x", "rme");
     wait(s, "c.y", "wme");
-    redis.command("PEXPIRE", line, "30000");
+    redis.command("PEXPIRE", queue, "30000");
     redis.command("PEXPIRE", entries, "30000");
     BOOST_TEST(acquire(s, "z", "rme").status == 1);
-    BOOST_TEST(redis.ttl(line) <= 30000);
+    BOOST_TEST(redis.ttl(queue) <= 30000);
     BOOST_TEST(redis.ttl(entries) <= 30000);
   }
 }

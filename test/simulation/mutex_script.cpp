@@ -25,7 +25,7 @@ namespace {
 
 const std::string record = "record";
 const std::string counter = "leasehold:{0}:fence";
-const std::string line = "leasehold:line";
+const std::string queue = "leasehold:queue";
 const std::string entries = "leasehold:entries";
 const std::string never = "9007199254740991";
 
@@ -58,7 +58,7 @@ struct script_in_memory {
     if (arguments.at(0) == "renew") {
       words.insert(words.end(), {"1", name});
     } else {
-      words.insert(words.end(), {"4", name, counter, line, entries});
+      words.insert(words.end(), {"4", name, counter, queue, entries});
     }
     words.insert(words.end(), arguments.begin(), arguments.end());
     return redis.command_of(words);

@@ -3,8 +3,8 @@
 // The waiters' queue in Lua, on the store in memory: what happens when a server stands still, its clock is stepped,
 // waiters die or a key is evicted.
 #include "protocol/scripts.hpp"
-#include "schedule/line_schedule.hpp"
 #include "schedule/memory_host.hpp"
+#include "schedule/queue_schedule.hpp"
 #include "support/unit_test.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using leasehold::test::script_of;
 
 const std::string record = "record";
 const std::string counter = "leasehold:{0}:fence";
-const std::string line = "leasehold:{0}:line:record";
+const std::string queue = "leasehold:{0}:queue:record";
 const std::string entries = "leasehold:{0}:entries:record";
 
 const lock_kind all_kinds[] = {lock_kind::mutex, lock_kind::recursive_mutex, lock_kind::shared_mutex,
@@ -32,8 +32,8 @@ const lock_kind all_kinds[] = {lock_kind::mutex, lock_kind::recursive_mutex, loc
 
 // One lock whose server's clock the test moves. The ask is an exclusive one, and another for each token of a recursive
 // mutex.
-struct stepped_line {
-  explicit stepped_line(lock_kind k) : kind(k) {
+struct stepped_queue {
+  explicit stepped_queue(lock_kind k) : kind(k) {
     host.load(script_of(kind).text);
     pass(0);
   }
@@ -56,10 +56,10 @@ struct stepped_line {
   }
   reply call(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(),
-                     {"EVALSHA", std::string(script_of(kind).sha1), "4", record, counter, line, entries});
+                     {"EVALSHA", std::string(script_of(kind).sha1), "4", record, counter, queue, entries});
     return host.command(arguments);
   }
-  // The status: 1 granted, 0 busy, 2 or 3 in line.
+  // The status: 1 granted, 0 busy, 2 or 3 in the queue.
   char acquire(const std::string& token, bool joins, std::int64_t lease = 60000) {
     const reply r =
         call({"acquire", token, std::to_string(lease), "9007199254740991", joins ? "7" : "", ask_of(token)});
@@ -74,10 +74,10 @@ struct stepped_line {
     return r.items.at(0).integer == 0 ? "" : r.items.at(5).text;
   }
   // But for the fence counter.
-  bool is_empty() { return host.command({"EXISTS", record, line, entries}).integer == 0; }
+  bool is_empty() { return host.command({"EXISTS", record, queue, entries}).integer == 0; }
   std::string waiting() {
     std::string all;
-    for (const auto& t : host.command({"ZRANGE", line, "0", "-1"}).items) all += t.text + " ";
+    for (const auto& t : host.command({"ZRANGE", queue, "0", "-1"}).items) all += t.text + " ";
     return all;
   }
 };
@@ -87,7 +87,7 @@ struct stepped_line {
 // While the server stood still nobody could poll. Whatever runs first when it goes on: nobody is overtaken or removed.
 BOOST_AUTO_TEST_CASE(a_server_that_stood_still_has_not_made_its_waiters_silent) {
   for (const auto kind : all_kinds) {
-    stepped_line l(kind);
+    stepped_queue l(kind);
     for (const std::int64_t pause : {1100, 2400, 12000, 50000}) {
       std::string order = "npr";
       do {
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_stood_still_has_not_made_its_waiters_silent) 
 // Leases have ended meanwhile.
 BOOST_AUTO_TEST_CASE(a_lease_that_ended_while_the_server_stood_still_is_the_next_ones) {
   for (const auto kind : all_kinds) {
-    stepped_line l(kind);
+    stepped_queue l(kind);
     l.acquire("a.1", false, 2000);
     l.poll("b.1");
     l.poll("c.1");
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_lease_that_ended_while_the_server_stood_still_is_the_next
 // Of a dead entry no script can tell. It is forgiven once, and costs what it costs when its turn comes.
 BOOST_AUTO_TEST_CASE(a_dead_entry_is_forgiven_one_pause) {
   for (const auto kind : all_kinds) {
-    stepped_line l(kind);
+    stepped_queue l(kind);
     l.try_to("a.1");
     l.poll("b.1");
     l.poll("c.1");
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_dead_entry_is_forgiven_one_pause) {
 // Attempts that do not join are runs, too: while they come there is no pause, and silence is what it always was.
 BOOST_AUTO_TEST_CASE(a_dead_entry_is_silent_in_time_while_others_ask) {
   for (const auto kind : all_kinds) {
-    stepped_line l(kind);
+    stepped_queue l(kind);
     l.try_to("a.1");
     l.poll("b.1");
     for (int i = 0; i < 17; ++i) {
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_dead_entry_is_silent_in_time_while_others_ask) {
 }
 
 // Polls as a client does whose messages are lost, until it is granted; returns how long after the release that is.
-std::int64_t served_after(stepped_line& l, const std::string& token, bool in_front, std::int64_t released_at) {
+std::int64_t served_after(stepped_queue& l, const std::string& token, bool in_front, std::int64_t released_at) {
   std::int64_t at = 0;
   std::int64_t next = in_front ? 667 : 5000;
   const auto go_on_to = [&](std::int64_t to) {
@@ -196,7 +196,7 @@ std::int64_t served_after(stepped_line& l, const std::string& token, bool in_fro
 // Many die at once while one lives behind them, and the server stands still or its clock is stepped.
 BOOST_AUTO_TEST_CASE(behind_many_dead_entries_a_living_one_is_served_in_bounded_time) {
   for (const auto kind : all_kinds) {
-    stepped_line l(kind);
+    stepped_queue l(kind);
     for (const std::int64_t step : {0, 3000, 3600000, -300, -3000, -3600000}) {
       for (const std::int64_t released_at : {0, 900, 2500, 4900, 5500}) {
         BOOST_TEST_CONTEXT(script_of(kind).name << ", " << step << " ms, released at " << released_at) {
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(behind_many_dead_entries_a_living_one_is_served_in_bounded_
 
 // Its holders' leases have ended, and others wait for it.
 BOOST_AUTO_TEST_CASE(a_semaphore_that_is_not_held_has_the_limit_of_the_first_living_entry) {
-  stepped_line l(lock_kind::counting_semaphore);
+  stepped_queue l(lock_kind::counting_semaphore);
   const auto ask = [&](const std::string& token, const std::string& limit, bool joins, std::int64_t lease = 60000) {
     return l.call({"acquire", token, std::to_string(lease), "9007199254740991", joins ? "7" : "", limit}).text;
   };
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(several_locks_are_granted_all_or_none) {
   host.command({"SET", "third", "another program's"});
   std::vector<std::string> words{"EVALSHA", std::string(leasehold::detail::scripts::all.sha1), "12"};
   for (const std::string name : {"first", "second", "third"}) {
-    words.insert(words.end(), {name, counter, "leasehold:{0}:line:" + name, "leasehold:{0}:entries:" + name});
+    words.insert(words.end(), {name, counter, "leasehold:{0}:queue:" + name, "leasehold:{0}:entries:" + name});
   }
   words.insert(words.end(), {"60000", "9007199254740991", ""});
   for (const char* token : {"a.1", "a.2", "a.3"}) words.insert(words.end(), {"mutex", token, ""});
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(several_locks_are_granted_all_or_none) {
 // A slot moves with times to live: the new node's clock is ahead, and its key ends later than its longest member.
 BOOST_AUTO_TEST_CASE(members_that_come_from_a_node_with_another_clock_keep_what_was_left) {
   for (const auto kind : {lock_kind::shared_mutex, lock_kind::counting_semaphore}) {
-    stepped_line l(kind);
+    stepped_queue l(kind);
     BOOST_TEST(l.acquire("a.1", false, 5000) == '1');
     l.pass(3000);
     BOOST_TEST(l.host.command({"PEXPIRE", record, "5000"}).integer == 1);
@@ -280,35 +280,35 @@ BOOST_AUTO_TEST_CASE(members_that_come_from_a_node_with_another_clock_keep_what_
 }
 
 // One of the two keys was evicted, or deleted by hand.
-BOOST_AUTO_TEST_CASE(a_line_without_entries_belongs_to_no_kind) {
+BOOST_AUTO_TEST_CASE(a_queue_without_entries_belongs_to_no_kind) {
   for (const auto kind : all_kinds) {
-    stepped_line l(kind);
+    stepped_queue l(kind);
     for (const auto waited : all_kinds) {
       BOOST_TEST_CONTEXT(script_of(waited).name << " and " << script_of(kind).name) {
-        l.host.command({"ZADD", line, "1", "b.1", "2", "c.1"});
+        l.host.command({"ZADD", queue, "1", "b.1", "2", "c.1"});
         BOOST_TEST(l.try_to("x.1") == '1');
         BOOST_TEST(l.waiting() == "");
         l.release("x.1");
         BOOST_TEST(l.is_empty());
         // The holder's own release finds it.
         l.try_to("x.2");
-        l.host.command({"ZADD", line, "1", "b.1", "2", "c.1"});
+        l.host.command({"ZADD", queue, "1", "b.1", "2", "c.1"});
         l.release("x.2");
         BOOST_TEST(l.is_empty());
         // Another one waits.
         l.try_to("x.3");
-        l.host.command({"ZADD", line, "1", "b.1", "2", "c.1"});
+        l.host.command({"ZADD", queue, "1", "b.1", "2", "c.1"});
         BOOST_TEST(l.poll("y.1") == '2');
         BOOST_TEST(l.waiting() == "y.1 ");
-        // Entries without a line.
-        l.host.command({"DEL", line});
+        // Entries without a queue.
+        l.host.command({"DEL", queue});
         const std::string other(script_of(waited).name);
         l.host.command({"HSET", entries, "#" + other, "5", "b.1", "7 5000 1 "});
         BOOST_TEST(l.poll("y.2") == '2');
         BOOST_TEST(l.waiting() == "y.2 ");
         BOOST_TEST(l.host.command({"HLEN", entries}).integer == 3);
         BOOST_TEST(l.host.command({"PTTL", entries}).integer == 60000);
-        BOOST_TEST(l.host.command({"PTTL", line}).integer == 60000);
+        BOOST_TEST(l.host.command({"PTTL", queue}).integer == 60000);
         l.release("x.3");
         BOOST_TEST(l.holder() == "y.2");
         BOOST_TEST(l.poll("y.2") == '1');

@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(a4_fences_of_a_quorum_outlive_a_server_with_a_clock_ahead) 
 
 BOOST_AUTO_TEST_CASE(a6_a_queue_without_entries_does_not_block) {
   scene s;
-  s.w.server(0).data().execute({"ZADD", "leasehold:{0}:line:n", "1", "token"});
+  s.w.server(0).data().execute({"ZADD", "leasehold:{0}:queue:n", "1", "token"});
   process& p = s.add();
   s.run(p, [&]() -> awaitable<void> {
     const mutex m(p.client(), "n");

@@ -49,7 +49,7 @@ struct cluster_scene : scene {
   const std::string record = "n";
   const std::uint16_t slot = detail::slot_of(record);
   const std::string tag{detail::tag_of_slot(slot)};
-  const std::string queue = detail::line_key(tag, record), entries = detail::entries_key(tag, record);
+  const std::string queue = detail::queue_key(tag, record), entries = detail::entries_key(tag, record);
   const std::string fence{detail::fence_key(slot)};
   std::size_t home = 0, other = 0;
 };

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_is_not_sent_again_behind_its_release) {
     process& p = s.add();
     s.wait(200ms);
     s.w.after(25ms, [&] {
-      const std::vector<std::string_view> keys{"m", "leasehold:{0}:fence", "leasehold:{0}:line:m",
+      const std::vector<std::string_view> keys{"m", "leasehold:{0}:fence", "leasehold:{0}:queue:m",
                                                "leasehold:{0}:entries:m"};
       const std::vector<std::string_view> arguments{"inspect"};
       for (std::size_t i = 0; i < servers; ++i) {

@@ -36,7 +36,7 @@ using boost::asio::awaitable;
 inline constexpr auto as_tuple = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 // Who waits for "n".
-inline const std::string the_queue = "leasehold:{0}:line:n";
+inline const std::string the_queue = "leasehold:{0}:queue:n";
 
 class scene {
  public:

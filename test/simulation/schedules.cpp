@@ -86,20 +86,20 @@ std::vector<std::string> required(deployment d) {
                                "try_acquire done",
                                "try_acquire timed out",
                                "try_acquire unreachable"};
-  const bool line = d != deployment::quorum;
+  const bool queue = d != deployment::quorum;
   for (const std::string kind : {"mutex", "recursive_mutex", "shared_mutex", "counting_semaphore"}) {
-    if (!line && kind == "counting_semaphore") continue;
+    if (!queue && kind == "counting_semaphore") continue;
     for (const char* const status : {"acquire -> -1", "acquire -> 0", "acquire -> 1", "acquire -> OOM", "release -> 0",
                                      "release -> 1", "renew -> 0", "renew -> 1"}) {
       all.push_back(kind + ' ' + status);
     }
-    if (!line) all.push_back(kind + " raise -> 1");
-    if (!line) continue;
+    if (!queue) all.push_back(kind + " raise -> 1");
+    if (!queue) continue;
     for (const char* const status : {"acquire -> 2", "acquire -> 3", "confirm -> 1", "release -> -1"}) {
       all.push_back(kind + ' ' + status);
     }
   }
-  if (line) {
+  if (queue) {
     for (const char* const what : {"client: granted by the one before", "client: passed on in the client",
                                    "mutex refresh -> 1", "mutex refresh -> 2", "shared_mutex downgrade -> 1"}) {
       all.emplace_back(what);

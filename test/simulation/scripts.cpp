@@ -2,8 +2,8 @@
 //
 // The scripts of all kinds on the store in memory, under random schedules that are compared with a model.
 // LEASEHOLD_SEED repeats a run, LEASEHOLD_STEPS makes it longer or shorter.
-#include "schedule/line_schedule.hpp"
 #include "schedule/memory_host.hpp"
+#include "schedule/queue_schedule.hpp"
 #include "support/rarer.hpp"
 #include "support/unit_test.hpp"
 

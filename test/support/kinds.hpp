@@ -89,13 +89,13 @@ awaitable<bool> tried(asker&, acquire_options = {});
 
 awaitable<lock_info> inspected(const any_lock&);
 
-// A fixture with a server `redis`, and how many stand in the line of the lock.
+// A fixture with a server `redis`, and how many wait in the queue of the lock.
 template <class Fixture>
 struct with_kinds_on : Fixture {
   using Fixture::redis;
-  std::int64_t in_line() { return redis.command("ZCARD", the_line).integer; }
-  awaitable<void> stand_in_line(std::int64_t n) {
-    co_await eventually("they stand in line", [this, n] { return in_line() == n; });
+  std::int64_t in_queue() { return redis.command("ZCARD", the_queue).integer; }
+  awaitable<void> wait_in_queue(std::int64_t n) {
+    co_await eventually("they wait in the queue", [this, n] { return in_queue() == n; });
   }
   awaitable<void> nothing_left() {
     co_await eventually("nothing is left", [this] { return redis.size() == 0; });

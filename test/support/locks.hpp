@@ -16,7 +16,7 @@
 namespace leasehold::test {
 
 // Who waits for "n", which is what most tests call their lock.
-inline const std::string the_line = "leasehold:{0}:line:n";
+inline const std::string the_queue = "leasehold:{0}:queue:n";
 
 // For results instead of exceptions: auto [ec, hold] = co_await lock.acquire(as_tuple);
 inline constexpr auto as_tuple = asio::as_tuple(asio::deferred);

@@ -35,12 +35,12 @@ BOOST_AUTO_TEST_CASE(each_slot_has_a_tag_of_its_own) {
   for (std::uint32_t slot = 0; slot < number_of_slots; ++slot) {
     const auto s = static_cast<std::uint16_t>(slot);
     const std::string_view tag = tag_of_slot(s);
-    // One character is the sign of a server without slots (lua/shared/line.lua).
+    // One character is the sign of a server without slots (lua/shared/queue.lua).
     BOOST_REQUIRE(tag.size() >= 2);
     BOOST_REQUIRE(tag.size() <= 4);
     BOOST_REQUIRE(seen.insert(tag).second);
     BOOST_REQUIRE_EQUAL(slot_of(fence_key(s)), s);
-    BOOST_REQUIRE_EQUAL(slot_of("leasehold:{" + std::string(tag) + "}:line:a{b}c"), s);
+    BOOST_REQUIRE_EQUAL(slot_of("leasehold:{" + std::string(tag) + "}:queue:a{b}c"), s);
   }
 }
 

@@ -61,7 +61,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   bool up() const override;
   // Asked by who got no answer in time: if anybody answers at all, it is too few.
   bool too_few_answer() const override;
-  bool has_line() const override { return false; }
+  bool has_queue() const override { return false; }
   bool takes_back() const override { return true; }
   // Every call is settled with each server by itself.
   std::uint64_t epoch() const override { return 0; }

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(if_one_is_busy_none_is_held_at_the_end) {
       BOOST_TEST(!none.valid());
       BOOST_TEST(none[0].token().empty());
       BOOST_TEST(!redis.get("a").has_value());
-      BOOST_TEST(redis.command("EXISTS", "leasehold:{0}:line:b").integer == 0);
+      BOOST_TEST(redis.command("EXISTS", "leasehold:{0}:queue:b").integer == 0);
     }
     // Nobody sees a: one script takes all or none.
     const auto options = waiting(0ms);
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(all_of_them_have_one_deadline) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(it_waits_in_the_lines_until_all_are_there) {
+BOOST_AUTO_TEST_CASE(it_waits_in_the_queues_until_all_are_there) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
     client c(executor, redis.url());
@@ -182,10 +182,12 @@ BOOST_AUTO_TEST_CASE(it_waits_in_the_lines_until_all_are_there) {
     std::optional<holds<2>> got;
     const auto wait = [&]() -> awaitable<void> { got = co_await acquire_all(b.shared(), a); };
     asio::co_spawn(executor, wait, asio::detached);
-    co_await eventually("it waits for a", [&] { return redis.command("EXISTS", "leasehold:{0}:line:a").integer == 1; });
-    BOOST_TEST(redis.command("EXISTS", "leasehold:{0}:line:b").integer == 0);
+    co_await eventually("it waits for a",
+                        [&] { return redis.command("EXISTS", "leasehold:{0}:queue:a").integer == 1; });
+    BOOST_TEST(redis.command("EXISTS", "leasehold:{0}:queue:b").integer == 0);
     co_await first.release();
-    co_await eventually("it waits for b", [&] { return redis.command("EXISTS", "leasehold:{0}:line:b").integer == 1; });
+    co_await eventually("it waits for b",
+                        [&] { return redis.command("EXISTS", "leasehold:{0}:queue:b").integer == 1; });
     BOOST_TEST(!got.has_value());
     co_await second.release();
     co_await eventually("it has both", [&] { return got.has_value(); });
@@ -365,7 +367,7 @@ BOOST_AUTO_TEST_CASE(cancelled_at_any_instant_it_leaves_nothing) {
       if (ec == asio::error::operation_aborted) {
         ++cancelled;
         BOOST_TEST(!redis.get("a").has_value());
-        BOOST_TEST(redis.command("EXISTS", "leasehold:{0}:line:b").integer == 0);
+        BOOST_TEST(redis.command("EXISTS", "leasehold:{0}:queue:b").integer == 0);
         if (!busy) BOOST_TEST(!redis.get("b").has_value());
       } else {
         BOOST_TEST(!ec);

@@ -18,7 +18,7 @@ struct with_admin : with_memory {
                   "local due = string.format('%d', (t[1] + ARGV[3]) * 1000000) "
                   "redis.call('ZADD', KEYS[1], redis.call('HINCRBY', KEYS[2], '#' .. ARGV[4], 1), ARGV[1]) "
                   "redis.call('HSET', KEYS[2], ARGV[1], '7 ' .. ARGV[2] .. ' ' .. due .. ' ' .. ARGV[5])",
-                  "2", "leasehold:{0}:line:" + record, "leasehold:{0}:entries:" + record, token, std::to_string(lease),
+                  "2", "leasehold:{0}:queue:" + record, "leasehold:{0}:entries:" + record, token, std::to_string(lease),
                   std::to_string(due_in), kind, ask);
   }
   // How many holds a record has.
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(show_tells_who_has_it_and_who_waits_in_order) {
     lock_status lock = co_await show(a, "n");
     BOOST_TEST(!lock.held);
     BOOST_TEST(lock.token == "");
-    BOOST_TEST(lock.line.empty());
+    BOOST_TEST(lock.queue.empty());
     BOOST_TEST(lock.waiters == 0U);
 
     hold h = co_await mutex(a, "n").acquire();
@@ -256,12 +256,12 @@ BOOST_AUTO_TEST_CASE(show_tells_who_has_it_and_who_waits_in_order) {
     BOOST_TEST(lock.fence == h.fence());
     BOOST_TEST(lock.ttl.has_value());
     BOOST_TEST(lock.waiters == 2U);
-    BOOST_REQUIRE(lock.line.size() == 2U);
-    BOOST_TEST(lock.line[0].token.starts_with("second-"));
-    BOOST_TEST(lock.line[0].lease == 5s);
-    BOOST_TEST(!lock.line[0].silent);
-    BOOST_TEST(lock.line[1].token.starts_with("third-"));
-    BOOST_TEST(lock.line[1].lease == 7s);
+    BOOST_REQUIRE(lock.queue.size() == 2U);
+    BOOST_TEST(lock.queue[0].token.starts_with("second-"));
+    BOOST_TEST(lock.queue[0].lease == 5s);
+    BOOST_TEST(!lock.queue[0].silent);
+    BOOST_TEST(lock.queue[1].token.starts_with("third-"));
+    BOOST_TEST(lock.queue[1].lease == 7s);
   });
 }
 
@@ -271,20 +271,20 @@ BOOST_AUTO_TEST_CASE(show_tells_what_is_waited_for) {
     join("shared", "a.1", 60, 5000, "shared_mutex", "wme");
     join("shared", "a.2", 60, 5000, "shared_mutex", "r");
     lock_status lock = co_await show(c, "shared");
-    BOOST_REQUIRE(lock.line.size() == 2U);
-    BOOST_TEST(lock.line[0].role == "writer");
-    BOOST_TEST(lock.line[0].owner == "me");
-    BOOST_TEST(lock.line[1].role == "reader");
-    BOOST_TEST(lock.line[1].owner == "");
+    BOOST_REQUIRE(lock.queue.size() == 2U);
+    BOOST_TEST(lock.queue[0].role == "writer");
+    BOOST_TEST(lock.queue[0].owner == "me");
+    BOOST_TEST(lock.queue[1].role == "reader");
+    BOOST_TEST(lock.queue[1].owner == "");
     join("recursive", "a.3", 60, 5000, "recursive_mutex", "r you");
     lock = co_await show(c, "recursive");
-    BOOST_REQUIRE(lock.line.size() == 1U);
-    BOOST_TEST(lock.line[0].role == "");
-    BOOST_TEST(lock.line[0].owner == "r you");
+    BOOST_REQUIRE(lock.queue.size() == 1U);
+    BOOST_TEST(lock.queue[0].role == "");
+    BOOST_TEST(lock.queue[0].owner == "r you");
     join("semaphore", "a.4", 60, 5000, "counting_semaphore", "3");
     lock = co_await show(c, "semaphore");
-    BOOST_REQUIRE(lock.line.size() == 1U);
-    BOOST_TEST(lock.line[0].owner == "");
+    BOOST_REQUIRE(lock.queue.size() == 1U);
+    BOOST_TEST(lock.queue[0].owner == "");
   });
 }
 
@@ -338,16 +338,16 @@ BOOST_AUTO_TEST_CASE(show_tells_silent_entries_and_the_first_hundred_of_many) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
     for (int i = 0; i < 130; ++i) join("n", "x." + std::to_string(i), i % 2 ? -5 : 60, 1000 + i);
-    // Known to the line only.
+    // Known to the queue only.
     redis.command("HDEL", "leasehold:{0}:entries:n", "x.2");
     const lock_status lock = co_await show(c, "n");
     BOOST_TEST(!lock.held);
     BOOST_TEST(lock.waiters == 130U);
-    BOOST_REQUIRE(lock.line.size() == 100U);
+    BOOST_REQUIRE(lock.queue.size() == 100U);
     for (std::size_t i = 0; i < 100; ++i) {
-      BOOST_TEST(lock.line[i].token == "x." + std::to_string(i));
-      BOOST_TEST(lock.line[i].silent == (i % 2 == 1 || i == 2));
-      if (i != 2) BOOST_TEST(lock.line[i].lease.count() == static_cast<std::int64_t>(1000 + i));
+      BOOST_TEST(lock.queue[i].token == "x." + std::to_string(i));
+      BOOST_TEST(lock.queue[i].silent == (i % 2 == 1 || i == 2));
+      if (i != 2) BOOST_TEST(lock.queue[i].lease.count() == static_cast<std::int64_t>(1000 + i));
     }
   });
 }
@@ -490,7 +490,7 @@ BOOST_AUTO_TEST_CASE(a_forged_message_that_a_hold_was_broken_costs_one_question)
   });
 }
 
-BOOST_AUTO_TEST_CASE(break_hands_the_lock_to_the_next_in_line) {
+BOOST_AUTO_TEST_CASE(break_hands_the_lock_to_the_next_in_the_queue) {
   run([&]() -> awaitable<void> {
     client a(co_await asio::this_coro::executor, redis.url());
     client b(co_await asio::this_coro::executor, redis.url());
@@ -522,7 +522,7 @@ BOOST_AUTO_TEST_CASE(break_ends_all_holds_and_lets_in_who_waits) {
     const auto executor = co_await asio::this_coro::executor;
     client a(executor, redis.url());
     client b(executor, redis.url());
-    const auto line_length = [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer; };
+    const auto queue_length = [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer; };
     shared_mutex in(a, "n"), out(b, "n", "me");
     hold one = co_await in.acquire_shared({.lease = 1s});
     hold two = co_await in.acquire_shared({.lease = 1s});
@@ -537,7 +537,7 @@ BOOST_AUTO_TEST_CASE(break_ends_all_holds_and_lets_in_who_waits) {
       };
     };
     out.acquire(into(writer));
-    co_await eventually("the writer waits", [&] { return line_length() == 1; });
+    co_await eventually("the writer waits", [&] { return queue_length() == 1; });
     broken_lock broken = co_await break_lock(b, "n");
     BOOST_TEST(broken.kind == "shared_mutex");
     BOOST_TEST(broken.mode == "readers");
@@ -552,7 +552,7 @@ BOOST_AUTO_TEST_CASE(break_ends_all_holds_and_lets_in_who_waits) {
     auto [ec] = co_await one.release(as_tuple);
     BOOST_TEST(ec == error::lost);
     in.acquire_shared(into(reader));
-    co_await eventually("a reader waits", [&] { return line_length() == 1; });
+    co_await eventually("a reader waits", [&] { return queue_length() == 1; });
     broken = co_await break_lock(a, "n");
     BOOST_TEST(broken.mode == "writer");
     BOOST_TEST(broken.owner == "me");
@@ -583,7 +583,7 @@ BOOST_AUTO_TEST_CASE(break_of_each_kind_lets_in_as_many_as_the_lock_admits) {
         BOOST_TEST(now.holders == static_cast<std::size_t>(let_in[i]));
         BOOST_TEST(now.fence > 9U);
         BOOST_TEST(redis.command("HEXISTS", "n", "me").integer == 0);
-        redis.command("DEL", "n", "leasehold:{0}:line:n", "leasehold:{0}:entries:n");
+        redis.command("DEL", "n", "leasehold:{0}:queue:n", "leasehold:{0}:entries:n");
       }
     }
   });
@@ -599,14 +599,14 @@ BOOST_AUTO_TEST_CASE(break_of_several_holds_passes_over_those_that_have_not_conf
     BOOST_TEST(broken.token == "a.1");
     BOOST_TEST(broken.next == "b.1");
     BOOST_TEST(members("n") == 1);
-    BOOST_TEST(redis.command("ZCARD", "leasehold:{0}:line:n").integer == 1);
+    BOOST_TEST(redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 1);
     broken = co_await break_lock(c, "n");
     BOOST_TEST(broken.next == "");
     BOOST_TEST(redis.size() == 0U);
   });
 }
 
-// It still stands in the line, in front.
+// It still waits in the queue, in front.
 BOOST_AUTO_TEST_CASE(break_passes_over_a_holder_that_has_not_confirmed) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
@@ -617,7 +617,7 @@ BOOST_AUTO_TEST_CASE(break_passes_over_a_holder_that_has_not_confirmed) {
     BOOST_TEST(broken.token == "a.1");
     BOOST_TEST(broken.next == "b.1");
     BOOST_TEST(redis.get("n").value().starts_with("leasehold:b.1:"));
-    BOOST_TEST(redis.command("ZSCORE", "leasehold:{0}:line:n", "a.1").is_nil());
+    BOOST_TEST(redis.command("ZSCORE", "leasehold:{0}:queue:n", "a.1").is_nil());
     broken = co_await break_lock(c, "n");
     BOOST_TEST(broken.token == "b.1");
     BOOST_TEST(broken.next == "");
@@ -634,7 +634,7 @@ BOOST_AUTO_TEST_CASE(break_of_a_free_lock_that_somebody_waits_for_helps_the_firs
     BOOST_TEST(ec == error::not_held);
     BOOST_TEST(redis.get("n").value().starts_with("leasehold:living.1:"));
     // Those who wait for a lock of another kind are not given a mutex.
-    redis.command("ZADD", "leasehold:{0}:line:m", "1", "x.1");
+    redis.command("ZADD", "leasehold:{0}:queue:m", "1", "x.1");
     redis.command("HSET", "leasehold:{0}:entries:m", "#another", "1", "x.1", "7 5000 9000000000000000 ");
     auto [ec2, broken2] = co_await break_lock(c, "m", as_tuple);
     BOOST_TEST(ec2 == error::not_held);
@@ -719,7 +719,7 @@ BOOST_AUTO_TEST_CASE(a_break_that_is_repeated_after_a_lost_reply_leaves_the_next
     BOOST_TEST(broken.fence == 7U);
     BOOST_TEST(broken.next == "a.1");
     BOOST_TEST(redis.get("n").value().starts_with("leasehold:a.1:"));
-    BOOST_TEST(redis.command("ZCARD", "leasehold:{0}:line:n").integer == 2);
+    BOOST_TEST(redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 2);
   });
 }
 

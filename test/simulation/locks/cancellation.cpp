@@ -272,8 +272,8 @@ BOOST_AUTO_TEST_CASE(with_a_connection_that_breaks_nothing_is_left) {
   });
 }
 
-// It stood in line, and its looks could not be sent any more.
-BOOST_AUTO_TEST_CASE(who_is_cancelled_out_of_reach_does_not_stay_in_line) {
+// It waited in the queue, and its looks could not be sent any more.
+BOOST_AUTO_TEST_CASE(who_is_cancelled_out_of_reach_does_not_stay_in_the_queue) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
     client first(executor, redis.url());
@@ -286,10 +286,10 @@ BOOST_AUTO_TEST_CASE(who_is_cancelled_out_of_reach_does_not_stay_in_line) {
     for (const bool by_deadline : {false, true}) {
       cancellable a;
       a.acquire(lock, {.wait = by_deadline ? 3s : 1h});
-      co_await eventually("it stands in line", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+      co_await eventually("it waits in the queue", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
       network.refuse();
       network.cut();
-      // The first in line looks every 667 ms.
+      // The first in the queue looks every 667 ms.
       co_await pause(1500ms);
       if (by_deadline) {
         co_await eventually("the wait ends", [&] { return a.ended(); });
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(who_is_cancelled_out_of_reach_does_not_stay_in_line) {
         co_await a.cancel(asio::cancellation_type::terminal);
       }
       network.refuse(false);
-      co_await eventually("it has left the line", [&] { return redis.command("ZCARD", the_line).integer == 0; });
+      co_await eventually("it has left the queue", [&] { return redis.command("ZCARD", the_queue).integer == 0; });
     }
     BOOST_TEST(c.stats().given_back == 2U);
     co_await h.release();

@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_client_without_cohorts_asks_redis_for_each_turn) {
     co_await eventually("all were served", [&] { return seen.ended == 50; });
     check(seen, 50);
     BOOST_TEST(c.stats().passed == 0U);
-    // A release each, by which the next one has the lock; joining the line costs little more.
+    // A release each, by which the next one has the lock; joining the queue costs little more.
     BOOST_TEST(c.stats().commands >= 50U);
     BOOST_TEST(c.stats().commands < 75U);
     BOOST_TEST(redis.size() == 0U);
@@ -130,10 +130,11 @@ BOOST_AUTO_TEST_CASE(a_client_without_cohorts_overtakes_nobody) {
         mine = std::move(h);
         ended = !ec;
       });
-      co_await eventually("it is in line, or in", [&] { return ended || one.stats().contended != contended_before; });
+      co_await eventually("it is in the queue, or in",
+                          [&] { return ended || one.stats().contended != contended_before; });
       entered_before = entered;
       co_await eventually("it is in", [&] { return ended; });
-      // The holder of then and whoever was in line before.
+      // The holder of then and whoever was in the queue before.
       BOOST_TEST(entered_after - entered_before <= 2);
       co_await mine.release();
     }
@@ -230,7 +231,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_passed_on_after_a_pause_past_the_lease) {
     hold h = co_await lock.acquire(brief);
     std::optional<hold> next;
     lock.acquire(brief, [&](error_code, hold g) { next = std::move(g); });
-    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
     stand_still(301ms);
     BOOST_TEST(!redis.get("n"));
     redis.command("SET", "n", "somebody else", "PX", "60000");
@@ -264,7 +265,7 @@ BOOST_AUTO_TEST_CASE(passes_never_reach_the_fence_of_the_next_grant_elsewhere) {
     hold first = co_await lock.acquire();
     for (int i = 0; i < 4; ++i) asio::co_spawn(executor, hold_often(lock, seen, i, 1000), asio::detached);
     hold there = co_await mutex(other, "n").acquire();
-    co_await eventually("all wait", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+    co_await eventually("all wait", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
     redis.stop();
     co_await first.release();
     // As many as fit between two fences of the server; the next one asks it.
@@ -304,7 +305,7 @@ BOOST_AUTO_TEST_CASE(each_holder_of_a_cohort_has_its_own_renewals_and_margin) {
       hold first = co_await lock.acquire(p.before);
       hold next;
       lock.acquire(p.after, [&](error_code, hold h) { next = std::move(h); });
-      co_await eventually("it waits", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+      co_await eventually("it waits", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
       const auto before = c.stats().renewed;
       co_await first.release();
       co_await eventually("it has it", [&] { return next.valid(); });
@@ -339,7 +340,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_with_a_shorter_lease_gets_no_longer_one) {
         if (extends) co_await first.extend(1h);
         hold next;
         lock.acquire(same, [&](error_code, hold h) { next = std::move(h); });
-        co_await eventually("it waits", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+        co_await eventually("it waits", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
         co_await first.release();
         co_await eventually("it has it", [&] { return next.valid(); });
         BOOST_TEST(next.expires_at() <= now() + 2s);
@@ -369,7 +370,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_with_a_longer_lease_gets_its_whole_lease) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(the_entry_leaves_the_line_when_the_last_local_waiter_was_served_locally) {
+BOOST_AUTO_TEST_CASE(the_entry_leaves_the_queue_when_the_last_local_waiter_was_served_locally) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
     client c(executor, redis.url());
@@ -377,12 +378,12 @@ BOOST_AUTO_TEST_CASE(the_entry_leaves_the_line_when_the_last_local_waiter_was_se
     hold first = co_await lock.acquire();
     std::optional<hold> second;
     lock.acquire([&](error_code, hold h) { second = std::move(h); });
-    co_await eventually("the second is in line",
-                        [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 1; });
+    co_await eventually("the second is in the queue",
+                        [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 1; });
     co_await first.release();
     co_await eventually("the second holds", [&] { return second.has_value(); });
-    co_await eventually("the line is empty",
-                        [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer == 0; });
+    co_await eventually("the queue is empty",
+                        [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 0; });
     BOOST_TEST(second->valid());
     BOOST_TEST(redis.get("n").value().starts_with("leasehold:" + second->token() + ":"));
     co_await second->release();

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(a_permit_whose_lease_ends_comes_back_by_itself) {
     const counting_semaphore elsewhere = co_await semaphore(2);
     asker next(elsewhere);
     next.acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     co_await eventually("the next is in", [&] { return next.in(); });
     co_await eventually("the loss is told", [&] { return brief.lost.ended(); });
     BOOST_TEST(lasting.valid());
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(the_permits_of_a_dead_process_come_back) {
     for (int i = 0; i < 2; ++i) {
       const counting_semaphore other = co_await semaphore(3);
       all.emplace_back(other).acquire();
-      co_await stand_in_line(i + 1);
+      co_await wait_in_queue(i + 1);
     }
     taker.die();
     co_await eventually("both are in", [&] { return all[0].in() && all[1].in(); });
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(clients_take_permits_in_the_order_of_their_coming) {
     for (int i = 0; i < 8; ++i) {
       const counting_semaphore other = co_await semaphore(2);
       all.emplace_back(other).acquire();
-      co_await stand_in_line(i + 1);
+      co_await wait_in_queue(i + 1);
     }
     std::uint64_t fence = holds[1].fence();
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(ten_thousand_of_one_client_on_five_permits_are_few_entries_
     std::int64_t most = 0;
     const auto end = now() + 10 * limit;
     while (served < 10000 && now() < end) {
-      most = std::max(most, in_line());
+      most = std::max(most, in_queue());
       co_await pause(5ms);
     }
     BOOST_TEST(served == 10000);
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(another_limit_is_refused_while_somebody_is_in) {
       auto [ec2, none2] = co_await lock->try_acquire(as_tuple);
       BOOST_TEST(ec2 == error::wrong_limit);
     }
-    BOOST_TEST(in_line() == 0);
+    BOOST_TEST(in_queue() == 0);
     co_await one.release();
     hold other = co_await three.acquire();
     auto [ec, none] = co_await two.acquire(as_tuple);
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(objects_of_one_client_with_different_limits_do_not_answer_f
     hold h = co_await one.acquire();
     asker right(one);
     right.acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     // One of its own client waits already.
     asker wrong(two);
     wrong.acquire();
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(objects_of_one_client_with_different_limits_do_not_answer_f
     also_right.acquire();
     co_await eventually("it ends", [&] { return wrong.ended(); });
     BOOST_TEST(*wrong.ec == error::wrong_limit);
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     BOOST_TEST(!also_right.ended());
     co_await right.got.release();
     co_await eventually("it is in", [&] { return also_right.in(); });
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(resize_up_lets_in_at_once_who_waits) {
     for (int i = 0; i < 4; ++i) {
       const counting_semaphore other = co_await semaphore(1);
       all.emplace_back(other).acquire();
-      co_await stand_in_line(i + 1);
+      co_await wait_in_queue(i + 1);
     }
     co_await lock.resize(4);
     co_await eventually("three are in", [&] { return all[0].in() && all[1].in() && all[2].in(); });
@@ -324,7 +324,7 @@ BOOST_AUTO_TEST_CASE(resize_elsewhere_does_not_turn_away_who_waits) {
     client c(executor, redis.url());
     std::deque<asker> all;
     for (int i = 0; i < 5; ++i) all.emplace_back(counting_semaphore(c, "n", 1)).acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     co_await eventually("all wait", [&] { return c.stats().waiting == 5; });
     co_await lock.resize(2);
     for (auto& a : all) {
@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(resize_down_takes_nothing_away_and_lets_nobody_in_until_eno
     const counting_semaphore elsewhere = co_await semaphore(4);
     asker next(elsewhere);
     next.acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     co_await lock.resize(2);
     for (auto& h : holds) {
       co_await h.extend(60s);
@@ -380,7 +380,7 @@ BOOST_AUTO_TEST_CASE(resize_is_for_those_who_wait_though_nobody_is_in_any_more) 
         for (int i = 0; i < 3; ++i) holds.push_back(co_await lock.acquire(brief));
         std::deque<asker> all;
         for (int i = 0; i < 6; ++i) all.emplace_back(i % 2 == 0 ? lock : theirs).acquire();
-        co_await stand_in_line(2);
+        co_await wait_in_queue(2);
         co_await eventually("all wait", [&] { return c.stats().waiting == 3; });
         const counting_semaphore elsewhere = co_await semaphore(3);
         const counting_semaphore& changed = by_waiters ? theirs : elsewhere;

@@ -34,7 +34,7 @@ const std::array<refusal, 2> passing{{
      [](memory_server& s) { s.server().data().set_refusal_of_writes(""); }},
 }};
 
-std::int64_t in_queue(memory_server& s) { return s.command("ZCARD", the_line).integer; }
+std::int64_t in_queue(memory_server& s) { return s.command("ZCARD", the_queue).integer; }
 
 awaitable<void> one_waits(memory_server& s) {
   co_await eventually("one waits in the queue", [&s] { return in_queue(s) == 1; });

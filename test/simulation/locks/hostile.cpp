@@ -18,8 +18,8 @@ BOOST_AUTO_TEST_CASE(a_forged_grant_is_no_grant) {
     hold held = co_await mutex(a, "n").acquire();
     hold granted;
     mutex(b, "n").acquire([&](error_code, hold h) { granted = std::move(h); });
-    co_await eventually("it waits", [&] { return redis.command("EXISTS", the_line).integer == 1; });
-    const std::string token = redis.command("ZRANGE", the_line, "0", "0").items.at(0).text;
+    co_await eventually("it waits", [&] { return redis.command("EXISTS", the_queue).integer == 1; });
+    const std::string token = redis.command("ZRANGE", the_queue, "0", "0").items.at(0).text;
     const std::string channel = "leasehold:{0}:" + token.substr(0, token.find('.'));
     const auto stamp = [] { return std::to_string(clock::now().time_since_epoch().count()); };
     for (const auto& forged :

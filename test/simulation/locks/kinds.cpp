@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(who_waits_is_served_in_the_order_of_coming) {
       std::deque<asker> all;
       for (int i = 0; i < 5; ++i) {
         all.emplace_back(k.next(client(executor, redis.url()), i)).acquire();
-        co_await stand_in_line(i + 1);
+        co_await wait_in_queue(i + 1);
       }
       const lock_info info = co_await inspected(first.lock);
       BOOST_TEST(info.held);
@@ -81,13 +81,13 @@ BOOST_AUTO_TEST_CASE(many_of_one_client_are_served_and_are_one_entry) {
       };
       for (int i = 0; i < 200; ++i) all.emplace_back(k.next(c, i % 2));
       all.front().acquire();
-      co_await stand_in_line(1);
+      co_await wait_in_queue(1);
       all.front().signal.emit(asio::cancellation_type::total);
-      co_await stand_in_line(0);
+      co_await wait_in_queue(0);
       for (std::size_t i = 0; i < all.size(); ++i) asio::co_spawn(executor, one(all[i], i % 2), asio::detached);
       // Two owners are two entries.
       co_await eventually("all wait", [&] { return c.stats().waiting == 200; });
-      co_await stand_in_line(owners ? 2 : 1);
+      co_await wait_in_queue(owners ? 2 : 1);
       co_await first.got.release();
       co_await eventually("all were served", [&] { return served == 200; });
       co_await nothing_left();
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(many_of_one_client_are_served_and_are_one_entry) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(try_acquire_neither_joins_a_line_nor_overtakes_it) {
+BOOST_AUTO_TEST_CASE(try_acquire_neither_joins_a_queue_nor_overtakes_it) {
   for_each_kind(redis, [&](const kind& k) {
     run([&]() -> awaitable<void> {
       const auto executor = co_await asio::this_coro::executor;
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(try_acquire_neither_joins_a_line_nor_overtakes_it) {
       co_await acquired(first);
       asker waiting(k.next(client(executor, redis.url()), 0));
       waiting.acquire();
-      co_await stand_in_line(1);
+      co_await wait_in_queue(1);
       // The one who would like to be next to the holder, and the one who stands behind who waits.
       asker late(k.next(client(executor, redis.url()), 1));
       asker like_first(k.holder(client(executor, redis.url())));
@@ -115,12 +115,12 @@ BOOST_AUTO_TEST_CASE(try_acquire_neither_joins_a_line_nor_overtakes_it) {
       late.acquire({.wait = 0ms});
       co_await eventually("it ends", [&] { return late.ended(); });
       BOOST_TEST(*late.ec == error::timed_out);
-      BOOST_TEST(in_line() == 1);
+      BOOST_TEST(in_queue() == 1);
       // Free, by hand: the head gets in, not who asks.
       redis.command("DEL", "n");
       const bool beside = co_await tried(late);
       BOOST_TEST(beside == k.together);
-      co_await eventually("the first in line is in", [&] { return waiting.in(); });
+      co_await eventually("the first waiter in the queue is in", [&] { return waiting.in(); });
       co_await waiting.got.release();
       if (beside) co_await late.got.release();
       BOOST_TEST((co_await tried(late)));
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(try_acquire_neither_joins_a_line_nor_overtakes_it) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(who_runs_into_a_deadline_leaves_the_line) {
+BOOST_AUTO_TEST_CASE(who_runs_into_a_deadline_leaves_the_queue) {
   for_each_kind(redis, [&](const kind& k) {
     run([&]() -> awaitable<void> {
       const auto executor = co_await asio::this_coro::executor;
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(who_runs_into_a_deadline_leaves_the_line) {
       co_await acquired(first);
       asker patient(k.next(client(executor, redis.url()), 0));
       patient.acquire();
-      co_await stand_in_line(1);
+      co_await wait_in_queue(1);
       client c(executor, redis.url());
       asker a(k.next(c, 1));
       for (int i = 0; i < 3; ++i) {
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(who_runs_into_a_deadline_leaves_the_line) {
         co_await eventually("it ends", [&] { return a.ended(); });
         BOOST_TEST(*a.ec == error::timed_out);
         BOOST_TEST((now() - start >= 50ms && now() - start <= 151ms));
-        co_await stand_in_line(1);
+        co_await wait_in_queue(1);
       }
       BOOST_TEST(c.stats().timed_out == 3U);
       BOOST_TEST(c.stats().waiting == 0U);
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(who_runs_into_a_deadline_leaves_the_line) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(who_is_cancelled_leaves_the_line_to_those_behind) {
+BOOST_AUTO_TEST_CASE(who_is_cancelled_leaves_the_queue_to_those_behind) {
   for_each_kind(redis, [&](const kind& k) {
     run([&]() -> awaitable<void> {
       const auto executor = co_await asio::this_coro::executor;
@@ -170,14 +170,14 @@ BOOST_AUTO_TEST_CASE(who_is_cancelled_leaves_the_line_to_those_behind) {
       std::deque<asker> all;
       for (int i = 0; i < 4; ++i) {
         all.emplace_back(k.next(client(executor, redis.url()), i)).acquire();
-        co_await stand_in_line(i + 1);
+        co_await wait_in_queue(i + 1);
       }
       for (const std::size_t i : {0U, 2U}) {
         all[i].signal.emit(i == 0 ? asio::cancellation_type::total : asio::cancellation_type::terminal);
         co_await eventually("it ends", [&] { return all[i].ended(); });
         BOOST_TEST(*all[i].ec == asio::error::operation_aborted);
       }
-      co_await stand_in_line(2);
+      co_await wait_in_queue(2);
       co_await first.got.release();
       co_await eventually("the next is in", [&] { return all[1].in(); });
       BOOST_TEST((k.together || !all[3].ended()));
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(closing_fails_who_waits_and_gives_back_what_is_held) {
       a.watch();
       std::deque<asker> all;
       for (int i = 0; i < 20; ++i) all.emplace_back(k.next(c, i % 3)).acquire();
-      co_await eventually("they wait", [&] { return in_line() >= 1 && c.stats().waiting == 20; });
+      co_await eventually("they wait", [&] { return in_queue() >= 1 && c.stats().waiting == 20; });
       co_await c.close();
       co_await eventually("all have ended", [&] {
         return a.lost.ended() && std::all_of(all.begin(), all.end(), [](const asker& w) { return w.ended(); });
@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(a_name_that_another_kind_uses_is_refused) {
           // Free, and somebody waits for the other kind.
           asker waiting(k.next(c, 2));
           waiting.acquire();
-          co_await stand_in_line(1);
+          co_await wait_in_queue(1);
           redis.command("DEL", "n");
           b.acquire();
           co_await eventually("it ends", [&] { return b.ended(); });
@@ -461,7 +461,7 @@ BOOST_AUTO_TEST_CASE(everything_may_outlive_the_context) {
     run_until([&] { return a.ended(); });
     a.watch();
     for (auto& w : all) w.acquire();
-    run_until([&] { return in_line() >= 1 && c->stats().waiting == 10; });
+    run_until([&] { return in_queue() >= 1 && c->stats().waiting == 10; });
     context.reset();
     BOOST_TEST(!a.lost.ended());
     for (auto& w : all) BOOST_TEST(!w.ended());
@@ -484,7 +484,7 @@ BOOST_AUTO_TEST_CASE(destruction_of_a_hold_hands_the_lock_on) {
       a.watch();
       asker b(k.next(client(executor, redis.url()), 1));
       b.acquire();
-      co_await stand_in_line(1);
+      co_await wait_in_queue(1);
       a.got = hold();
       co_await eventually("the next is in", [&] { return b.in() && a.lost.ended(); });
       BOOST_TEST(*a.lost.ec == error::not_held);

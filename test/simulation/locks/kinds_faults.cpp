@@ -20,7 +20,7 @@ BOOST_FIXTURE_TEST_SUITE(faults_of_kinds, with_kinds_on<with_memory>)
 
 namespace {
 
-// What a dead waiter costs the line: its grant lasts 2 s, and the next in line polls within 667 ms.
+// What a dead waiter costs the queue: its grant lasts 2 s, and the next waiter in the queue polls within 667 ms.
 constexpr auto soon = 2700ms;
 
 client_options brisk() {
@@ -211,17 +211,17 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_reconnects_keeps_its_place) {
       client c(executor, network.url(), brisk());
       asker a(k.next(c, 0));
       a.acquire();
-      co_await stand_in_line(1);
+      co_await wait_in_queue(1);
       asker b(k.next(client(executor, redis.url()), 1));
       b.acquire();
-      co_await stand_in_line(2);
-      const auto token = redis.command("ZRANGE", the_line, "0", "0").items.at(0).text;
+      co_await wait_in_queue(2);
+      const auto token = redis.command("ZRANGE", the_queue, "0", "0").items.at(0).text;
       for (std::uint64_t i = 1; i <= 5; ++i) {
         network.cut();
         co_await eventually("it is back", [&] { return c.stats().reconnects == i; });
       }
-      BOOST_TEST(in_line() == 2);
-      BOOST_TEST(redis.command("ZRANGE", the_line, "0", "0").items.at(0).text == token);
+      BOOST_TEST(in_queue() == 2);
+      BOOST_TEST(redis.command("ZRANGE", the_queue, "0", "0").items.at(0).text == token);
       co_await first.got.release();
       co_await eventually("it is in", [&] { return a.in(); });
       BOOST_TEST(a.got.token() == token);
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(a_lost_push_loses_nothing) {
           gate network(redis);
           asker a(k.next(client(executor, network.url(), brisk()), 1));
           a.acquire({.lease = 10min});
-          co_await stand_in_line(1);
+          co_await wait_in_queue(1);
           network.cut_after_replies(after);
           co_await first.got.release();
           const auto start = now();
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_forgets_everything_loses_the_holds_and_lets_i
       first.watch();
       asker next(k.next(client(executor, redis.url(), brisk()), 1));
       next.acquire();
-      co_await stand_in_line(1);
+      co_await wait_in_queue(1);
       redis.kill();
       redis.start();
       co_await eventually("the loss is told", [&] { return first.lost.ended(); });
@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(who_is_killed_or_frozen_loses_the_lock_when_its_lease_ends)
           its->lost(lost.handler());
           asker next(k.next(client(executor, redis.url()), 1));
           next.acquire();
-          co_await stand_in_line(1);
+          co_await wait_in_queue(1);
           killed ? other.die() : other.stop();
           const auto since = now();
           co_await eventually("the next is in", [&] { return next.in(); });
@@ -340,7 +340,7 @@ BOOST_AUTO_TEST_CASE(without_memory_holds_live_on_and_are_handed_on) {
       co_await acquired(first, {.lease = 900ms});
       asker next(k.next(client(executor, redis.url()), 1));
       next.acquire();
-      co_await stand_in_line(1);
+      co_await wait_in_queue(1);
       redis.command("CONFIG", "SET", "maxmemory", "1");
       const auto renewed = c.stats().renewed;
       co_await eventually("it is renewed", [&] { return c.stats().renewed > renewed + 2; });
@@ -351,7 +351,7 @@ BOOST_AUTO_TEST_CASE(without_memory_holds_live_on_and_are_handed_on) {
       asker late(k.next(client(executor, redis.url()), 2));
       late.acquire({.wait = 500ms});
       co_await eventually("it ends", [&] { return late.ended(); });
-      // In line there is nothing to refuse for who stands there; who comes is refused, or kept out by the others.
+      // In the queue there is nothing to refuse for who stands there; who comes is refused, or kept out by the others.
       BOOST_TEST((*late.ec == error::refused || *late.ec == error::timed_out), late.ec->message());
       if (std::holds_alternative<shared_mutex>(first.lock)) {
         auto [down] = co_await first.got.downgrade(as_tuple);
@@ -361,7 +361,7 @@ BOOST_AUTO_TEST_CASE(without_memory_holds_live_on_and_are_handed_on) {
       auto [released] = co_await first.got.release(as_tuple);
       BOOST_TEST(!released, released.message());
       co_await eventually("the next is in", [&] { return next.in(); });
-      co_await eventually("it is confirmed", [&] { return in_line() == 0; });
+      co_await eventually("it is confirmed", [&] { return in_queue() == 0; });
       auto [ec] = co_await next.got.release(as_tuple);
       BOOST_TEST(!ec, ec.message());
       asker none(k.holder(c));
@@ -444,22 +444,22 @@ BOOST_AUTO_TEST_CASE(cancellation_leaves_nothing) {
         network.pass();
         co_await nothing_left();
       }
-      // In line: the reply that it is busy on its way, waiting, and with the push on its way.
+      // In the queue: the reply that it is busy on its way, waiting, and with the push on its way.
       co_await acquired(first);
       asker b(k.next(c, 1));
       network.hold_replies();
       b.acquire();
-      co_await stand_in_line(1);
+      co_await wait_in_queue(1);
       co_await cancel(b);
       network.pass();
-      co_await stand_in_line(0);
+      co_await wait_in_queue(0);
       b.acquire();
-      co_await stand_in_line(1);
+      co_await wait_in_queue(1);
       co_await pause(10ms);
       co_await cancel(b);
-      co_await stand_in_line(0);
+      co_await wait_in_queue(0);
       b.acquire();
-      co_await stand_in_line(1);
+      co_await wait_in_queue(1);
       network.hold_replies();
       co_await first.got.release();
       co_await eventually("it is granted", [&] { return redis.command("EXISTS", "n").integer == 1; });
@@ -629,7 +629,7 @@ BOOST_AUTO_TEST_CASE(two_owners_are_never_in_together_though_processes_die) {
       for (std::size_t i = 0; i < owners.size(); ++i) replace(i);
       run([&]() -> awaitable<void> {
         for (int i = 0; i < 20; ++i) {
-          // The line goes on after each death, and comes to everybody.
+          // The queue goes on after each death, and comes to everybody.
           seen.clear();
           co_await eventually("every owner has been in", [&] { return seen.size() == 3; });
           const auto sooner_or_later = std::chrono::microseconds(engine() % 10000);

@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(no_deadline_is_later_than_the_servers_though_replies_come_l
     {
       // Handed from one local waiter to the next in the answer to the release.
       p.lock.acquire({.renew = renewal::none}, keep);
-      co_await eventually("it waits in line", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+      co_await eventually("it waits in the queue", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
       reply_is_late();
       got.back().release(asio::detached);
       co_await reply_comes_late(p.network);
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(late_bytes_leave_no_ghost_of_a_hold_that_was_handed_on) {
     co_await eventually("the lock was acquired anew", [&] { return got.has_value(); });
     p.lock.acquire([&](error_code, hold h) { second = std::move(h); });
     mutex(near, "n").acquire([&](error_code, hold h) { others = std::move(h); });
-    co_await eventually("both stand in line", [&] { return redis.command("ZCARD", the_line).integer == 2; });
+    co_await eventually("both wait in the queue", [&] { return redis.command("ZCARD", the_queue).integer == 2; });
     co_await pause(20ms);  // Longer than holds are passed on without asking Redis.
     const std::string token = got->token();
     co_await got->release();
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(a_release_whose_reply_is_lost_frees_what_it_has_kept) {
     hold h = co_await p.lock.acquire({.lease = 1s, .renew = renewal::none});
     std::optional<hold> next;
     p.lock.acquire({.lease = 10min}, [&](error_code, hold g) { next = std::move(g); });
-    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
     const auto deadline = h.expires_at();
     p.network.hold_replies();
     outcome released;
@@ -364,12 +364,12 @@ BOOST_AUTO_TEST_CASE(late_bytes_behind_the_release_of_a_cancelled_attempt_leave_
     p.network.cut_clients();
     p.network.pass_connected();
     co_await eventually("it waits by way of another connection",
-                        [&] { return p.c.stats().contended == 1 && redis.command("ZCARD", the_line).integer == 1; });
+                        [&] { return p.c.stats().contended == 1 && redis.command("ZCARD", the_queue).integer == 1; });
     p.network.forget();
     signal.emit(asio::cancellation_type::total);
     co_await eventually("it ends", [&] { return cancelled.ended(); });
     BOOST_TEST(*cancelled.ec == asio::error::operation_aborted);
-    co_await eventually("nothing waits", [&] { return redis.command("ZCARD", the_line).integer == 0; });
+    co_await eventually("nothing waits", [&] { return redis.command("ZCARD", the_queue).integer == 0; });
     co_await others.release();
     BOOST_REQUIRE(p.network.kept() == 1U);
     p.network.pass();
@@ -464,7 +464,7 @@ BOOST_AUTO_TEST_CASE(the_deadline_of_a_prefetched_fence_counts_from_its_request)
       });
     }
     co_await eventually("the first has it", [&] { return got.size() == 1; });
-    co_await eventually("the others wait", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+    co_await eventually("the others wait", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
     co_await pause(510ms);  // From half the cohort's time on the next fence is asked for.
     p.network.forget();
     p.network.hold_replies();
@@ -532,7 +532,7 @@ BOOST_AUTO_TEST_CASE(a_confirmation_that_is_answered_late_loses_nothing) {
       p.network.hold_replies();
       got = std::move(h);
     });
-    co_await eventually("it stands in line", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+    co_await eventually("it waits in the queue", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
     const auto released = now();
     co_await first.release();
     co_await eventually("it is let in", [&] { return got.has_value(); });

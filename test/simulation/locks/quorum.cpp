@@ -441,7 +441,7 @@ BOOST_AUTO_TEST_CASE(very_many_that_are_cancelled_at_once_leave_nothing) {
 BOOST_AUTO_TEST_CASE(a_fence_is_raised) {
   auto& redis = (*this)[0];
   const auto call = [&](const detail::script& s, const std::vector<std::string>& words) {
-    const std::vector<std::string_view> keys{"n", "leasehold:{0}:fence", the_line, "leasehold:{0}:entries:n"};
+    const std::vector<std::string_view> keys{"n", "leasehold:{0}:fence", the_queue, "leasehold:{0}:entries:n"};
     const std::vector<std::string_view> arguments(words.begin(), words.end());
     return redis.server().eval(s.text, keys, arguments).text;
   };

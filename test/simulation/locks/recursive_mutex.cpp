@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(an_owner_enters_again_and_the_last_release_frees) {
     BOOST_TEST(info.owner == "request 7");
     asker next(other);
     next.acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     // Past who waits.
     hold four = co_await b.acquire();
     BOOST_TEST(four.depth() == 4U);
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(many_coroutines_of_an_owner_are_in_at_once) {
     for (std::size_t i = 0; i < depths.size(); ++i) BOOST_TEST(depths[i] == i + 1);
     asker other(recursive_mutex(client(executor, redis.url()), "n", "other"));
     other.acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     for (std::size_t i = 1; i < in.size(); ++i) co_await in[i].release();
     BOOST_TEST(!other.ended());
     co_await in[0].release();
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(the_entry_of_a_process_that_dies_ends_with_its_own_lease) {
     BOOST_TEST(its->depth() == 2U);
     asker other(recursive_mutex(client(executor, redis.url()), "n", "other"));
     other.acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     another.die();
     std::optional<lock_info> info;
     do {
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(an_owner_of_whom_only_the_dead_are_in_goes_out_with_the_las
     co_await enter(two, "me", 1500ms);
     asker other(recursive_mutex(client(executor, redis.url()), "n", "other"));
     other.acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     one.die();
     two.die();
     co_await eventually("the other is in", [&] { return other.in(); });
@@ -267,10 +267,10 @@ BOOST_AUTO_TEST_CASE(owners_are_checked_and_may_be_any_bytes) {
         BOOST_TEST(two.depth() == 2U);
         BOOST_TEST(((co_await lock.inspect()).owner == owner));
         BOOST_TEST(!(co_await recursive_mutex(c, "n", owner.substr(0, 65535) + "z").try_acquire()).has_value());
-        // Through the line as well.
+        // Through the queue as well.
         asker next(recursive_mutex(client(executor, redis.url()), "n", owner.substr(0, 65535) + "y"));
         next.acquire();
-        co_await stand_in_line(1);
+        co_await wait_in_queue(1);
         co_await one.release();
         co_await two.release();
         co_await eventually("the next is in", [&] { return next.in(); });
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(owners_are_checked_and_may_be_any_bytes) {
   });
 }
 
-// Entries of one owner that stand one behind another in the line are let in together.
+// Entries of one owner that stand one behind another in the queue are let in together.
 BOOST_AUTO_TEST_CASE(an_owner_who_waits_in_several_places_is_let_in_in_all_of_them) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(an_owner_who_waits_in_several_places_is_let_in_in_all_of_th
     std::deque<asker> all;
     for (const char* owner : {"me", "me", "other", "me"}) {
       all.emplace_back(recursive_mutex(client(executor, redis.url()), "n", owner)).acquire();
-      co_await stand_in_line(static_cast<std::int64_t>(all.size()));
+      co_await wait_in_queue(static_cast<std::int64_t>(all.size()));
     }
     co_await first.got.release();
     co_await eventually("the first two are in", [&] { return all[0].in() && all[1].in(); });

@@ -61,7 +61,7 @@ BOOST_FIXTURE_TEST_CASE(all_kinds, with_replica) {
       co_await acquired(holder, acknowledged_by(1));
       asker next{k.next(two, 2)};
       next.acquire(acknowledged_by(1));
-      co_await eventually("it stands in line", [&] { return in_line() == 1; });
+      co_await eventually("it waits in the queue", [&] { return in_queue() == 1; });
       co_await holder.got.release();
       co_await eventually("it is let in", [&] { return next.in(); });
       BOOST_TEST(next.got.fence() > holder.got.fence());
@@ -148,7 +148,7 @@ BOOST_FIXTURE_TEST_CASE(a_token_that_was_not_acknowledged_is_not_used_again, wit
     // leasehold:<token>:<fence>
     const std::string token = first.substr(10, first.rfind(':') - 10);
     BOOST_TEST(second.substr(10, second.rfind(':') - 10) != token);
-    const auto late = redis.command("EVAL", detail::scripts::mutex.text, "4", "n", "leasehold:{0}:fence", the_line,
+    const auto late = redis.command("EVAL", detail::scripts::mutex.text, "4", "n", "leasehold:{0}:fence", the_queue,
                                     "leasehold:{0}:entries:n", "release", token);
     BOOST_TEST(!late.is_error(), late.text);
     BOOST_TEST(late.integer != 1);
@@ -170,7 +170,7 @@ BOOST_FIXTURE_TEST_CASE(a_hand_off_is_acknowledged_before_it_counts, with_replic
     hold h = co_await lock.acquire();
     asker next{any_lock(mutex(two, "n"))};
     next.acquire(acknowledged_by(1));
-    co_await eventually("it stands in line", [&] { return in_line() == 1; });
+    co_await eventually("it waits in the queue", [&] { return in_queue() == 1; });
     freeze();
     const auto before = two.stats().handed_off;
     co_await h.release();
@@ -193,7 +193,7 @@ BOOST_FIXTURE_TEST_CASE(a_cohort_does_not_pass_on_what_has_to_be_acknowledged, w
     hold h = co_await mutex(c, "n").acquire(acknowledged_by(1));
     asker next{any_lock(mutex(c, "n"))};
     next.acquire(acknowledged_by(1));
-    co_await eventually("it stands in line", [&] { return in_line() == 1; });
+    co_await eventually("it waits in the queue", [&] { return in_queue() == 1; });
     co_await h.release();
     co_await eventually("it is let in", [&] { return next.in(); });
     BOOST_TEST(c.stats().passed == 0U);

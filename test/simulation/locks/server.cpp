@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_hold_is_not_passed_on_at_another_server_unasked) {
     mutex lock(c, "n");
     first = co_await lock.acquire();
     lock.acquire([&](error_code, hold h) { next = std::move(h); });
-    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
     redis.kill();
     redis.start();
     co_await eventually("the next is in", [&] { return next.has_value(); });
@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(a_hold_that_is_kept_for_a_local_waiter_knows_of_a_step) {
     hold h = co_await lock.acquire({.lease = 60s, .renew = renewal::none});
     std::optional<hold> next;
     lock.acquire({.lease = 5s, .renew = renewal::none}, [&](error_code, hold g) { next = std::move(g); });
-    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_line).integer == 1; });
+    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
     redis.clock().offset = 50s;
     co_await h.release();
     co_await eventually("it is let in", [&] { return next.has_value(); });

@@ -72,12 +72,12 @@ BOOST_AUTO_TEST_CASE(readers_of_one_client_who_waited_enter_together_before_the_
     const auto read = [&]() -> awaitable<void> { readers.push_back(co_await near.acquire_shared()); };
     const auto write = [&]() -> awaitable<void> { writer = co_await third.acquire(); };
     const auto read_late = [&]() -> awaitable<void> { late = co_await near.acquire_shared(); };
-    const auto in_line = [&] { return redis.command("ZCARD", "leasehold:{0}:line:n").integer; };
+    const auto in_queue = [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer; };
     hold first = co_await far.acquire();
     for (int i = 0; i < 50; ++i) asio::co_spawn(executor, read, asio::detached);
-    co_await eventually("the readers are one entry", [&] { return in_line() == 1; });
+    co_await eventually("the readers are one entry", [&] { return in_queue() == 1; });
     asio::co_spawn(executor, write, asio::detached);
-    co_await eventually("the writer waits behind", [&] { return in_line() == 2; });
+    co_await eventually("the writer waits behind", [&] { return in_queue() == 2; });
     co_await first.release();
     // Nobody of them gives his hold back before all are in.
     co_await eventually("all readers are in", [&] { return readers.size() == 50; });
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(readers_of_one_client_who_waited_enter_together_before_the_
     BOOST_TEST(!writer.has_value());
     // Who comes now is behind the writer.
     asio::co_spawn(executor, read_late, asio::detached);
-    co_await eventually("he waits", [&] { return in_line() == 2; });
+    co_await eventually("he waits", [&] { return in_queue() == 2; });
     BOOST_TEST(!late.has_value());
     readers.clear();
     co_await eventually("the writer is in", [&] { return writer.has_value(); });
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(readers_of_one_client_who_waited_enter_together_before_the_
   });
 }
 
-BOOST_AUTO_TEST_CASE(readers_and_writers_enter_in_the_order_of_the_line) {
+BOOST_AUTO_TEST_CASE(readers_and_writers_enter_in_the_order_of_the_queue) {
   run([&]() -> awaitable<void> {
     const shared_mutex first = co_await lock();
     hold h = co_await first.acquire();
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(readers_and_writers_enter_in_the_order_of_the_line) {
     for (const char who : order) {
       const shared_mutex l = co_await lock();
       who == 'w' ? all.emplace_back(l).acquire() : all.emplace_back(l.shared()).acquire();
-      co_await stand_in_line(static_cast<std::int64_t>(all.size()));
+      co_await wait_in_queue(static_cast<std::int64_t>(all.size()));
     }
     std::uint64_t fence = h.fence();
     co_await h.release();
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(many_readers_of_one_client_enter_at_once_and_behind_a_write
     BOOST_TEST(writer.valid());
     for (int i = 0; i < 1000; ++i) asio::co_spawn(executor, read, asio::detached);
     co_await eventually("they wait", [&] { return c.stats().waiting == 1000; });
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     co_await writer.release();
     co_await eventually("all are in again", [&] { return in.size() == 1000; });
     in.clear();
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_reader_has_a_lease_of_its_own) {
     const shared_mutex other = co_await lock();
     asker writer(other);
     writer.acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     co_await eventually("the short one is lost", [&] { return brief.lost.ended(); });
     BOOST_TEST(lasting.got.valid());
     std::optional<lock_info> info;
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(a_reader_that_is_killed_frees_only_itself) {
     const shared_mutex other = co_await lock();
     asker writer(other);
     writer.acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     reader.die();
     std::optional<lock_info> info;
     do {
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(a_writer_behind_a_dead_reader_gets_in_when_its_lease_has_en
     const shared_mutex other = co_await lock();
     asker writer(other);
     writer.acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     reader.die();
     co_await eventually("the writer is in", [&] { return writer.in(); });
     BOOST_TEST((co_await inspected(writer.lock)).holders == 1U);
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(a_reader_of_an_owner_who_reads_enters_past_a_waiting_writer
     const shared_mutex other = co_await lock();
     asker writer(other);
     writer.acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     hold two = co_await mine_elsewhere.acquire_shared();
     auto three = co_await mine.try_acquire_shared();
     BOOST_TEST(three.has_value());
@@ -275,12 +275,12 @@ BOOST_AUTO_TEST_CASE(the_readers_behind_a_writer_enter_when_it_gives_up) {
         const shared_mutex other = co_await lock();
         asker writer(other);
         writer.acquire({.wait = cancelled ? forever : std::chrono::milliseconds(1500)});
-        co_await stand_in_line(1);
+        co_await wait_in_queue(1);
         std::deque<asker> readers;
         for (int i = 0; i < 3; ++i) {
           const shared_mutex another = co_await lock();
           readers.emplace_back(another.shared()).acquire();
-          co_await eventually("it stands in line", [&] { return in_line() == i + 2; });
+          co_await eventually("it waits in the queue", [&] { return in_queue() == i + 2; });
         }
         if (cancelled) writer.signal.emit(asio::cancellation_type::total);
         co_await eventually("the writer ends", [&] { return writer.ended(); });
@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(downgrade_lets_readers_in_and_no_writer) {
     for (const char who : std::string("rrwr")) {
       const shared_mutex other = co_await lock();
       who == 'w' ? all.emplace_back(other).acquire() : all.emplace_back(other.shared()).acquire();
-      co_await stand_in_line(static_cast<std::int64_t>(all.size()));
+      co_await wait_in_queue(static_cast<std::int64_t>(all.size()));
     }
     co_await h.downgrade();
     BOOST_TEST(h.valid());
@@ -341,14 +341,14 @@ BOOST_AUTO_TEST_CASE(downgrade_lets_readers_in_and_no_writer) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(a_writer_in_front_of_the_line_does_not_get_in_between) {
+BOOST_AUTO_TEST_CASE(a_writer_in_front_of_the_queue_does_not_get_in_between) {
   run([&]() -> awaitable<void> {
     const shared_mutex l = co_await lock();
     hold h = co_await l.acquire();
     const shared_mutex other = co_await lock();
     asker writer(other);
     writer.acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     co_await h.downgrade();
     const lock_info info = co_await l.inspect();
     BOOST_TEST(info.token == h.token());
@@ -397,7 +397,7 @@ BOOST_AUTO_TEST_CASE(a_downgraded_hold_lives_on) {
     // One of its own client would take a writer's hold over.
     asker next(l);
     next.acquire();
-    co_await stand_in_line(1);
+    co_await wait_in_queue(1);
     co_await a.got.downgrade();
     const auto renewed = c.stats().renewed;
     co_await eventually("it is renewed", [&] { return c.stats().renewed >= renewed + 5; });
@@ -422,7 +422,7 @@ BOOST_AUTO_TEST_CASE(a_further_fence_for_a_cohort_that_is_asked_for_late_harms_n
     hold beside = co_await l.acquire_shared();
     const auto late =
         redis.command("EVAL", std::string(detail::scripts::shared_mutex.text), "4", "n", "leasehold:{0}:fence",
-                      the_line, "leasehold:{0}:entries:n", "refresh", h.token(), "30000", "w");
+                      the_queue, "leasehold:{0}:entries:n", "refresh", h.token(), "30000", "w");
     BOOST_TEST(late.text.starts_with("2 "), late.text);
     co_await h.extend(60s);
     BOOST_TEST(h.valid());
@@ -450,7 +450,7 @@ BOOST_AUTO_TEST_CASE(a_writer_of_a_cohort_whose_downgrade_did_not_happen_is_stil
       two.got = hold();
       co_await acquired(one, {.lease = 3s});
       two.acquire({.lease = 3s});
-      co_await stand_in_line(1);
+      co_await wait_in_queue(1);
       // More than half of the cohort's time: with the pass the next fence is asked for.
       co_await pause(600ms);
       co_await one.got.release();
@@ -509,13 +509,13 @@ BOOST_AUTO_TEST_CASE(a_writer_is_not_starved_by_readers) {
     const shared_mutex l = co_await lock();
     int written = 0;
     while (now() < end) {
-      // In line: whoever reads from now on was let in before, or stands behind.
+      // In the queue: whoever reads from now on was let in before, or stands behind.
       const auto before = entered;
       hold h = co_await l.acquire();
       ++writers;
       BOOST_TEST(readers == 0);
       ++written;
-      // Each of the fifty may have entered before it stood in line, and been on its way.
+      // Each of the fifty may have entered before it waited in the queue, and been on its way.
       BOOST_TEST(entered - before <= 50U);
       co_await pause(2ms);
       --writers;

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What may happen to those who wait in line, and to who has just been granted: what needs processes and connections.
-// The rest is in test/simulation/locks/line_faults.cpp.
+// What may happen to those who wait in the queue, and to who has just been granted: what needs processes and
+// connections. The rest is in test/simulation/locks/queue_faults.cpp.
 #include "support/child.hpp"
 #include "support/proxy.hpp"
 #include "support/with_redis.hpp"
@@ -14,10 +14,10 @@ namespace leasehold::test {
 
 namespace {
 
-const std::string line_key = "leasehold:{0}:line:n";
+const std::string queue_key = "leasehold:{0}:queue:n";
 const std::string entries_key = "leasehold:{0}:entries:n";
 
-// Longer than the line may take to move on, and far shorter than the leases of the dead.
+// Longer than the queue may take to move on, and far shorter than the leases of the dead.
 constexpr auto soon = 15s;
 
 // Arguments: URL, lease in milliseconds, and a signal that it sends itself in the moment of its grant. It waits for the
@@ -63,7 +63,7 @@ struct waiter {
   }
 };
 
-struct with_line : with_redis {
+struct with_queue : with_redis {
   static client_options quick() {
     client_options o;
     o.command_timeout = 300ms;
@@ -71,9 +71,9 @@ struct with_line : with_redis {
     o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
     return o;
   }
-  std::int64_t in_line() { return redis.command("ZCARD", line_key).integer; }
-  awaitable<void> stands_in_line(std::int64_t n) {
-    co_await eventually("it stands in line", [this, n] { return in_line() == n; });
+  std::int64_t in_queue() { return redis.command("ZCARD", queue_key).integer; }
+  awaitable<void> wait_in_queue(std::int64_t n) {
+    co_await eventually("it waits in the queue", [this, n] { return in_queue() == n; });
   }
   awaitable<void> nothing_left() {
     co_await eventually("nothing is left", [this] { return redis.size() == 0; });
@@ -82,7 +82,7 @@ struct with_line : with_redis {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(line, with_line)
+BOOST_FIXTURE_TEST_SUITE(queue, with_queue)
 
 // In the moment of its grant, when it may or may not have confirmed it.
 BOOST_AUTO_TEST_CASE(who_dies_or_freezes_with_its_grant_loses_it) {
@@ -94,10 +94,10 @@ BOOST_AUTO_TEST_CASE(who_dies_or_freezes_with_its_grant_loses_it) {
         first.acquire();
         co_await eventually("it is acquired", [&] { return first.ended(); });
         child process(keeper.command({redis.url(), "3000", std::to_string(number)}));
-        co_await stands_in_line(1);
+        co_await wait_in_queue(1);
         waiter second(executor, redis.url());
         second.acquire();
-        co_await stands_in_line(2);
+        co_await wait_in_queue(2);
         co_await first.got.release();
         const auto start = std::chrono::steady_clock::now();
         co_await eventually("the second has it", [&] { return second.ended(); });
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(who_dies_or_freezes_with_its_grant_loses_it) {
         co_await second.got.release();
         process.signal(SIGKILL);
         process.wait();
-        redis.command("DEL", line_key, entries_key);
+        redis.command("DEL", queue_key, entries_key);
         co_await nothing_left();
       });
     }
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(a_half_open_connection_delays_a_grant_and_does_not_lose_it)
     proxy network(executor, redis);
     waiter a(executor, network.url(), quick());
     a.acquire();
-    co_await stands_in_line(1);
+    co_await wait_in_queue(1);
     network.swallow();
     co_await first.got.release();
     const auto start = std::chrono::steady_clock::now();

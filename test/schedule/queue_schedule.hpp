@@ -5,8 +5,8 @@
 #pragma once
 
 #include "protocol/scripts.hpp"
-#include "schedule/line_model.hpp"
-#include "schedule/line_rules.hpp"
+#include "schedule/queue_model.hpp"
+#include "schedule/queue_rules.hpp"
 #include "schedule/script_host.hpp"
 
 #include <cstdint>
@@ -31,16 +31,16 @@ void waiting_clients_are_granted_soon(script_host&, lock_kind, std::size_t steps
 
 const detail::script& script_of(lock_kind);
 
-class line_schedule {
+class queue_schedule {
  public:
   // The host is empty, and serves this schedule alone.
-  line_schedule(lock_kind kind, std::uint64_t seed, script_host&);
+  queue_schedule(lock_kind kind, std::uint64_t seed, script_host&);
 
   const lock_kind kind;
   std::size_t steps = 0;
-  line_model m{kind};
+  queue_model m{kind};
   // Messages for whoever likes to act on them.
-  std::vector<line_message> delivered;
+  std::vector<queue_message> delivered;
 
   std::uint64_t random(std::uint64_t below) { return engine_() % below; }
   bool one_in(std::uint64_t n) { return random(n) == 0; }
@@ -82,21 +82,21 @@ class line_schedule {
     std::string shown;
     std::string expected;
     reader read;
-    line_rules::call seen;
-    std::function<void(line_rules&)> event;  // Instead of a client's call.
-    std::size_t messages = 0;                // So many in all when this one had been made.
+    queue_rules::call seen;
+    std::function<void(queue_rules&)> event;  // Instead of a client's call.
+    std::size_t messages = 0;                 // So many in all when this one had been made.
   };
 
   std::string what_was_done() const;
   void keep_rules(const std::deque<call>&);
-  std::string script(bool all_keys, line_rules::call seen, std::vector<std::string> words);
+  std::string script(bool all_keys, queue_rules::call seen, std::vector<std::string> words);
   void command(const std::vector<std::string>& words, const std::string& expected,
-               std::function<void(line_rules&)> event = nullptr, reader = nullptr);
+               std::function<void(queue_rules&)> event = nullptr, reader = nullptr);
   void set_clock() { host_.set_time(m.lock.now); }
 
   std::mt19937_64 engine_;
   script_host& host_;
-  line_rules rules_{kind};
+  queue_rules rules_{kind};
   std::deque<call> sent_;
   std::deque<std::string> log_;
   std::uint64_t stamps_ = 0;
@@ -104,14 +104,14 @@ class line_schedule {
 };
 
 // Clients who do anything at any time.
-struct line_crowd {
+struct queue_crowd {
   struct waiter {
     std::string token;
     std::string ask;
     std::int64_t lease;
     bool frozen = false;
   };
-  line_schedule& s;
+  queue_schedule& s;
   std::size_t many;        // Waiters at a time
   std::uint64_t freezing;  // One in so many steps freezes or thaws somebody
   std::vector<waiter> all{};
@@ -138,7 +138,7 @@ struct line_crowd {
 // or miss messages.
 class virtual_clients {
  public:
-  virtual_clients(line_schedule& schedule, bool worse_faults) : s(schedule), faults(worse_faults) {}
+  virtual_clients(queue_schedule& schedule, bool worse_faults) : s(schedule), faults(worse_faults) {}
 
   std::size_t tenures = 0;
   std::size_t deaths = 0;
@@ -157,7 +157,7 @@ class virtual_clients {
     std::int64_t next = 0;  // When it does something.
     std::int64_t thaws = 0;
   };
-  line_schedule& s;
+  queue_schedule& s;
   const bool faults;
   std::uint64_t tokens = 0;
   std::vector<one> all_ = std::vector<one>(12);

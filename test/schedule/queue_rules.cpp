@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "schedule/line_rules.hpp"
+#include "schedule/queue_rules.hpp"
 
 #include "support/unit_test.hpp"
 
@@ -9,7 +9,7 @@
 namespace leasehold::test {
 
 // May holds of these asks be had at the same time?
-bool line_rules::together(const std::string& a, const std::string& b) const {
+bool queue_rules::together(const std::string& a, const std::string& b) const {
   switch (kind_) {
     case lock_kind::mutex: return false;
     case lock_kind::recursive_mutex: return a == b;
@@ -19,7 +19,7 @@ bool line_rules::together(const std::string& a, const std::string& b) const {
   return false;
 }
 
-std::string line_rules::who(std::int64_t now) const {
+std::string queue_rules::who(std::int64_t now) const {
   std::string all;
   for (const auto& [token, h] : holds_) {
     if (h.until > now) all += " " + token + " [" + h.ask + "] " + std::to_string(h.fence);
@@ -27,8 +27,8 @@ std::string line_rules::who(std::int64_t now) const {
   return all;
 }
 
-void line_rules::granted(std::int64_t now, const std::string& token, const std::string& ask, std::uint64_t fence,
-                         std::int64_t until) {
+void queue_rules::granted(std::int64_t now, const std::string& token, const std::string& ask, std::uint64_t fence,
+                          std::int64_t until) {
   std::size_t beside = 0;
   bool same_tenure = false;
   bool may_be_same = false;
@@ -60,7 +60,7 @@ void line_rules::granted(std::int64_t now, const std::string& token, const std::
   std::erase_if(holds_, [&](const auto& h) { return h.second.at_most < now; });
 }
 
-void line_rules::saw(const call& c) {
+void queue_rules::saw(const call& c) {
   if (c.what == "resize") {
     if (c.reply[0] == '1') limit_ = std::stoul(c.token);
     return;
@@ -103,7 +103,7 @@ void line_rules::saw(const call& c) {
   mine->second.at_most = std::max(mine->second.at_most, until + 1000);
 }
 
-void line_rules::saw(std::int64_t now, const std::string& message, const std::string& ask) {
+void queue_rules::saw(std::int64_t now, const std::string& message, const std::string& ask) {
   std::istringstream in(message);
   std::string what, token, stamp;
   std::uint64_t fence = 0;
@@ -112,7 +112,7 @@ void line_rules::saw(std::int64_t now, const std::string& message, const std::st
   if (what == "granted") granted(now, token, ask, fence, now + lease * 1000);
 }
 
-void line_rules::foreign(std::int64_t now, const std::string& ask, std::int64_t until) {
+void queue_rules::foreign(std::int64_t now, const std::string& ask, std::int64_t until) {
   for (auto& [token, h] : holds_) {
     if (h.until <= now) continue;
     BOOST_REQUIRE_MESSAGE(together(h.ask, ask), "another program is in beside" << who(now));
@@ -121,7 +121,7 @@ void line_rules::foreign(std::int64_t now, const std::string& ask, std::int64_t 
   foreign_ = program{ask, until};
 }
 
-bool line_rules::forget_ended(std::int64_t now) {
+bool queue_rules::forget_ended(std::int64_t now) {
   for (const auto& [token, h] : holds_) {
     if (h.until <= now && h.at_most > now) return false;
   }
@@ -130,7 +130,7 @@ bool line_rules::forget_ended(std::int64_t now) {
   return true;
 }
 
-void line_rules::all_is_lost() {
+void queue_rules::all_is_lost() {
   holds_.clear();
   foreign_.reset();
 }

@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "lock/line_entry.hpp"
+#include "lock/queue_entry.hpp"
 
 #include "lock/cohort.hpp"
 #include "lock/hold_state.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// When lua/shared/line.lua expects the next look: of the first two in line, and of the rest.
+// When lua/shared/queue.lua expects the next look: of the first two waiters in the queue, and of the rest.
 constexpr milliseconds look_often{667};
 constexpr milliseconds look_rarely{5000};
 
@@ -26,7 +26,7 @@ constexpr milliseconds least_head_start{200};
 // some of the servers.
 constexpr milliseconds hint_spread{2};
 
-// How many of one local line ask at once, at the most.
+// How many of one local queue ask at once, at the most.
 constexpr std::size_t most_at_once = 256;
 
 milliseconds whole_ms(clock::duration d) {
@@ -35,7 +35,7 @@ milliseconds whole_ms(clock::duration d) {
 
 }  // namespace
 
-line_entry::line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r)
+queue_entry::queue_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r)
     : core_(std::move(core)),
       lock_(std::move(lock)),
       role_(r),
@@ -43,7 +43,7 @@ line_entry::line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const 
       limit_(first_limit_),
       pauses_(backoff{}) {}
 
-void line_entry::add(waiter& op) {
+void queue_entry::add(waiter& op) {
   const auto self = shared_from_this();
   const bool first = waiters_.empty();
   waiters_.push_back(op);
@@ -57,14 +57,14 @@ void line_entry::add(waiter& op) {
   }
 }
 
-// Only while nobody has been told that the lock is busy: whoever waits in line is to be one entry.
-void line_entry::ask_beside() {
-  if (lock_->with != company::together || role_ != role::local_line || answered_ || state_ != state::asking) return;
+// Only while nobody has been told that the lock is busy: whoever waits in the queue is to be one entry.
+void queue_entry::ask_beside() {
+  if (lock_->with != company::together || role_ != role::local_queue || answered_ || state_ != state::asking) return;
   while (beside_ + 1 < may_ask_ && std::next(waiters_.begin()) != waiters_.end()) {
     auto& op = *std::next(waiters_.begin());
     op.unlink();
-    const auto entry = make_recycled<line_entry>(core_, lock_, role::beside);
-    entry->local_line_ = weak_from_this();
+    const auto entry = make_recycled<queue_entry>(core_, lock_, role::beside);
+    entry->local_queue_ = weak_from_this();
     entry->limit_ = limit_;
     entry->follows_ = take_companion();
     entry->found_busy_ = found_busy_;
@@ -74,26 +74,26 @@ void line_entry::ask_beside() {
   }
 }
 
-std::string line_entry::take_companion() {
+std::string queue_entry::take_companion() {
   if (followers_ == 0) return {};
   --followers_;
   return companion_;
 }
 
-void line_entry::on_outcome_beside(bool let_in) {
-  const auto line = local_line_.lock();
-  local_line_.reset();
-  if (!line) return;
-  if (let_in) line->companion_ = token_;
-  --line->beside_;
-  line->may_ask_ = let_in ? std::min(line->may_ask_ + 1, most_at_once) : 1;
-  line->ask_beside();
+void queue_entry::on_outcome_beside(bool let_in) {
+  const auto queue = local_queue_.lock();
+  local_queue_.reset();
+  if (!queue) return;
+  if (let_in) queue->companion_ = token_;
+  --queue->beside_;
+  queue->may_ask_ = let_in ? std::min(queue->may_ask_ + 1, most_at_once) : 1;
+  queue->ask_beside();
 }
 
 // A new entry, for the waiter in front: a token is never used again.
-void line_entry::begin() {
+void queue_entry::begin() {
   registry::of(*core_).forget_token(*this);
-  if (role_ == role::local_line) follows_ = take_companion();
+  if (role_ == role::local_queue) follows_ = take_companion();
   pauses_ = pauses(front().options().retry);
   answered_ = false;
   too_late_ = false;
@@ -102,15 +102,15 @@ void line_entry::begin() {
   ask();
 }
 
-void line_entry::take_token() {
+void queue_entry::take_token() {
   token_ = core_->next_token();
   unanswered_ = {};
   asked_again_ = false;
-  in_line_ = false;
+  in_queue_ = false;
   check_ = {};
 }
 
-void line_entry::ask() {
+void queue_entry::ask() {
   // The script certainly runs after this instant.
   stamp_ = clock::now();
   attempt_may_run_until_ = stamp_;
@@ -130,7 +130,7 @@ void line_entry::ask() {
   core_->when_up(*this);
 }
 
-void line_entry::write(std::uint32_t attempt, arguments& a) {
+void queue_entry::write(std::uint32_t attempt, arguments& a) {
   lock_->write_keys(a);
   a.arg(attempt == proof_ ? "confirm" : "acquire");
   a.arg(token_);
@@ -140,7 +140,7 @@ void line_entry::write(std::uint32_t attempt, arguments& a) {
   sent_ = true;
   // Another server may have to be asked the same (store::run).
   attempt_may_run_until_ = std::max(attempt_may_run_until_, a.not_after(stamp_, core_->options().command_timeout));
-  if (role_ == role::once || !a.may_wait_in_line()) {
+  if (role_ == role::once || !a.may_queue()) {
     a.arg("");
   } else {
     a.arg(stamp_.time_since_epoch().count());
@@ -152,7 +152,7 @@ void line_entry::write(std::uint32_t attempt, arguments& a) {
   if (!follows_.empty()) a.arg(follows_);
 }
 
-void line_entry::answered(std::uint32_t attempt, const answer& a) {
+void queue_entry::answered(std::uint32_t attempt, const answer& a) {
   core_->note_round_trip(a);
   const bool current = attempt == attempt_;
   if (attempt == proof_) {
@@ -190,19 +190,19 @@ void line_entry::answered(std::uint32_t attempt, const answer& a) {
 }
 
 // The server's clock is known better now; or the server is slower than it is asked, and asking at once again would not help.
-void line_entry::on_too_late(clock::time_point now) {
+void queue_entry::on_too_late(clock::time_point now) {
   if (!std::exchange(too_late_, true)) return ask();
   rest(now);
 }
 
-void line_entry::on_busy(const lease_reply& lease, const answer& a) {
+void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   const auto now = a.received;
   if (!std::exchange(answered_, true)) {
     // Who comes from now on is told by add.
     for (auto& w : waiters_) w.note_contention();
   }
   found_busy_ = true;
-  in_line_ = true;
+  in_queue_ = true;
   too_late_ = false;
   lacks_replicas_ = false;
   may_ask_ = 1;
@@ -216,7 +216,7 @@ void line_entry::on_busy(const lease_reply& lease, const answer& a) {
     return op->complete_busy();
   }
   follows_.clear();
-  if (!core_->has_line()) {
+  if (!core_->has_queue()) {
     registry::of(*core_).listen(*this);
     state_ = state::pausing;
     const clock::duration until_free =
@@ -227,7 +227,8 @@ void line_entry::on_busy(const lease_reply& lease, const answer& a) {
   waited_ = true;
   registry::of(*core_).remember_token(*this);
   check_.busy(lease.server_time, a.sent);
-  // In a cluster the first answer comes before it stands in line: it is asked again as soon as the slot tells of grants.
+  // In a cluster the first answer comes before it waits in the queue: it is asked again as soon as the slot tells of
+  // grants.
   const bool in_front = lease.status != 3;
   if (in_front && !lock_->unlock_channel.empty()) registry::of(*core_).listen(*this);
   auto look = in_front ? look_often : look_rarely;
@@ -239,15 +240,15 @@ void line_entry::on_busy(const lease_reply& lease, const answer& a) {
   core_->set(*this, later(now, look));
 }
 
-// Whoever waited in line when somebody changed the limit waits on with the new one; and whoever asked while this very
-// lock was being resized asks again.
-void line_entry::on_wrong_limit(std::uint32_t limit) {
+// Whoever waited in the queue when somebody changed the limit waits on with the new one; and whoever asked while this
+// very lock was being resized asks again.
+void queue_entry::on_wrong_limit(std::uint32_t limit) {
   if (!waited_ && limit != lock_->limit.load(std::memory_order_relaxed)) return end_all(error::wrong_limit);
   limit_ = limit;
   ask();
 }
 
-void line_entry::on_error(std::string_view words, clock::time_point now) {
+void queue_entry::on_error(std::string_view words, clock::time_point now) {
   if (may_have_written(words)) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
   switch (classify(words)) {
     case refusal::wrong_type: return end_all(error::wrong_type);
@@ -257,18 +258,18 @@ void line_entry::on_error(std::string_view words, clock::time_point now) {
   pause(now);
 }
 
-void line_entry::pause(clock::time_point now) {
+void queue_entry::pause(clock::time_point now) {
   answered_ = false;
   found_busy_ = false;
   rest(now);
 }
 
-void line_entry::rest(clock::time_point now) {
+void queue_entry::rest(clock::time_point now) {
   state_ = state::pausing;
   core_->set(*this, later(now, pauses_.next(core_->random())));
 }
 
-void line_entry::on_grant(const lease_reply& lease, const answer& a) {
+void queue_entry::on_grant(const lease_reply& lease, const answer& a) {
   if (!drop_late(a.received)) return;
   const milliseconds wanted = front().options().lease;
   const auto until = core_->still_sure(token_, local_deadline(a.sent, asked_lease_, lease.left, core_->drift()));
@@ -281,7 +282,7 @@ void line_entry::on_grant(const lease_reply& lease, const answer& a) {
 
 // The confirmation is acknowledged, and not the grant itself, which another client may have made: WAIT tells about the
 // writes of its own connection.
-void line_entry::prove() {
+void queue_entry::prove() {
   const auto& o = front().options();
   // It must leave something of the lease.
   const auto limit =
@@ -299,7 +300,7 @@ void line_entry::prove() {
   ask();
 }
 
-void line_entry::on_proof(const answer& a) {
+void queue_entry::on_proof(const answer& a) {
   const auto self = shared_from_this();
   state_ = state::asking;
   unset();
@@ -328,7 +329,7 @@ void line_entry::on_proof(const answer& a) {
   pause(a.received);
 }
 
-void line_entry::on_granted(const pushed_grant& g) {
+void queue_entry::on_granted(const pushed_grant& g) {
   if (state_ == state::over || state_ == state::proving) return;
   const auto now = clock::now();
   if (!drop_late(now)) return;
@@ -350,23 +351,23 @@ void line_entry::on_granted(const pushed_grant& g) {
   grant(g.fence, until, clock::time_point::min(), g.depth);
 }
 
-void line_entry::on_watch() {
+void queue_entry::on_watch() {
   // A message that comes again and again must not put the next poll off.
   const auto soon = later(clock::now(), look_often);
   if (state_ == state::waiting && soon < due()) core_->set(*this, soon);
 }
 
-void line_entry::look_now() {
-  // A pause that keeps a place in line ends, too: that the server answers again may be why it is called.
-  if (state_ == state::waiting || (state_ == state::pausing && in_line_ && core_->has_line())) return ask();
-  if (state_ != state::pausing || core_->has_line()) return;
+void queue_entry::look_now() {
+  // A pause that keeps a place in the queue ends, too: that the server answers again may be why it is called.
+  if (state_ == state::waiting || (state_ == state::pausing && in_queue_ && core_->has_queue())) return ask();
+  if (state_ != state::pausing || core_->has_queue()) return;
   const auto soon = later(clock::now(), std::chrono::duration_cast<clock::duration>(hint_spread * core_->random()));
   if (soon < due()) core_->set(*this, soon);
 }
 
 // confirmed_at: time_point::min() for a grant that is still to be confirmed.
-void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at,
-                       std::uint32_t depth) {
+void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at,
+                        std::uint32_t depth) {
   const auto self = shared_from_this();
   const bool confirmed = confirmed_at != clock::time_point::min();
   // A look may still be on its way.
@@ -380,14 +381,14 @@ void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::t
   g.unanswered = unanswered_;
   g.confirmed_at = confirmed_at;
   g.depth = depth;
-  g.contended = in_line_;
+  g.contended = in_queue_;
   if (!answered_) may_ask_ = std::min(may_ask_ + 1, most_at_once);
   on_outcome_beside(true);
   const auto op = front().shared();
   waiters_.pop_front();
   if (lock_->is_reader()) {
     companion_ = token_;
-    if (in_line_) followers_ = waiters_.size();
+    if (in_queue_) followers_ = waiters_.size();
   }
   if (lock_->with == company::exclusive) found_busy_ = true;
   auto held = hand_over(*op, std::move(g), confirmed);
@@ -400,7 +401,7 @@ void line_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::t
   op->complete(std::move(held));
 }
 
-hold line_entry::hand_over(waiter& op, hold_state::grant g, bool confirmed) {
+hold queue_entry::hand_over(waiter& op, hold_state::grant g, bool confirmed) {
   g.lease = op.options().lease;
   g.renew = op.options().renew;
   g.margin = op.options().margin;
@@ -410,11 +411,11 @@ hold line_entry::hand_over(waiter& op, hold_state::grant g, bool confirmed) {
   return access::make_hold(std::move(held));
 }
 
-waiter* line_entry::first(clock::time_point now) {
-  return role_ == role::local_line && drop_late(now) && !waiters_.empty() ? &front() : nullptr;
+waiter* queue_entry::first(clock::time_point now) {
+  return role_ == role::local_queue && drop_late(now) && !waiters_.empty() ? &front() : nullptr;
 }
 
-void line_entry::grant_locally(hold_state::grant g) {
+void queue_entry::grant_locally(hold_state::grant g) {
   const auto self = shared_from_this();
   const auto op = front().shared();
   waiters_.pop_front();
@@ -424,7 +425,7 @@ void line_entry::grant_locally(hold_state::grant g) {
   op->complete(std::move(held));
 }
 
-bool line_entry::drop_late(clock::time_point now) {
+bool queue_entry::drop_late(clock::time_point now) {
   const auto self = shared_from_this();
   while (!waiters_.empty() && now >= front().deadline()) {
     const auto op = front().shared();
@@ -433,7 +434,7 @@ bool line_entry::drop_late(clock::time_point now) {
   return state_ != state::over;
 }
 
-void line_entry::leave(const std::shared_ptr<waiter>& op, error_code why) {
+void queue_entry::leave(const std::shared_ptr<waiter>& op, error_code why) {
   const auto self = shared_from_this();
   op->unlink();
   // The last one takes the entry along.
@@ -445,7 +446,7 @@ void line_entry::leave(const std::shared_ptr<waiter>& op, error_code why) {
 }
 
 // Nobody waits any more. True if the store will tell `op` that nothing is left of the entry.
-bool line_entry::withdraw(const std::shared_ptr<waiter>& op) {
+bool queue_entry::withdraw(const std::shared_ptr<waiter>& op) {
   const bool traces = is_on_its_way() || state_ == state::proving || leaves_traces();
   if (is_on_its_way()) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
   forget();
@@ -463,21 +464,21 @@ bool line_entry::withdraw(const std::shared_ptr<waiter>& op) {
 }
 
 // An attempt that waits in the client for others is never sent if nobody wants it any more.
-bool line_entry::is_on_its_way() const { return state_ == state::asking && sent_; }
+bool queue_entry::is_on_its_way() const { return state_ == state::asking && sent_; }
 
 // Of attempts that were answered, or never will be. (Asked again: the attempt before was granted.)
-bool line_entry::leaves_traces() const {
-  return asked_again_ || (!core_->takes_back() && (in_line_ || unanswered_.exists));
+bool queue_entry::leaves_traces() const {
+  return asked_again_ || (!core_->takes_back() && (in_queue_ || unanswered_.exists));
 }
 
 // How long after it has run something may be left of an attempt: it may wait in the queue and then be granted.
-milliseconds line_entry::longest_trace() const {
-  const bool may_wait = core_->has_line() && role_ != role::once;
+milliseconds queue_entry::longest_trace() const {
+  const bool may_wait = core_->has_queue() && role_ != role::once;
   return asked_lease_ + (may_wait ? longest_in_queue : milliseconds(0));
 }
 
-// Takes the token out of the line, or hands its grant on; in the background.
-void line_entry::give_back(std::function<void()> when_done) {
+// Takes the token out of the queue, or hands its grant on; in the background.
+void queue_entry::give_back(std::function<void()> when_done) {
   core_->count().given_back.fetch_add(1, std::memory_order_relaxed);
   const auto gone_by = unanswered_.exists ? unanswered_.gone_by : later(clock::now(), longest_trace());
   auto op = make_recycled<release_op>(core_, lock_, token_, gone_by, unanswered_);
@@ -488,7 +489,7 @@ void line_entry::give_back(std::function<void()> when_done) {
   }
 }
 
-void line_entry::end_all(error_code ec) {
+void queue_entry::end_all(error_code ec) {
   const auto self = shared_from_this();
   const bool traces = leaves_traces();
   forget();
@@ -500,7 +501,7 @@ void line_entry::end_all(error_code ec) {
   }
 }
 
-void line_entry::forget() {
+void queue_entry::forget() {
   on_outcome_beside(false);
   state_ = state::over;
   unset();
@@ -508,19 +509,19 @@ void line_entry::forget() {
   registry::of(*core_).forget(*this);
 }
 
-bool line_entry::wants(std::uint32_t attempt) const {
+bool queue_entry::wants(std::uint32_t attempt) const {
   return attempt == attempt_ && (state_ == state::asking || (state_ == state::proving && attempt == proof_));
 }
 
-void line_entry::store_is_up() {
+void queue_entry::store_is_up() {
   if (state_ == state::offline) ask();
 }
 
-void line_entry::store_refuses(error_code ec) {
+void queue_entry::store_refuses(error_code ec) {
   if (state_ == state::offline) end_all(ec);
 }
 
-void line_entry::ring(clock::time_point now) {
+void queue_entry::ring(clock::time_point now) {
   if (state_ == state::proving) {
     ++attempt_;  // Nobody wants the proof any more.
     return on_proof(answer{nullptr, now, now});
@@ -529,11 +530,11 @@ void line_entry::ring(clock::time_point now) {
   ask();
 }
 
-error_code line_entry::no_answer() const {
+error_code queue_entry::no_answer() const {
   return core_->too_few_answer() ? make_error_code(error::no_quorum) : make_error_code(error::unreachable);
 }
 
-bool line_entry::known_busy(clock::time_point now) const {
+bool queue_entry::known_busy(clock::time_point now) const {
   // An attempt that has just been sent says nothing yet; one that waits for its answer longer than usual says that there
   // is none.
   return found_busy_ && (!is_on_its_way() || now - stamp_ < std::max<clock::duration>(milliseconds(100), 2 * took_));

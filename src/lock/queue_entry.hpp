@@ -1,9 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A client's entry in the line of one name, and the client's own waiters behind it: however many coroutines of a client
-// wait for a name, Redis sees one entry. Where several may be in at once, others of them ask beside it for as long as
-// everybody is let in: one more after each success, hence twice as many in each round trip. (docs/protocol.md,
-// "The line")
+// A client's entry in the queue of one name, and the client's own waiters behind it: however many coroutines of a
+// client wait for a name, Redis sees one entry. Where several may be in at once, others of them ask beside it for as
+// long as everybody is let in: one more after each success, hence twice as many in each round trip. (docs/protocol.md,
+// "The queue")
 #pragma once
 
 #include "client/client_core.hpp"
@@ -28,19 +28,19 @@
 
 namespace leasehold::detail {
 
-class line_entry final : public caller,
-                         public alarm,
-                         public registered_entry,
-                         public std::enable_shared_from_this<line_entry> {
+class queue_entry final : public caller,
+                          public alarm,
+                          public registered_entry,
+                          public std::enable_shared_from_this<queue_entry> {
  public:
   enum class role {
-    local_line,  // The client's entry for all who ask the same.
-    beside,      // For one waiter, beside that.
-    once,        // try_acquire, which asks without waiting in line.
+    local_queue,  // The client's entry for all who ask the same.
+    beside,       // For one waiter, beside that.
+    once,         // try_acquire, which asks without waiting in the queue.
   };
-  line_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r);
+  queue_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r);
 
-  // At the back of the local line.
+  // At the back of the local queue.
   void add(waiter&);
   // The operation ends with `why`; at once, or when the store has confirmed that nothing is left of it.
   void leave(const std::shared_ptr<waiter>&, error_code why);
@@ -66,8 +66,8 @@ class line_entry final : public caller,
   enum class state {
     idle,
     asking,   // An attempt is on its way.
-    waiting,  // In line; the alarm rings for the next look.
-    pausing,  // The server could not answer now, or nobody stands in line on a quorum; the alarm ends the pause.
+    waiting,  // In the queue; the alarm rings for the next look.
+    pausing,  // The server could not answer now, or this is a quorum, which has no queue; the alarm ends it.
     offline,  // The store is not up.
     proving,  // It was granted, and replicas have to acknowledge that.
     over,     // Nobody waits any more.
@@ -75,8 +75,8 @@ class line_entry final : public caller,
 
   void write(std::uint32_t attempt, arguments&) override;
   bool wants(std::uint32_t attempt) const override;
-  // A look keeps the place in line; but there may be so many that nothing else would get its turn.
-  turn turn_of(std::uint32_t) const override { return in_line_ ? turn::gives_back : turn::asks; }
+  // A look keeps the place in the queue; but there may be so many that nothing else would get its turn.
+  turn turn_of(std::uint32_t) const override { return in_queue_ ? turn::gives_back : turn::asks; }
   void answered(std::uint32_t attempt, const answer&) override;
   void store_is_up() override;
   void store_refuses(error_code) override;
@@ -101,10 +101,10 @@ class line_entry final : public caller,
   void prove();
   void on_proof(const answer&);
   void grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at, std::uint32_t depth);
-  // Lets waiters of the local line ask beside its entry.
+  // Lets waiters of the local queue ask beside its entry.
   void ask_beside();
   void on_outcome_beside(bool let_in);
-  // Whom the next of this local line to ask may follow; "": nobody.
+  // Whom the next of this local queue to ask may follow; "": nobody.
   std::string take_companion();
   // Makes the hold of the operation that was in front; confirmed: Redis has answered this grant.
   hold hand_over(waiter&, hold_state::grant, bool confirmed);
@@ -122,7 +122,7 @@ class line_entry final : public caller,
   const std::uint32_t first_limit_;
   std::uint32_t limit_;  // As the entry asks with it.
   bool lacks_replicas_ = false;
-  bool waited_ = false;  // It was let into the line.
+  bool waited_ = false;  // It has joined the queue.
 
   state state_ = state::idle;
   std::string token_;
@@ -140,15 +140,15 @@ class line_entry final : public caller,
   std::uint64_t attempt_epoch_ = 0;
   unanswered_attempt unanswered_;
   bool answered_ = false;    // The token was told that the lock is busy, and no attempt has failed since.
-  bool in_line_ = false;     // It was told so at any time: it may stand in line.
+  bool in_queue_ = false;    // It was told so at any time: it may wait in the queue.
   bool found_busy_ = false;  // The lock is busy, or another's since: what was last heard about it, whatever the token.
   bool asked_again_ = false;
   bool too_late_ = false;  // The last attempt ran after its not-after.
   std::weak_ptr<waiter> leaving_;
 
-  std::size_t may_ask_ = 1;               // How many of this local line may ask at once,
-  std::size_t beside_ = 0;                // and how many do so beside it.
-  std::weak_ptr<line_entry> local_line_;  // role::beside: while its first answer is expected.
+  std::size_t may_ask_ = 1;                 // How many of this local queue may ask at once,
+  std::size_t beside_ = 0;                  // and how many do so beside it.
+  std::weak_ptr<queue_entry> local_queue_;  // role::beside: while its first answer is expected.
 
   // Readers who waited here when one of them was let in enter with him, past writers who wait behind: who was let in last,
   // how many may follow him still, and whom the attempt under way follows.

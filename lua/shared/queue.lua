@@ -1,8 +1,8 @@
--- The line (docs/protocol.md, "The line"): who waits for a name, first come, first served.
+-- The queue (docs/protocol.md, "The queue"): who waits for a name, first come, first served.
 --
--- Two keys beside the record. `line`: a sorted set of tokens in the order of their joining. `entries`: a hash with what is
--- known of each entry, token -> "<stamp> <lease> <due>[ <ask>]", in the field "#<kind>" the last place given, and in
--- "#ran" when a script last ran here.
+-- Two keys beside the record. `queue`: a sorted set of tokens in the order of their joining. `entries`: a hash with
+-- what is known of each entry, token -> "<stamp> <lease> <due>[ <ask>]", in the field "#<kind>" the last place given,
+-- and in "#ran" when a script last ran here.
 --   stamp  the client's own clock when it sent its latest request about this entry; opaque here
 --   lease  what it asks for, in milliseconds
 --   due    when its next poll is due, in microseconds of the server's clock
@@ -10,17 +10,17 @@
 -- An entry is silent once its poll is a second late. Silent entries are passed over, at most 32 in one call, and keep
 -- their place for ten seconds more, for a client that reconnects. Both keys disappear a minute after the last poll.
 
--- A line of another kind is not this one's to move on. A line without entries belongs to no kind: one of its two keys was
--- evicted, or deleted by hand.
-local strange_line, ran_text = false, nil
+-- A queue of another kind is not this one's to move on. A queue without entries belongs to no kind: one of its two keys
+-- was evicted, or deleted by hand.
+local foreign_queue, ran_text = false, nil
 if waited_for then
   local fields = redis.call('HMGET', entries, '#' .. kind, '#ran')
-  strange_line, ran_text = not fields[1], fields[2]
-  if strange_line and redis.call('EXISTS', entries) == 0 then
-    redis.call('DEL', line)
-    strange_line, waited_for = false, false
+  foreign_queue, ran_text = not fields[1], fields[2]
+  if foreign_queue and redis.call('EXISTS', entries) == 0 then
+    redis.call('DEL', queue)
+    foreign_queue, waited_for = false, false
   end
-  waited_for = waited_for and not strange_line
+  waited_for = waited_for and not foreign_queue
 end
 
 -- While the server stands still, or its clock is stepped forward, no poll can be in time. "#ran" is
@@ -73,18 +73,18 @@ end
 -- How many entries in front have been looked at and stay where they are; how many of them are silent.
 local behind, silent = 0, 0
 
-local function leave_line(t)
-  if redis.call('ZREM', line, t) == 0 then
+local function leave_queue(t)
+  if redis.call('ZREM', queue, t) == 0 then
     return false
   end
   redis.call('HDEL', entries, t)
-  if redis.call('EXISTS', line) == 0 then
+  if redis.call('EXISTS', queue) == 0 then
     redis.call('DEL', entries)
   end
   return true
 end
 
--- Walks along the line: the next living entry that has not been let in, nil if there is none. Entries that were silent
+-- Walks along the queue: the next living entry that has not been let in, nil if there is none. Entries that were silent
 -- for too long are taken out; those that have been let in stay until they confirm.
 local chunk, place = {}, 1
 local function next_waiting()
@@ -94,7 +94,7 @@ local function next_waiting()
       if #chunk == 1 then
         return nil
       end
-      chunk = redis.call('ZRANGE', line, behind, behind == 0 and 1 or behind + 31)
+      chunk = redis.call('ZRANGE', queue, behind, behind == 0 and 1 or behind + 31)
       place = 1
       t = chunk[1]
       if not t then
@@ -108,7 +108,7 @@ local function next_waiting()
     due = due and due_of(due)
     if not due or now > due + silent_after + keeps_place then
       silent = silent + 1
-      leave_line(t)
+      leave_queue(t)
     else
       behind = behind + 1
       if now > due + silent_after then
@@ -145,7 +145,7 @@ end
 
 -- Lets in who is next, for as long as the lock admits: with a fence and a short lease that the confirmation lengthens. A
 -- grant is told to its client, except to the asker (its token, or nil), who has the lease that it asks for at once. Who is let in
--- stays in the line until the confirmation; whoever comes to the front watches.
+-- stays in the queue until the confirmation; whoever comes to the front watches.
 -- Something was written before that memory pressure does not refuse, so that nothing here is.
 -- Returns the asker's fence if it was let in, and the two in front who still wait.
 local function advance(asker, asked)
@@ -160,7 +160,7 @@ local function advance(asker, asked)
     end
     local t = first[1]
     if t == asker then
-      leave_line(t)
+      leave_queue(t)
       behind = behind - 1
       fence = enter(t, first[5], asked)
     else

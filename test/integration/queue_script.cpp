@@ -3,7 +3,7 @@
 // The waiters' queue in Lua and the kinds of locks, on a real server whose clock the test moves. LEASEHOLD_SEED repeats a
 // random schedule.
 #include "protocol/scripts.hpp"
-#include "schedule/line_schedule.hpp"
+#include "schedule/queue_schedule.hpp"
 #include "schedule/server_host.hpp"
 #include "support/redis_server.hpp"
 #include "support/unit_test.hpp"
@@ -19,13 +19,13 @@ using leasehold::test::script_of;
 using leasehold::test::server_host;
 using leasehold::test::waiting_clients_are_granted_soon;
 
-BOOST_AUTO_TEST_SUITE(line_script)
+BOOST_AUTO_TEST_SUITE(queue_script)
 
 namespace {
 
 const std::string record = "record";
 const std::string counter = "leasehold:{0}:fence";
-const std::string line = "leasehold:{0}:line:record";
+const std::string queue = "leasehold:{0}:queue:record";
 const std::string entries = "leasehold:{0}:entries:record";
 
 const lock_kind all_kinds[] = {lock_kind::mutex, lock_kind::recursive_mutex, lock_kind::shared_mutex,
@@ -53,12 +53,12 @@ BOOST_AUTO_TEST_CASE(clients_that_poll_when_they_should_are_granted_soon) {
 }
 
 // A4: nothing is half-done when memory is short, and whatever frees or hands on works.
-BOOST_AUTO_TEST_CASE(without_memory_nobody_begins_a_line_and_a_line_moves_on) {
+BOOST_AUTO_TEST_CASE(without_memory_nobody_begins_a_queue_and_a_queue_moves_on) {
   redis_server redis;
   redis_connection connection(redis.socket_path());
   const auto call = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"EVAL", std::string(leasehold::detail::scripts::mutex.text), "4", record,
-                                         counter, line, entries});
+                                         counter, queue, entries});
     return connection.command(arguments).text;
   };
   const auto acquire = [&](const std::string& token) {
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(without_memory_nobody_begins_a_line_and_a_line_moves_on) {
   redis.command("CONFIG", "SET", "maxmemory", "1");
   BOOST_TEST(acquire("y.1").starts_with("OOM"));
   BOOST_TEST(redis.size() == 1U);
-  // Kept for its client, without a line and with one.
+  // Kept for its client, without a queue and with one.
   BOOST_TEST(call({"release", "x.1", "30000", ""}).starts_with("1 "));
   redis.command("CONFIG", "SET", "maxmemory", "0");
   BOOST_TEST(acquire("x.2")[0] == '2');
@@ -102,14 +102,14 @@ BOOST_AUTO_TEST_CASE(without_memory_nobody_begins_a_line_and_a_line_moves_on) {
 }
 
 // A4: who may not publish hands the lock on all the same; whoever is in front finds out when he looks.
-BOOST_AUTO_TEST_CASE(without_the_right_to_publish_a_line_moves_on) {
+BOOST_AUTO_TEST_CASE(without_the_right_to_publish_a_queue_moves_on) {
   redis_server redis;
   redis.command("ACL", "SETUSER", "mute", "on", ">pw", "~*", "resetchannels", "+@all");
   redis_connection connection(redis.socket_path());
   connection.command({"AUTH", "mute", "pw"});
   const auto call = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"EVAL", std::string(leasehold::detail::scripts::mutex.text), "4", record,
-                                         counter, line, entries});
+                                         counter, queue, entries});
     return connection.command(arguments).text;
   };
   for (const char* token : {"x.1", "y.1", "z.1"}) call({"acquire", token, "30000", "9007199254740991", "1"});

@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "schedule/line_model.hpp"
+#include "schedule/queue_model.hpp"
 
 #include "support/unit_test.hpp"
 
@@ -10,13 +10,13 @@ namespace leasehold::test {
 
 // ---- What differs between the kinds
 
-bool record_model::admits(const std::string& ask, bool from_line) const {
+bool record_model::admits(const std::string& ask, bool from_queue) const {
   switch (kind) {
     case lock_kind::mutex: return !occupied();
     case lock_kind::recursive_mutex: return !occupied() || about == ask;
     case lock_kind::shared_mutex: return members.empty() || (about == "r" && ask[0] == 'r');
     case lock_kind::counting_semaphore:
-      return members.empty() || (members.size() < std::stoul(about) && (from_line || ask == about));
+      return members.empty() || (members.size() < std::stoul(about) && (from_queue || ask == about));
   }
   return false;
 }
@@ -152,26 +152,26 @@ std::string record_model::stored() const {
   return all;
 }
 
-// ---- The line
+// ---- The queue
 
-void line_model::tick() {
+void queue_model::tick() {
   lock.tick();
-  if (!waiting.empty() && lock.ms() > line_expires) forget_line();
+  if (!waiting.empty() && lock.ms() > queue_expires) forget_queue();
 }
 
-void line_model::forget_line() {
+void queue_model::forget_queue() {
   waiting.clear();
   ran = {};
 }
 
-std::string line_model::stored_runs() const {
+std::string queue_model::stored_runs() const {
   const auto text = [](std::int64_t n) { return std::to_string(n); };
   return text(ran.last) +
          (ran.resumed > 0 ? " " + text(ran.before) + " " + text(ran.resumed) + " " + text(ran.back) : "");
 }
 
 // No script ran for longer than polls in front are apart, or the clock was stepped back.
-void line_model::begin_script() {
+void queue_model::begin_script() {
   lock.take_out();
   now_ = ran;
   runs_are_old_ = false;
@@ -187,27 +187,27 @@ void line_model::begin_script() {
   runs_are_old_ = since > 250000 || since < 0;
 }
 
-void line_model::note_run() {
+void queue_model::note_run() {
   ran = {lock.now, now_.before, now_.resumed, now_.back};
   runs_are_old_ = false;
 }
 
-std::int64_t line_model::due_of(const entry& e) const {
+std::int64_t queue_model::due_of(const entry& e) const {
   const bool too_far = e.due > lock.now + 5100000;
   const auto due = too_far ? std::min(e.due - now_.back, now_.resumed + 5000000) : e.due;
   const bool was_living = due + 1000000 > now_.before;
   return was_living ? std::max(due, now_.resumed) : due;
 }
 
-std::string line_model::clock() const {
+std::string queue_model::clock() const {
   return " " + std::to_string(lock.now / 1000000) + " " + std::to_string(lock.now % 1000000);
 }
 
-std::deque<line_model::entry>::iterator line_model::find(const std::string& token) {
+std::deque<queue_model::entry>::iterator queue_model::find(const std::string& token) {
   return std::find_if(waiting.begin(), waiting.end(), [&](const entry& e) { return e.token == token; });
 }
 
-bool line_model::leave_line(const std::string& token) {
+bool queue_model::leave_queue(const std::string& token) {
   const auto e = find(token);
   if (e == waiting.end()) return false;
   waiting.erase(e);
@@ -216,13 +216,13 @@ bool line_model::leave_line(const std::string& token) {
 }
 
 // The token of the next living entry that has not been let in, "" if there is none.
-std::string line_model::next_waiting(walk& w) {
+std::string queue_model::next_waiting(walk& w) {
   while (w.silent < 32 && w.at < 256 && w.at < waiting.size()) {
     const entry& e = waiting[w.at];
     if (gone(e)) {
       ++w.silent;
       ++taken_out;
-      leave_line(std::string(e.token));
+      leave_queue(std::string(e.token));
       continue;
     }
     ++w.at;
@@ -237,11 +237,11 @@ std::string line_model::next_waiting(walk& w) {
   return "";
 }
 
-void line_model::tell(const std::string& token, const std::string& text) {
+void queue_model::tell(const std::string& token, const std::string& text) {
   sent.push_back({token.substr(0, token.find('.')), text, find(token)->ask});
 }
 
-void line_model::watch(const std::string& token) {
+void queue_model::watch(const std::string& token) {
   const auto e = find(token);
   if (e == waiting.end() || due_of(*e) <= lock.now + 767000) return;
   e->due = lock.now + 667000;
@@ -249,14 +249,14 @@ void line_model::watch(const std::string& token) {
 }
 
 // First come, first served: whoever came before is in, or was silent.
-void line_model::require_order(const std::string& token) const {
+void queue_model::require_order(const std::string& token) const {
   for (const auto& e : waiting) {
     if (e.token == token) return;
     BOOST_REQUIRE_MESSAGE(!living(e) || lock.is_in(e.token), token + " overtakes " + e.token);
   }
 }
 
-line_model::front line_model::advance(const std::string& asker, std::int64_t asked) {
+queue_model::front queue_model::advance(const std::string& asker, std::int64_t asked) {
   front f;
   f.first = next_waiting(f.w);
   if (f.w.at > 0 && runs_are_old_) note_run();
@@ -266,7 +266,7 @@ line_model::front line_model::advance(const std::string& asker, std::int64_t ask
     require_order(f.first);
     if (f.first == asker) {
       lock.enter(e->token, e->ask, asked);
-      leave_line(asker);
+      leave_queue(asker);
       --f.w.at;
       f.asker_is_in = true;
     } else {
@@ -285,21 +285,21 @@ line_model::front line_model::advance(const std::string& asker, std::int64_t ask
   return f;
 }
 
-std::string line_model::answer(int status, std::uint64_t fence, std::int64_t left) {
+std::string queue_model::answer(int status, std::uint64_t fence, std::int64_t left) {
   lock.finish();
   return std::to_string(status) + " " + std::to_string(fence) + " " + std::to_string(left) + clock() +
          (status == 1 ? lock.depth() : "");
 }
 
-std::string line_model::lengthen(const std::string& token, std::int64_t lease, bool may_leave, bool let_in) {
+std::string queue_model::lengthen(const std::string& token, std::int64_t lease, bool may_leave, bool let_in) {
   const auto left = lock.lengthen(token, lease);
   const auto fence = lock.find(token)->fence;
-  if (may_leave && (leave_line(token) || (let_in && !waiting.empty()))) advance("");
+  if (may_leave && (leave_queue(token) || (let_in && !waiting.empty()))) advance("");
   return answer(1, fence, left);
 }
 
 // The limit of a semaphore: the record's while it is held, else that of the first living entry, or of the asker's own.
-std::string line_model::limit_for(const std::string& token, const std::string& ask) {
+std::string queue_model::limit_for(const std::string& token, const std::string& ask) {
   if (!lock.members.empty()) return lock.about;
   walk w;
   const auto first = next_waiting(w);
@@ -307,8 +307,8 @@ std::string line_model::limit_for(const std::string& token, const std::string& a
   return e == waiting.end() ? ask : e->ask;
 }
 
-std::string line_model::acquire(const std::string& token, std::int64_t lease, const std::string& stamp,
-                                const std::string& ask, bool late, bool repair) {
+std::string queue_model::acquire(const std::string& token, std::int64_t lease, const std::string& stamp,
+                                 const std::string& ask, bool late, bool repair) {
   begin_script();
   if (lock.kind == lock_kind::counting_semaphore && !lock.is_in(token)) {
     const std::string limit = limit_for(token, ask);
@@ -320,11 +320,11 @@ std::string line_model::acquire(const std::string& token, std::int64_t lease, co
   if (again || (waiting.empty() && lock.admits(ask, false))) {
     entered_again += again;
     if (!again) require_order(token);
-    leave_line(token);
+    leave_queue(token);
     return answer(1, lock.enter(token, ask, lease), lease);
   }
   const bool waited_for = !waiting.empty();
-  if (!stamp.empty() || waited_for) line_expires = lock.ms() + 60000;
+  if (!stamp.empty() || waited_for) queue_expires = lock.ms() + 60000;
   if (!stamp.empty()) {
     auto e = find(token);
     if (e == waiting.end()) {
@@ -337,7 +337,7 @@ std::string line_model::acquire(const std::string& token, std::int64_t lease, co
   front f = advance(token, lease);
   if (!f.asker_is_in && f.first.empty() && f.w.at < 256 && lock.admits(ask, waited_for)) {
     if (f.w.silent < 32) require_order(token);
-    leave_line(token);
+    leave_queue(token);
     lock.enter(token, ask, lease);
     f.asker_is_in = true;
   }
@@ -357,26 +357,26 @@ std::string line_model::acquire(const std::string& token, std::int64_t lease, co
   return answer(3, 0, left);
 }
 
-std::string line_model::extend(const std::string& token, std::int64_t lease, bool confirm) {
+std::string queue_model::extend(const std::string& token, std::int64_t lease, bool confirm) {
   begin_script();
   return lock.is_in(token) ? lengthen(token, lease, confirm) : answer(0, 0, 0);
 }
 
-std::string line_model::release(const std::string& token) {
+std::string queue_model::release(const std::string& token) {
   // Who leaves while nobody waits is not asked how late it is.
   if (!waiting.empty() || !lock.is_in(token)) begin_script();
   const bool mine = lock.is_in(token);
   if (mine) lock.leave(token);
   const bool others = lock.occupied();
   if (!waiting.empty()) {
-    leave_line(token);
+    leave_queue(token);
     advance("");
   }
   lock.finish();
   return mine ? "1" : others ? "0" : "-1";
 }
 
-bool line_model::others_wait(const std::string& token, const std::string& ask) {
+bool queue_model::others_wait(const std::string& token, const std::string& ask) {
   walk w;
   const auto client = token.substr(0, token.find('.') + 1);
   const auto is_other = [&](const std::string& t) {
@@ -387,7 +387,7 @@ bool line_model::others_wait(const std::string& token, const std::string& ask) {
   return is_other(first) || is_other(second);
 }
 
-std::string line_model::keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh) {
+std::string queue_model::keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh) {
   begin_script();
   if (!lock.is_in(token)) return refresh ? answer(0, 0, 0) : release(token);
   if (others_wait(token, ask)) return refresh ? answer(2, 0, 0) : release(token);
@@ -396,7 +396,7 @@ std::string line_model::keep(const std::string& token, std::int64_t lease, const
   return answer(1, lock.refresh(token), left);
 }
 
-std::string line_model::downgrade(const std::string& token) {
+std::string queue_model::downgrade(const std::string& token) {
   begin_script();
   record_model::member* m = lock.find(token);
   if (m == nullptr) return answer(0, 0, 0);
@@ -409,7 +409,7 @@ std::string line_model::downgrade(const std::string& token) {
   return lengthen(token, 0, true, was_writer);
 }
 
-std::string line_model::resize(const std::string& limit, bool late) {
+std::string queue_model::resize(const std::string& limit, bool late) {
   begin_script();
   if (late) return answer(-1, 0, 0);
   if (!lock.members.empty()) lock.about = limit;
@@ -418,7 +418,7 @@ std::string line_model::resize(const std::string& limit, bool late) {
   return answer(1, 0, 0);
 }
 
-std::string line_model::inspect() {
+std::string queue_model::inspect() {
   begin_script();
   const std::string waiters = std::to_string(waiting.size());
   lock.finish();

@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "schedule/line_schedule.hpp"
+#include "schedule/queue_schedule.hpp"
 
 #include "support/unit_test.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 const std::string record = "record";
 const std::string counter = "leasehold:{0}:fence";
-const std::string line = "leasehold:{0}:line:record";
+const std::string queue = "leasehold:{0}:queue:record";
 const std::string entries = "leasehold:{0}:entries:record";
 const std::string channels = "leasehold:{0}:";
 
@@ -75,20 +75,21 @@ const detail::script& script_of(lock_kind kind) {
   }
 }
 
-line_schedule::line_schedule(lock_kind k, std::uint64_t seed, script_host& host) : kind(k), engine_(seed), host_(host) {
+queue_schedule::queue_schedule(lock_kind k, std::uint64_t seed, script_host& host)
+    : kind(k), engine_(seed), host_(host) {
   host_.load(script_of(kind).text);
   m.lock.now = 1800000000000000;
   set_clock();
 }
 
-std::string line_schedule::any_owner() {
+std::string queue_schedule::any_owner() {
   static const std::string owners[] = {"owner", " two\nlines", std::string("a\0b", 3)};
   return owners[random(3)];
 }
 
-std::string line_schedule::any_limit() { return std::to_string(2 + random(4)); }
+std::string queue_schedule::any_limit() { return std::to_string(2 + random(4)); }
 
-std::string line_schedule::any_ask() {
+std::string queue_schedule::any_ask() {
   switch (kind) {
     case lock_kind::recursive_mutex: return any_owner();
     case lock_kind::shared_mutex: return (one_in(3) ? "w" : "r") + (one_in(2) ? any_owner() : "");
@@ -97,14 +98,14 @@ std::string line_schedule::any_ask() {
   }
 }
 
-void line_schedule::pass(std::int64_t microseconds) {
+void queue_schedule::pass(std::int64_t microseconds) {
   flush();
   m.lock.now += microseconds;
   set_clock();
   m.tick();
 }
 
-void line_schedule::step_back(std::int64_t microseconds) {
+void queue_schedule::step_back(std::int64_t microseconds) {
   if (m.lock.last_fence == 0) return;  // All is lost, and only the clock keeps fences from going back.
   check();                             // What has expired is gone, and stays so.
   flush();
@@ -113,10 +114,10 @@ void line_schedule::step_back(std::int64_t microseconds) {
   pass(-microseconds);
 }
 
-void line_schedule::let_all_expire() { pass(std::max(latest_, m.lock.now) - m.lock.now + 601000000); }
+void queue_schedule::let_all_expire() { pass(std::max(latest_, m.lock.now) - m.lock.now + 601000000); }
 
-std::string line_schedule::acquire(const std::string& token, std::int64_t lease, bool joins, const std::string& ask,
-                                   bool late, bool repair) {
+std::string queue_schedule::acquire(const std::string& token, std::int64_t lease, bool joins, const std::string& ask,
+                                    bool late, bool repair) {
   const std::string stamp = joins ? std::to_string(++stamps_) : "";
   const bool endless = m.lock.occupied() && m.lock.expires < 0;
   const auto expected = m.acquire(token, lease, stamp, ask, late, repair);
@@ -124,55 +125,55 @@ std::string line_schedule::acquire(const std::string& token, std::int64_t lease,
          {std::to_string(lease), late ? "1" : "9007199254740991", stamp, ask, repair ? "1" : ""});
   if (endless && m.lock.expires >= 0 && m.lock.foreign > 0) {
     // Repaired: it ends some time.
-    sent_.back().event = [now = m.lock.now, about = m.lock.about, until = m.lock.now + lease * 1000](line_rules& r) {
+    sent_.back().event = [now = m.lock.now, about = m.lock.about, until = m.lock.now + lease * 1000](queue_rules& r) {
       r.foreign(now, about, until);
     };
   }
   return expected;
 }
 
-std::string line_schedule::confirm(const std::string& token, std::int64_t lease) {
+std::string queue_schedule::confirm(const std::string& token, std::int64_t lease) {
   return script(true, {m.lock.now, "confirm", token, "", lease, m.extend(token, lease, true)}, {std::to_string(lease)});
 }
 
-void line_schedule::renew(const std::string& token, std::int64_t lease) {
+void queue_schedule::renew(const std::string& token, std::int64_t lease) {
   script(false, {m.lock.now, "renew", token, "", lease, m.extend(token, lease, false)}, {std::to_string(lease)});
 }
 
-void line_schedule::release(const std::string& token) {
+void queue_schedule::release(const std::string& token) {
   script(true, {m.lock.now, "release", token, "", 0, m.release(token)}, {});
 }
 
-void line_schedule::keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh) {
+void queue_schedule::keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh) {
   script(true, {m.lock.now, refresh ? "refresh" : "release", token, ask, lease, m.keep(token, lease, ask, refresh)},
          {std::to_string(lease), ask});
 }
 
-void line_schedule::downgrade(const std::string& token) {
+void queue_schedule::downgrade(const std::string& token) {
   script(true, {m.lock.now, "downgrade", token, "", 0, m.downgrade(token)}, {"0"});
 }
 
-void line_schedule::resize(const std::string& to, bool late) {
+void queue_schedule::resize(const std::string& to, bool late) {
   script(true, {m.lock.now, "resize", to, "", 0, m.resize(to, late)}, {late ? "1" : "9007199254740991"});
 }
 
 // SET NX PX, or the usual script of reentrant locks: whose owner is in enters again, and its expiry is the key's from then
 // on. A negative lease is none.
-void line_schedule::foreign_enter(std::int64_t lease) {
+void queue_schedule::foreign_enter(std::int64_t lease) {
   const auto until = lease < 0 ? -1 : m.lock.now + lease * 1000;
   const bool is_free = !m.lock.exists();
   if (kind == lock_kind::mutex) {
     std::vector<std::string> words = {"SET", record, "somebody", "NX"};
     if (lease >= 0) words.insert(words.end(), {"PX", std::to_string(lease)});
     if (!is_free) return command(words, "");
-    command(words, "OK", [now = m.lock.now, until](line_rules& r) { r.foreign(now, "", until); });
+    command(words, "OK", [now = m.lock.now, until](queue_rules& r) { r.foreign(now, "", until); });
   } else if (kind == lock_kind::recursive_mutex) {
     const std::string owner = is_free ? any_owner() : m.lock.about;
     // Who has no expiry himself leaves that of others alone.
     const auto ends = lease < 0 && !is_free && m.lock.expires >= 0 ? m.lock.now + m.lock.key_left() * 1000 : until;
     if (is_free) m.lock.about = owner;
     command({"HINCRBY", record, owner, "1"}, std::to_string(m.lock.count() + 1),
-            [now = m.lock.now, owner, ends](line_rules& r) { r.foreign(now, owner, ends); });
+            [now = m.lock.now, owner, ends](queue_rules& r) { r.foreign(now, owner, ends); });
     if (lease >= 0) command({"PEXPIRE", record, std::to_string(lease)}, "1");
   } else {
     return;
@@ -181,54 +182,54 @@ void line_schedule::foreign_enter(std::int64_t lease) {
   if (is_free || lease >= 0) m.lock.expires = lease < 0 ? -1 : m.lock.ms() + lease;
 }
 
-void line_schedule::foreign_leave() {
+void queue_schedule::foreign_leave() {
   if (m.lock.foreign == 0) return;
   if (kind == lock_kind::mutex) return foreign_delete();
   --m.lock.foreign;
   const bool is_last = m.lock.foreign == 0;
-  command({"HINCRBY", record, m.lock.about, "-1"}, std::to_string(m.lock.count()), [is_last](line_rules& r) {
+  command({"HINCRBY", record, m.lock.about, "-1"}, std::to_string(m.lock.count()), [is_last](queue_rules& r) {
     if (is_last) r.foreign_left();
   });
   if (m.lock.occupied()) return;
-  command({"DEL", record}, "1", [](line_rules& r) { r.all_is_lost(); });
+  command({"DEL", record}, "1", [](queue_rules& r) { r.all_is_lost(); });
   m.lock.clear();
 }
 
-void line_schedule::foreign_delete() {
-  command({"DEL", record}, m.lock.exists() ? "1" : "0", [](line_rules& r) { r.all_is_lost(); });
+void queue_schedule::foreign_delete() {
+  command({"DEL", record}, m.lock.exists() ? "1" : "0", [](queue_rules& r) { r.all_is_lost(); });
   m.lock.clear();
 }
 
-void line_schedule::forget_everything() {
-  command({"FLUSHALL"}, "OK", [](line_rules& r) { r.all_is_lost(); });
+void queue_schedule::forget_everything() {
+  command({"FLUSHALL"}, "OK", [](queue_rules& r) { r.all_is_lost(); });
   m.lock.clear();
-  m.forget_line();
+  m.forget_queue();
   // The clock is the fences' floor: it must not be behind the last one, which a clock that was stepped back can be.
   const auto last = std::exchange(m.lock.last_fence, 0);
   pass(std::max({latest_, m.lock.now, last}) - m.lock.now + 1000);
 }
 
-void line_schedule::check() {
+void queue_schedule::check() {
   std::string order;
   for (const auto& e : m.waiting) order += (order.empty() ? "" : ",") + e.token;
-  command({"ZRANGE", line, "0", "-1"}, order);
+  command({"ZRANGE", queue, "0", "-1"}, order);
   command({"HLEN", entries}, std::to_string(m.waiting.empty() ? 0 : m.waiting.size() + 2));
   if (!m.waiting.empty()) {
     command({"HGET", entries, "#ran"}, m.stored_runs());
     const auto& e = m.waiting[random(m.waiting.size())];
     command({"HGET", entries, e.token},
             e.stamp + " " + std::to_string(e.lease) + " " + std::to_string(e.due) + (e.ask.empty() ? "" : " " + e.ask));
-    command({"PTTL", line}, std::to_string(m.line_expires - m.lock.ms()));
-    command({"PTTL", entries}, std::to_string(m.line_expires - m.lock.ms()));
+    command({"PTTL", queue}, std::to_string(m.queue_expires - m.lock.ms()));
+    command({"PTTL", entries}, std::to_string(m.queue_expires - m.lock.ms()));
   }
   command({kind == lock_kind::mutex ? "GET" : "HGETALL", record}, m.lock.stored(), nullptr, hash_of);
   command({"PTTL", record}, std::to_string(m.lock.exists() ? m.lock.key_left() : -2));
   if (m.lock.members.size() > 95) return;  // inspect shows the first ones only.
-  command({"EVALSHA", std::string(script_of(kind).sha1), "4", record, counter, line, entries, "inspect"}, m.inspect(),
+  command({"EVALSHA", std::string(script_of(kind).sha1), "4", record, counter, queue, entries, "inspect"}, m.inspect(),
           nullptr, inspection_of);
 }
 
-void line_schedule::flush() {
+void queue_schedule::flush() {
   if (sent_.empty()) return;
   std::deque<call> calls;
   calls.swap(sent_);
@@ -258,7 +259,7 @@ void line_schedule::flush() {
   m.sent.clear();
 }
 
-void line_schedule::keep_rules(const std::deque<call>& calls) {
+void queue_schedule::keep_rules(const std::deque<call>& calls) {
   std::size_t next = 0;
   for (const auto& c : calls) {
     // In the order of their fences: an acquire may let in others before the asker, or after him.
@@ -275,7 +276,7 @@ void line_schedule::keep_rules(const std::deque<call>& calls) {
   }
 }
 
-std::vector<std::string> line_schedule::keys() {
+std::vector<std::string> queue_schedule::keys() {
   flush();
   std::vector<std::string> all;
   for (const auto& key : host_.command({"KEYS", "*"}).items) {
@@ -284,16 +285,16 @@ std::vector<std::string> line_schedule::keys() {
   return all;
 }
 
-std::string line_schedule::what_was_done() const {
+std::string queue_schedule::what_was_done() const {
   std::string all = "Up to step " + std::to_string(steps) + ":\n";
   for (const auto& l : log_) all += l + "\n";
   return all;
 }
 
-std::string line_schedule::script(bool all_keys, line_rules::call seen, std::vector<std::string> arguments) {
+std::string queue_schedule::script(bool all_keys, queue_rules::call seen, std::vector<std::string> arguments) {
   std::vector<std::string> words = {"EVALSHA", std::string(script_of(kind).sha1)};
   if (all_keys) {
-    words.insert(words.end(), {"4", record, counter, line, entries});
+    words.insert(words.end(), {"4", record, counter, queue, entries});
   } else {
     words.insert(words.end(), {"1", record});
   }
@@ -308,10 +309,10 @@ std::string line_schedule::script(bool all_keys, line_rules::call seen, std::vec
   return expected;
 }
 
-void line_schedule::command(const std::vector<std::string>& words, const std::string& expected,
-                            std::function<void(line_rules&)> event, reader read) {
+void queue_schedule::command(const std::vector<std::string>& words, const std::string& expected,
+                             std::function<void(queue_rules&)> event, reader read) {
   host_.send(words);
-  line_rules::call none;
+  queue_rules::call none;
   none.now = m.lock.now;
   sent_.push_back({std::to_string(m.lock.now) + " " + words[0] + " " + words.back(), expected, read ? read : text_of,
                    none, std::move(event), m.sent.size()});
@@ -319,24 +320,24 @@ void line_schedule::command(const std::vector<std::string>& words, const std::st
 
 // ---- The crowd
 
-std::int64_t line_crowd::any_lease() {
+std::int64_t queue_crowd::any_lease() {
   static constexpr std::int64_t leases[] = {1, 50, 900, 1500, 2000, 2001, 5000, 30000, 30000, 600000};
   return leases[s.random(10)];
 }
 
-line_crowd::waiter line_crowd::newcomer() {
+queue_crowd::waiter queue_crowd::newcomer() {
   const std::string token = std::to_string(s.random(5)) + "." + std::to_string(++tokens);
   return {token, s.any_ask(), any_lease()};
 }
 
-void line_crowd::replace(waiter& w) {
+void queue_crowd::replace(waiter& w) {
   old.push_back(w);
   if (old.size() > 20) old.erase(old.begin());
   w = newcomer();
 }
 
 // Any of those who are in and alive.
-line_crowd::waiter* line_crowd::holder() {
+queue_crowd::waiter* queue_crowd::holder() {
   std::vector<waiter*> in;
   for (auto& w : all) {
     if (!w.frozen && s.m.lock.is_in(w.token)) in.push_back(&w);
@@ -344,7 +345,7 @@ line_crowd::waiter* line_crowd::holder() {
   return in.empty() ? nullptr : in[s.random(in.size())];
 }
 
-void line_crowd::act_late(const waiter& w) {
+void queue_crowd::act_late(const waiter& w) {
   switch (s.random(5)) {
     case 0: return s.release(w.token);
     case 1: return void(s.confirm(w.token, 30000));
@@ -355,7 +356,7 @@ void line_crowd::act_late(const waiter& w) {
   }
 }
 
-void line_crowd::act_from_outside() {
+void queue_crowd::act_from_outside() {
   if (s.one_in(20)) s.foreign_delete();
   if (s.one_in(s.kind == lock_kind::mutex ? 20 : 5)) s.foreign_enter(s.one_in(10) ? -1 : any_lease());
   if (s.one_in(4)) s.foreign_leave();
@@ -365,7 +366,7 @@ void line_crowd::act_from_outside() {
   if (s.kind == lock_kind::counting_semaphore && s.one_in(10)) s.resize(s.any_limit(), s.one_in(10));
 }
 
-void line_crowd::let_time_pass() {
+void queue_crowd::let_time_pass() {
   switch (s.random(12)) {
     case 0: return s.pass(1 + static_cast<std::int64_t>(s.random(3)));
     case 1: return s.pass(600000 + static_cast<std::int64_t>(s.random(1200000)));
@@ -378,7 +379,7 @@ void line_crowd::let_time_pass() {
   }
 }
 
-void line_crowd::step() {
+void queue_crowd::step() {
   while (all.size() < many) all.push_back(newcomer());
   waiter& w = somebody();
   if (s.one_in(freezing)) {
@@ -450,7 +451,7 @@ void line_crowd::step() {
   }
 }
 
-void line_crowd::looks() {
+void queue_crowd::looks() {
   for (auto& w : all) {
     const auto e = s.m.find(w.token);
     if (!w.frozen && e != s.m.waiting.end() && e->due <= s.m.lock.now) s.acquire(w.token, w.lease, true, w.ask);
@@ -510,7 +511,7 @@ void virtual_clients::act(one& c) {
 
 void virtual_clients::deliver() {
   s.flush();
-  std::vector<line_message> messages;
+  std::vector<queue_message> messages;
   messages.swap(s.delivered);
   for (const auto& m : messages) {
     const auto token_at = m.text.find(' ') + 1;
@@ -559,10 +560,10 @@ void virtual_clients::run(std::size_t steps) {
 void random_schedules_agree_with_the_model(script_host& host, lock_kind kind, std::size_t steps) {
   const auto seed = chosen_seed();
   BOOST_TEST_CONTEXT("LEASEHOLD_SEED=" << seed) {
-    line_schedule s(kind, seed, host);
+    queue_schedule s(kind, seed, host);
     for (int episode = 0; s.steps < steps; ++episode) {
       static constexpr std::size_t sizes[] = {5, 12, 60, 150};
-      line_crowd c{s, sizes[episode % 4], s.one_in(2) ? 30U : 400U};
+      queue_crowd c{s, sizes[episode % 4], s.one_in(2) ? 30U : 400U};
       const auto until = s.steps + 2000;
       const bool attentive = s.one_in(2);
       for (int i = 0; s.steps < until; ++i) {
@@ -601,7 +602,7 @@ void random_schedules_agree_with_the_model(script_host& host, lock_kind kind, st
 void waiting_clients_are_granted_soon(script_host& host, lock_kind kind, std::size_t steps) {
   const auto seed = chosen_seed();
   BOOST_TEST_CONTEXT("LEASEHOLD_SEED=" << seed) {
-    line_schedule s(kind, seed, host);
+    queue_schedule s(kind, seed, host);
     virtual_clients dying(s, false);
     dying.run(steps);
     BOOST_TEST(dying.tenures > steps / 10);

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What may happen to those who wait in line, and to who has just been granted.
+// What may happen to those who wait in the queue, and to who has just been granted.
 #include "protocol/scripts.hpp"
 #include "simulation/with_memory.hpp"
 #include "store/memory/server.hpp"
@@ -24,28 +24,28 @@ struct with_queue_under_faults : with_memory {
     o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
     return o;
   }
-  std::int64_t in_line() { return redis.command("ZCARD", the_line).integer; }
-  awaitable<void> stands_in_line(std::int64_t n) {
-    co_await eventually("it stands in line", [this, n] { return in_line() == n; });
+  std::int64_t in_queue() { return redis.command("ZCARD", the_queue).integer; }
+  awaitable<void> wait_in_queue(std::int64_t n) {
+    co_await eventually("it waits in the queue", [this, n] { return in_queue() == n; });
   }
   awaitable<void> nothing_left() {
     co_await eventually("nothing is left", [this] { return redis.size() == 0; });
   }
   std::string place(int n) {
-    const auto r = redis.command("ZRANGE", the_line, std::to_string(n), std::to_string(n));
+    const auto r = redis.command("ZRANGE", the_queue, std::to_string(n), std::to_string(n));
     return r.items.empty() ? "" : r.items[0].text;
   }
 };
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(faults_in_line, with_queue_under_faults)
+BOOST_FIXTURE_TEST_SUITE(faults_in_queue, with_queue_under_faults)
 
 namespace {
 
 const std::string entries_key = "leasehold:{0}:entries:n";
 
-// What a dead waiter costs the line: its grant lasts 2 s, and the next in line polls within 667 ms.
+// What a dead waiter costs the queue: its grant lasts 2 s, and the next waiter in the queue polls within 667 ms.
 constexpr auto soon = 2700ms;
 
 struct waiter {
@@ -71,7 +71,7 @@ struct waiter {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_holder_that_is_killed_lets_the_first_in_line_in) {
+BOOST_AUTO_TEST_CASE(a_holder_that_is_killed_lets_the_first_in_the_queue_in) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
     other_program holder(redis);
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_holder_that_is_killed_lets_the_first_in_line_in) {
     std::deque<waiter> all;
     for (int i = 0; i < 3; ++i) {
       all.emplace_back(executor, redis.url()).acquire();
-      co_await stands_in_line(i + 1);
+      co_await wait_in_queue(i + 1);
     }
     holder.die();
     auto last = fence;
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(a_wait_that_ends_without_an_answer_to_its_last_question_is_
     hold h = co_await mutex(first, "n").acquire({.lease = 60s, .renew = renewal::none});
     waiter w(executor, redis.url(), patient());
     w.acquire({.wait = 3s});
-    co_await stands_in_line(1);
+    co_await wait_in_queue(1);
     redis.stop();
     co_await eventually("it ends", [&] { return w.ended(); });
     BOOST_TEST(*w.ec == error::unreachable);
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_wait_that_ends_while_its_entry_is_made_anew_has_timed_out
       lock.acquire([&](error_code, hold g) { first = std::move(g); });
       lock.acquire({.wait = 1s}, [&](error_code ec, hold) { second = ec; });
       lock.acquire([&](error_code, hold g) { third = std::move(g); });
-      co_await stands_in_line(1);
+      co_await wait_in_queue(1);
       co_await pause(start + when - now());
       co_await h.release();
       co_await eventually("the first is in", [&] { return first.valid(); });
@@ -146,8 +146,8 @@ BOOST_AUTO_TEST_CASE(a_wait_that_ends_while_its_entry_is_made_anew_has_timed_out
   });
 }
 
-// C1, C2: dead, or frozen, in the line: nobody waits for its lease of ten minutes.
-BOOST_AUTO_TEST_CASE(who_is_granted_and_dead_costs_the_line_a_short_time) {
+// C1, C2: dead, or frozen, in the queue: nobody waits for its lease of ten minutes.
+BOOST_AUTO_TEST_CASE(who_is_granted_and_dead_costs_the_queue_a_short_time) {
   for (const bool killed : {true, false}) {
     BOOST_TEST_CONTEXT((killed ? "killed" : "frozen")) {
       run([&]() -> awaitable<void> {
@@ -164,10 +164,10 @@ BOOST_AUTO_TEST_CASE(who_is_granted_and_dead_costs_the_line_a_short_time) {
           its_was_valid = h.valid();
           co_await pause(1s);
         });
-        co_await stands_in_line(1);
+        co_await wait_in_queue(1);
         waiter second(executor, redis.url());
         second.acquire();
-        co_await stands_in_line(2);
+        co_await wait_in_queue(2);
         killed ? other.die() : other.stop();
         const std::string dead = place(0);
         co_await first.got.release();
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(all_who_wait_get_in_though_the_server_forgets_everything) {
         std::deque<waiter> all;
         for (int i = 0; i < 3; ++i) {
           all.emplace_back(executor, redis.url(), quick()).acquire();
-          co_await stands_in_line(i + 1);
+          co_await wait_in_queue(i + 1);
         }
         if (restarted) {
           redis.kill();
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(a_crowd_of_dead_entries_in_front_is_passed_over) {
     const std::string fence_counter = "leasehold:{0}:fence";
     for (int i = 0; i < 80; ++i) {
       const std::string token = "dead." + std::to_string(i);
-      redis.command("EVAL", text, "4", "n", fence_counter, the_line, entries_key, "acquire", token, "600000",
+      redis.command("EVAL", text, "4", "n", fence_counter, the_queue, entries_key, "acquire", token, "600000",
                     "9007199254740991", "1");
       // Silent, but not for long enough to be taken out.
       const std::int64_t due = std::stoll(redis.command("TIME").items[0].text) * 1000000 - 2000000;
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(a_crowd_of_dead_entries_in_front_is_passed_over) {
     std::deque<waiter> all;
     for (int i = 0; i < 3; ++i) {
       all.emplace_back(executor, redis.url()).acquire();
-      co_await stands_in_line(80 + i + 1);
+      co_await wait_in_queue(80 + i + 1);
     }
     co_await first.got.release();
     for (int i = 0; i < 3; ++i) {
@@ -283,8 +283,8 @@ BOOST_AUTO_TEST_CASE(a_crowd_of_dead_entries_in_front_is_passed_over) {
     }
   });
   // Nobody looks any more: Redis itself forgets the dead.
-  BOOST_TEST(redis.ttl(the_line) <= 60000);
-  BOOST_TEST((redis.ttl(the_line) > 0 || in_line() == 0));
+  BOOST_TEST(redis.ttl(the_queue) <= 60000);
+  BOOST_TEST((redis.ttl(the_queue) > 0 || in_queue() == 0));
 }
 
 // Redis stands still for longer than a poll may be late, while a release, a newcomer's attempt and the waiter's poll are on
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_stood_still_lets_no_newcomer_overtake) {
         hold h = co_await mutex(holder, "n").acquire({.lease = 60s, .renew = renewal::none});
         waiter waiting(executor, redis.url(), patient());
         waiting.acquire();
-        co_await stands_in_line(1);
+        co_await wait_in_queue(1);
         redis.stop();
         outcome released;
         std::string newcomer;
@@ -308,7 +308,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_stood_still_lets_no_newcomer_overtake) {
         };
         const auto come = [&] {
           redis.server().arrive([&newcomer](detail::memory::server& s) {
-            const std::array<std::string_view, 4> keys{"n", "leasehold:{0}:fence", the_line, entries_key};
+            const std::array<std::string_view, 4> keys{"n", "leasehold:{0}:fence", the_queue, entries_key};
             const std::array<std::string_view, 5> arguments{"acquire", "new.1", "30000", "9007199254740991", ""};
             newcomer = s.eval(detail::scripts::mutex.text, keys, arguments).text;
           });

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What waiting costs in connections, channels and messages. Who is served when: test/simulation/locks/line.cpp.
+// What waiting costs in connections, channels and messages. Who is served when: test/simulation/locks/queue.cpp.
 #include "support/with_redis.hpp"
 
 #include <array>
@@ -13,7 +13,7 @@ namespace leasehold::test {
 
 namespace {
 
-const std::string line_key = "leasehold:{0}:line:n";
+const std::string queue_key = "leasehold:{0}:queue:n";
 
 // A client with somebody who waits.
 struct waiter {
@@ -35,16 +35,17 @@ struct waiter {
   }
 };
 
-struct with_line : with_redis {
-  std::int64_t in_line() { return redis.command("ZCARD", line_key).integer; }
+struct with_queue : with_redis {
+  std::int64_t in_queue() { return redis.command("ZCARD", queue_key).integer; }
 
-  // Clients whose waiters have joined the line one after the other.
-  awaitable<std::deque<waiter>> line_of(std::size_t n, acquire_options o = {}) {
+  // Clients whose waiters have joined the queue one after the other.
+  awaitable<std::deque<waiter>> queue_of(std::size_t n, acquire_options o = {}) {
     std::deque<waiter> all;
-    const auto before = in_line();
+    const auto before = in_queue();
     for (std::size_t i = 0; i < n; ++i) {
       all.emplace_back(co_await asio::this_coro::executor, redis).acquire(o);
-      co_await eventually("it stands in line", [&] { return in_line() == before + static_cast<std::int64_t>(i) + 1; });
+      co_await eventually("it waits in the queue",
+                          [&] { return in_queue() == before + static_cast<std::int64_t>(i) + 1; });
     }
     co_return all;
   }
@@ -56,7 +57,7 @@ struct with_line : with_redis {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(cost_of_waiting, with_line)
+BOOST_FIXTURE_TEST_SUITE(cost_of_waiting, with_queue)
 
 // A subscription for each contended name would be too many for a server, or a pool of them. Here a client has one in all.
 BOOST_AUTO_TEST_CASE(a_thousand_contended_names_need_one_connection_and_one_channel_of_each_client) {
@@ -104,9 +105,9 @@ BOOST_AUTO_TEST_CASE(only_who_was_waited_for_sends_something_ahead_of_his_releas
       co_await h.release();
     }
     BOOST_TEST(redis.calls("ping") == before);
-    auto all = co_await line_of(0);
+    auto all = co_await queue_of(0);
     hold h = co_await lock.acquire();
-    all = co_await line_of(1);
+    all = co_await queue_of(1);
     co_await h.release();
     co_await eventually("the next has it", [&] { return all[0].ended(); });
     const auto told = redis.calls("ping");

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Waiting in line, through the public interface.
+// Waiting in the queue, through the public interface.
 #include "simulation/with_memory.hpp"
 #include "time/clock.hpp"
 
@@ -35,15 +35,16 @@ struct with_queue : with_memory {
     }
   };
 
-  std::int64_t in_line() { return redis.command("ZCARD", the_line).integer; }
+  std::int64_t in_queue() { return redis.command("ZCARD", the_queue).integer; }
 
-  // Clients whose waiters have joined the line one after the other.
-  awaitable<std::deque<waiter>> line_of(std::size_t n, acquire_options o = {}) {
+  // Clients whose waiters have joined the queue one after the other.
+  awaitable<std::deque<waiter>> queue_of(std::size_t n, acquire_options o = {}) {
     std::deque<waiter> all;
-    const auto before = in_line();
+    const auto before = in_queue();
     for (std::size_t i = 0; i < n; ++i) {
       all.emplace_back(co_await asio::this_coro::executor, redis).acquire(o);
-      co_await eventually("it stands in line", [&] { return in_line() == before + static_cast<std::int64_t>(i) + 1; });
+      co_await eventually("it waits in the queue",
+                          [&] { return in_queue() == before + static_cast<std::int64_t>(i) + 1; });
     }
     co_return all;
   }
@@ -55,7 +56,7 @@ struct with_queue : with_memory {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(waiting_in_line, with_queue)
+BOOST_FIXTURE_TEST_SUITE(waiting_in_queue, with_queue)
 
 namespace {
 
@@ -68,7 +69,7 @@ BOOST_AUTO_TEST_CASE(clients_are_served_in_the_order_of_their_coming) {
     client first(co_await asio::this_coro::executor, redis.url());
     mutex lock(first, "n");
     hold h = co_await lock.acquire();
-    auto all = co_await line_of(8);
+    auto all = co_await queue_of(8);
     const lock_info info = co_await lock.inspect();
     BOOST_TEST(info.waiters == 8U);
     BOOST_TEST(info.token == h.token());
@@ -94,14 +95,14 @@ BOOST_AUTO_TEST_CASE(a_pushed_hold_is_valid_at_once_and_is_confirmed_to_its_leas
   run([&]() -> awaitable<void> {
     client first(co_await asio::this_coro::executor, redis.url());
     hold h = co_await mutex(first, "n").acquire();
-    auto all = co_await line_of(1, {.lease = 30s});
+    auto all = co_await queue_of(1, {.lease = 30s});
     co_await h.release();
     co_await eventually("the next has it", [&] { return all[0].ended(); });
     BOOST_TEST(all[0].got.valid());
     BOOST_TEST(all[0].c.stats().handed_off == 1U);
     co_await eventually("it is confirmed", [&] { return all[0].got.expires_at() > now() + 20s; });
     BOOST_TEST(redis.ttl("n") > 20000);
-    BOOST_TEST(in_line() == 0);
+    BOOST_TEST(in_queue() == 0);
     BOOST_TEST(all[0].c.stats().lost == 0U);
   });
 }
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_margin_beyond_the_unconfirmed_lease_waits_for_the_confirm
   run([&]() -> awaitable<void> {
     client first(co_await asio::this_coro::executor, redis.url());
     hold h = co_await mutex(first, "n").acquire();
-    auto all = co_await line_of(1, {.lease = 30s, .margin = 5s});
+    auto all = co_await queue_of(1, {.lease = 30s, .margin = 5s});
     co_await h.release();
     co_await eventually("the next has it", [&] { return all[0].ended(); });
     BOOST_TEST(all[0].got.valid());
@@ -142,7 +143,7 @@ BOOST_AUTO_TEST_CASE(waiters_of_one_client_are_one_entry_and_are_served_in_order
       });
     }
     co_await eventually("they wait", [&] { return c.stats().contended == 20; });
-    BOOST_TEST(in_line() == 1);
+    BOOST_TEST(in_queue() == 1);
     BOOST_TEST(c.stats().waiting == 20U);
     co_await h.release();
     co_await eventually("all had it", [&] { return order.size() == 20; });
@@ -169,9 +170,9 @@ BOOST_AUTO_TEST_CASE(clients_with_many_waiters_take_turns) {
       co_await got.release();
     };
     for (int i = 0; i < 10; ++i) asio::co_spawn(a.get_executor(), one(mutex(a, "n"), 'a'), asio::detached);
-    co_await eventually("the first stands in line", [&] { return in_line() == 1; });
+    co_await eventually("the first waits in the queue", [&] { return in_queue() == 1; });
     for (int i = 0; i < 10; ++i) asio::co_spawn(b.get_executor(), one(mutex(b, "n"), 'b'), asio::detached);
-    co_await eventually("the second stands in line", [&] { return in_line() == 2; });
+    co_await eventually("the second waits in the queue", [&] { return in_queue() == 2; });
     co_await h.release();
     co_await eventually("all had it", [&] { return order.size() == 20; });
     BOOST_TEST(order == "abababababababababab");
@@ -179,27 +180,27 @@ BOOST_AUTO_TEST_CASE(clients_with_many_waiters_take_turns) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(who_is_cancelled_leaves_the_line_and_the_others_keep_their_order) {
+BOOST_AUTO_TEST_CASE(who_is_cancelled_leaves_the_queue_and_the_others_keep_their_order) {
   run([&]() -> awaitable<void> {
     client first(co_await asio::this_coro::executor, redis.url());
     hold h = co_await mutex(first, "n").acquire();
-    auto all = co_await line_of(5);
+    auto all = co_await queue_of(5);
     std::int64_t left = 5;
     for (const std::size_t gone : {2U, 0U, 4U}) {
       all[gone].signal.emit(asio::cancellation_type::total);
       co_await eventually("it ends", [&] { return all[gone].ended(); });
       BOOST_TEST(*all[gone].ec == asio::error::operation_aborted);
       --left;
-      co_await eventually("its entry has gone", [&] { return in_line() == left; });
+      co_await eventually("its entry has gone", [&] { return in_queue() == left; });
     }
     co_await h.release();
     co_await eventually("the next has it", [&] { return all[1].ended(); });
     BOOST_TEST(all[1].got.valid());
     BOOST_TEST(!all[3].ended());
-    // Alone in the line.
+    // Alone in the queue.
     all[3].signal.emit(asio::cancellation_type::terminal);
     co_await eventually("it ends", [&] { return all[3].ended(); });
-    co_await eventually("the line has gone", [&] { return redis.size() == 1; });
+    co_await eventually("the queue has gone", [&] { return redis.size() == 1; });
     co_await all[1].got.release();
     co_await nothing_left();
   });
@@ -219,13 +220,13 @@ BOOST_AUTO_TEST_CASE(a_local_waiter_that_is_cancelled_leaves_the_entry_to_the_ot
                      ends += (ec ? "-" : "+") + std::to_string(i);
                    }));
     }
-    co_await eventually("they stand in line", [&] { return in_line() == 1; });
-    const std::string token = redis.command("ZRANGE", the_line, "0", "-1").items.at(0).text;
+    co_await eventually("they wait in the queue", [&] { return in_queue() == 1; });
+    const std::string token = redis.command("ZRANGE", the_queue, "0", "-1").items.at(0).text;
     signals[0].emit(asio::cancellation_type::total);
     signals[2].emit(asio::cancellation_type::total);
     co_await eventually("both have ended", [&] { return ends.size() == 4; });
     // Their place is the client's.
-    BOOST_TEST(redis.command("ZRANGE", the_line, "0", "-1").items.at(0).text == token);
+    BOOST_TEST(redis.command("ZRANGE", the_queue, "0", "-1").items.at(0).text == token);
     co_await h.release();
     co_await eventually("the others had it", [&] { return ends.size() == 8; });
     BOOST_TEST(ends == "-0-2+1+3");
@@ -233,18 +234,18 @@ BOOST_AUTO_TEST_CASE(a_local_waiter_that_is_cancelled_leaves_the_entry_to_the_ot
   });
 }
 
-BOOST_AUTO_TEST_CASE(who_runs_into_a_deadline_leaves_the_line) {
+BOOST_AUTO_TEST_CASE(who_runs_into_a_deadline_leaves_the_queue) {
   run([&]() -> awaitable<void> {
     client first(co_await asio::this_coro::executor, redis.url());
     hold h = co_await mutex(first, "n").acquire();
-    auto all = co_await line_of(1);
+    auto all = co_await queue_of(1);
     client c(co_await asio::this_coro::executor, redis.url());
     mutex lock(c, "n");
     for (int i = 0; i < 3; ++i) {
       auto [ec, none] = co_await lock.acquire({.wait = 50ms}, as_tuple);
       BOOST_TEST(ec == error::timed_out);
     }
-    co_await eventually("its entry has gone", [&] { return in_line() == 1; });
+    co_await eventually("its entry has gone", [&] { return in_queue() == 1; });
     BOOST_TEST(c.stats().timed_out == 3U);
     co_await h.release();
     co_await eventually("the other has it", [&] { return all[0].ended(); });
@@ -261,7 +262,7 @@ BOOST_AUTO_TEST_CASE(waiting_costs_few_commands) {
     // Renewed again and again: whoever waits need not look each time.
     hold h = co_await mutex(first, "n").acquire({.lease = 300ms});
     hold far = co_await mutex(first, "m").acquire({.lease = 30s});
-    auto all = co_await line_of(6);
+    auto all = co_await queue_of(6);
     client c(co_await asio::this_coro::executor, redis.url());
     std::optional<hold> got;
     mutex(c, "m").acquire([&](error_code, hold g) { got = std::move(g); });
@@ -294,17 +295,17 @@ BOOST_AUTO_TEST_CASE(waiting_costs_few_commands) {
 BOOST_AUTO_TEST_CASE(a_foreign_holder_publishes_nothing_and_the_next_gets_in) {
   run([&]() -> awaitable<void> {
     redis.command("SET", "n", "somebody's", "PX", "400");
-    auto all = co_await line_of(3);
+    auto all = co_await queue_of(3);
     co_await eventually("the first has it when the lease has ended", [&] { return all[0].ended(); });
     BOOST_TEST(all[0].got.valid());
     BOOST_TEST(!all[1].ended());
     // DEL by hand, of ours this time.
-    co_await eventually("it is confirmed", [&] { return in_line() == 2; });
+    co_await eventually("it is confirmed", [&] { return in_queue() == 2; });
     redis.command("DEL", "n");
     co_await eventually("the second has it", [&] { return all[1].ended(); });
     BOOST_TEST(all[1].got.fence() > all[0].got.fence());
     BOOST_TEST(!all[2].ended());
-    co_await eventually("it is confirmed", [&] { return in_line() == 1; });
+    co_await eventually("it is confirmed", [&] { return in_queue() == 1; });
     redis.command("SET", "n", "somebody's");
     auto [ec] = co_await all[1].got.release(as_tuple);
     BOOST_TEST(ec == error::lost);
@@ -316,18 +317,18 @@ BOOST_AUTO_TEST_CASE(a_foreign_holder_publishes_nothing_and_the_next_gets_in) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(try_acquire_neither_joins_a_line_nor_overtakes_it) {
+BOOST_AUTO_TEST_CASE(try_acquire_neither_joins_a_queue_nor_overtakes_it) {
   run([&]() -> awaitable<void> {
     client first(co_await asio::this_coro::executor, redis.url());
     hold h = co_await mutex(first, "n").acquire();
-    auto all = co_await line_of(2);
+    auto all = co_await queue_of(2);
     client c(co_await asio::this_coro::executor, redis.url());
     mutex lock(c, "n");
     auto none = co_await lock.try_acquire();
     BOOST_TEST(!none.has_value());
     auto [late, nothing] = co_await lock.acquire({.wait = 0ms}, as_tuple);
     BOOST_TEST(late == error::timed_out);
-    BOOST_TEST(in_line() == 2);
+    BOOST_TEST(in_queue() == 2);
     // Free, by hand: the head is granted and not who asks.
     redis.command("DEL", "n");
     none = co_await lock.try_acquire();
@@ -362,7 +363,7 @@ BOOST_AUTO_TEST_CASE(two_thousand_waiters_of_one_client_are_served_in_order) {
         ++next;
       });
     }
-    co_await eventually("they wait", [&] { return c.stats().waiting == 2000 && in_line() == 1; });
+    co_await eventually("they wait", [&] { return c.stats().waiting == 2000 && in_queue() == 1; });
     const auto commands = c.stats().commands;
     BOOST_TEST(commands <= 5U);
     co_await h.release();
@@ -374,15 +375,15 @@ BOOST_AUTO_TEST_CASE(two_thousand_waiters_of_one_client_are_served_in_order) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(all_leave_the_line_when_their_client_is_closed) {
+BOOST_AUTO_TEST_CASE(all_leave_the_queue_when_their_client_is_closed) {
   run([&]() -> awaitable<void> {
     client first(co_await asio::this_coro::executor, redis.url());
     hold h = co_await mutex(first, "n").acquire();
-    auto all = co_await line_of(3);
+    auto all = co_await queue_of(3);
     co_await all[0].c.close();
     co_await eventually("it ends", [&] { return all[0].ended(); });
     BOOST_TEST(*all[0].ec == error::closed);
-    BOOST_TEST(in_line() == 2);
+    BOOST_TEST(in_queue() == 2);
     co_await h.release();
     co_await eventually("the next has it", [&] { return all[1].ended(); });
     BOOST_TEST(all[1].got.valid());
@@ -407,8 +408,8 @@ BOOST_AUTO_TEST_CASE(a_grant_that_arrives_together_with_the_answer_is_not_lost) 
       network.hold_replies();
       hold got;
       mutex(c, "n").acquire({.margin = margin}, [&](error_code, hold g) { got = std::move(g); });
-      co_await eventually("it stands in line", [&] { return in_line() == 1; });
-      const std::string token = redis.command("ZRANGE", the_line, "0", "-1").items.at(0).text;
+      co_await eventually("it waits in the queue", [&] { return in_queue() == 1; });
+      const std::string token = redis.command("ZRANGE", the_queue, "0", "-1").items.at(0).text;
       co_await h.release();
       BOOST_TEST(redis.get("n").value().find(token) != std::string::npos);
       network.pass();
@@ -426,17 +427,17 @@ BOOST_AUTO_TEST_CASE(a_watch_that_arrives_together_with_the_answer_is_not_lost) 
     const auto executor = co_await asio::this_coro::executor;
     client first(executor, redis.url());
     hold h = co_await mutex(first, "n").acquire();
-    auto all = co_await line_of(2);
+    auto all = co_await queue_of(2);
     gate network(redis);
     client c(executor, network.url());
     co_await c.ready();
     network.hold_replies();
     hold got;
     mutex(c, "n").acquire([&](error_code, hold g) { got = std::move(g); });
-    co_await eventually("it stands in line", [&] { return in_line() == 3; });
+    co_await eventually("it waits in the queue", [&] { return in_queue() == 3; });
     // The third is the second now.
     all[1].signal.emit(asio::cancellation_type::total);
-    co_await eventually("one has left", [&] { return in_line() == 2; });
+    co_await eventually("one has left", [&] { return in_queue() == 2; });
     const auto start = now();
     network.pass();
     co_await eventually("it looks", [&] { return c.stats().commands >= 2; });
@@ -455,14 +456,14 @@ BOOST_AUTO_TEST_CASE(a_late_message_about_an_earlier_grant_is_dropped) {
   run([&]() -> awaitable<void> {
     client first(co_await asio::this_coro::executor, redis.url());
     hold h = co_await mutex(first, "n").acquire();
-    auto all = co_await line_of(1);
+    auto all = co_await queue_of(1);
     waiter& w = all[0];
     co_await h.release();
     co_await eventually("it has it", [&] { return w.ended(); });
     hold mine = std::move(w.got);
     const std::string channel = "leasehold:{0}:" + mine.token().substr(0, mine.token().find('.'));
     w.acquire();
-    co_await eventually("it waits again", [&] { return in_line() == 1; });
+    co_await eventually("it waits again", [&] { return in_queue() == 1; });
     const std::string again = "granted " + mine.token() + " " + std::to_string(mine.fence() + 2048) + " " +
                               std::to_string(stamp_of_now()) + " 2000";
     for (const auto& text : {again, "watch " + mine.token(), std::string("granted"), std::string("granted x y z"),

@@ -3,7 +3,7 @@
 // What must hold whatever the model says: seen from the clients, by what they were told and nothing else.
 #pragma once
 
-#include "schedule/line_model.hpp"
+#include "schedule/queue_model.hpp"
 
 #include <cstdint>
 #include <map>
@@ -12,9 +12,9 @@
 
 namespace leasehold::test {
 
-class line_rules {
+class queue_rules {
  public:
-  explicit line_rules(lock_kind k) : kind_(k) {}
+  explicit queue_rules(lock_kind k) : kind_(k) {}
 
   // A call of a client and what came of it. The messages that it has sent follow.
   struct call {

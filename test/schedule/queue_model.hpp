@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What the scripts are to do, said once more: the line of a lock, and what its kind has to say to it (lua/shared/call.lua).
-// Times are the server's, in microseconds; leases are in milliseconds.
+// What the scripts are to do, said once more: the queue of a lock, and what its kind has to say to it
+// (lua/shared/call.lua). Times are the server's, in microseconds; leases are in milliseconds.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace leasehold::test {
 
 enum class lock_kind { mutex, recursive_mutex, shared_mutex, counting_semaphore };
 
-struct line_message {
+struct queue_message {
   std::string client;
   std::string text;
   std::string ask;  // Of the entry that it is about.
@@ -46,7 +46,7 @@ struct record_model {
   std::string about;
 
   // What differs between the kinds.
-  bool admits(const std::string& ask, bool from_line) const;
+  bool admits(const std::string& ask, bool from_queue) const;
   bool reenters(const std::string& ask) const;
   std::string about_for(const std::string& ask) const;
   bool shares_fence() const { return kind == lock_kind::recursive_mutex || kind == lock_kind::shared_mutex; }
@@ -79,7 +79,7 @@ struct record_model {
   std::string stored() const;
 };
 
-class line_model {
+class queue_model {
  public:
   struct entry {
     std::string token;
@@ -89,8 +89,8 @@ class line_model {
     std::string ask;
   };
 
-  // When scripts have run on the line: the last time; the last time before the latest pause and the first time after it;
-  // by how much the clock was stepped back.
+  // When scripts have run on the queue: the last time; the last time before the latest pause and the first time after
+  // it; by how much the clock was stepped back.
   struct runs {
     std::int64_t last = 0;
     std::int64_t before = 0;
@@ -98,13 +98,13 @@ class line_model {
     std::int64_t back = 0;
   };
 
-  explicit line_model(lock_kind k) : lock(k) {}
+  explicit queue_model(lock_kind k) : lock(k) {}
 
   record_model lock;
   std::deque<entry> waiting;
   runs ran;  // As stored.
-  std::int64_t line_expires = 0;
-  std::vector<line_message> sent;
+  std::int64_t queue_expires = 0;
+  std::vector<queue_message> sent;
 
   // That a schedule was not too tame.
   std::size_t handed_off = 0;
@@ -115,7 +115,7 @@ class line_model {
   std::size_t forgiven = 0;
 
   void tick();
-  void forget_line();
+  void forget_queue();
   std::string stored_runs() const;
   std::deque<entry>::iterator find(const std::string& token);
   std::string clock() const;
@@ -131,7 +131,7 @@ class line_model {
   std::string inspect();
 
  private:
-  // One call's way along the line: how many entries it has left where they are, how many were silent.
+  // One call's way along the queue: how many entries it has left where they are, how many were silent.
   struct walk {
     std::size_t at = 0;
     std::size_t silent = 0;
@@ -150,7 +150,7 @@ class line_model {
   bool overdue(const entry& e) const { return due_of(e) == now_.resumed || lock.now > due_of(e) + 100000; }
   bool gone(const entry& e) const { return lock.now > due_of(e) + 11000000; }
   std::string limit_for(const std::string& token, const std::string& ask);
-  bool leave_line(const std::string& token);
+  bool leave_queue(const std::string& token);
   std::string next_waiting(walk&);
   void tell(const std::string& token, const std::string& text);
   void watch(const std::string& token);
