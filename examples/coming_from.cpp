@@ -75,7 +75,7 @@ asio::awaitable<void> guarded(leasehold::client redis) {
   leasehold::mutex lock(redis, "resource");
   leasehold::hold held = co_await lock.acquire({.lease = 3s});
   std::cout << "fence " << held.fence() << std::endl;
-}  // Given back here, in the background.
+}  // Released here, in the background.
 // [/redis_plus_plus]
 
 // [redsync]

@@ -277,7 +277,7 @@ class demo {
 
   asio::awaitable<bool> kill_if_it_holds(leasehold::client client, std::size_t index, support::timeline::hold wanted) {
     server& victim = *servers_[index];
-    // A frozen server gives nothing back between our look and its death.
+    // A frozen server releases nothing between our look and its death.
     co_await victim.process->freeze();
     const leasehold::mutex lock(client, wanted.name);
     // What the server had sent before it froze is done when the first answer is here: the second one is the truth.
@@ -302,7 +302,7 @@ class demo {
       const auto asked = steady::now();
       const leasehold::lock_info left = co_await dead.inspect();
       const auto answered = steady::now();
-      // Given back before the server froze, or ended by now.
+      // Released before the server froze, or ended by now.
       if (!left.held || left.fence != h.fence || !left.ttl) continue;
       // Redis counts in whole milliseconds.
       timeline_.set_lease_end(h.fence, asked + *left.ttl - 1ms, answered + *left.ttl + 1ms);

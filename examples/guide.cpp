@@ -119,7 +119,7 @@ void with_callbacks(leasehold::client redis) {
   lock.acquire([](leasehold::error_code failure, leasehold::hold hold) {
     if (failure) return;
     std::cout << "fence " << hold.fence() << std::endl;
-  });  // The hold is given back when the handler returns.
+  });  // The hold is released when the handler returns.
 }
 // [/callback]
 

@@ -5,7 +5,8 @@
 -- ARGV     the lease, not-after, repair ("1" or ""), then for each lock: its kind, the token, the ask
 -- -> for each lock what acquire answers, if all were granted; else only what the first one answered that was not
 --
--- What was granted is given back before anybody could see it. A repeat with the same tokens is harmless as it is for each.
+-- What was granted is released before anybody could see it. A repeat with the same tokens is harmless as it is for
+-- each.
 
 -- wrap: mutex recursive_mutex shared_mutex counting_semaphore
 local function call(i, what)

@@ -200,7 +200,7 @@ statistics client::stats() const {
   s.released = get(c.released);
   s.renewed = get(c.renewed);
   s.renewal_failed = get(c.renewal_failed);
-  s.given_back = get(c.given_back);
+  s.withdrawn = get(c.withdrawn);
   s.refused = get(c.refused);
   s.commands = get(c.commands);
   s.connects = get(c.connects);

@@ -80,7 +80,7 @@ std::string metrics(const leasehold::statistics& s, const response_counts& respo
   p.counter("leasehold_released_total", "Releases that Redis confirmed.", s.released);
   p.counter("leasehold_renewed_total", "Leases lengthened.", s.renewed);
   p.counter("leasehold_renewal_failed_total", "Renewals without an answer, or refused.", s.renewal_failed);
-  p.counter("leasehold_given_back_total", "Late or unknown grants that were released again.", s.given_back);
+  p.counter("leasehold_withdrawn_total", "Late or unknown grants that were released again.", s.withdrawn);
   p.counter("leasehold_refused_total", "Times that Redis said no.", s.refused);
   p.counter("leasehold_commands_total", "Scripts sent.", s.commands);
   p.counter("leasehold_connects_total", "Connections that came up.", s.connects);

@@ -44,7 +44,7 @@ awaitable<bool> wrong_lock(plain_redis& redis, std::string writer) {
 awaitable<leasehold::hold> right_lock_shared(leasehold::client redis) {
   leasehold::shared_mutex lock(redis, lock_name);
   leasehold::hold hold = co_await lock.acquire_shared({.lease = 30s, .wait = 30s});
-  co_return hold;  // Each reader has a place of its own in the lock, and gives back no other.
+  co_return hold;  // Each reader has a place of its own in the lock, and releases no other.
 }
 
 awaitable<std::optional<leasehold::hold>> right_try_lock(leasehold::client redis) {
@@ -75,7 +75,7 @@ awaitable<int> wrong(std::string url) {
   say("Alice has the read lock, and reads the euro.");
   co_await wrong_lock_shared(bob, "bob");
   co_await wrong_unlock_shared(bob, "bob");
-  say("Bob has the read lock beside her, and gives it back.");
+  say("Bob has the read lock beside her, and releases it.");
   const bool carol_writes = co_await wrong_lock(carol, "carol");
   say("Carol tries to get the write lock: {}.", carol_writes ? "she has it, and writes" : "it is locked");
   if (carol_writes) co_await set_rates(carol, "Tuesday");
@@ -94,7 +94,7 @@ awaitable<int> right(std::string url) {
   say("Alice has the read lock, and reads the euro.");
   leasehold::hold bob_reads = co_await right_lock_shared(bob);
   co_await bob_reads.release();
-  say("Bob has the read lock beside her, and gives it back.");
+  say("Bob has the read lock beside her, and releases it.");
   std::optional<leasehold::hold> carol_writes = co_await right_try_lock(carol);
   say("Carol tries to get the write lock: {}.", carol_writes ? "she has it, and writes" : "it is locked");
   if (carol_writes) co_await set_rates(bank, "Tuesday");
@@ -102,7 +102,7 @@ awaitable<int> right(std::string url) {
   co_await alice_reads.release();
 
   if (!carol_writes) carol_writes = co_await right_try_lock(carol);
-  say("Alice has given it back. Carol tries again: {}.", carol_writes ? "she has it" : "it is locked");
+  say("Alice has released it. Carol tries again: {}.", carol_writes ? "she has it" : "it is locked");
   if (carol_writes) co_await carol_writes->release();
   co_await bank.command("DEL", rates);
   co_return verdict(eur, usd);

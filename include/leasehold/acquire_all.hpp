@@ -116,7 +116,7 @@ class [[nodiscard]] holds {
   }
   [[nodiscard]] auto lost() const { return lost(asio::deferred); }  ///< @overload
 
-  /// Gives all of them back, at the same time.
+  /// Releases all of them, at the same time.
   ///
   /// @par Completion signature `void(error_code)`
   /// @par Errors
@@ -203,7 +203,7 @@ concept locks_and_token =
 /// with acquire_options::replicas not at all. Else they are acquired one after the other through
 /// their queues, in the order of their records' bytes: whoever acquires several in this way never waits for somebody
 /// who waits for him, whatever the order of the arguments. (Who holds one of them already and acquires others by other
-/// means can do so, of course.) If a hold is lost before the last lock is there, all are given back and it begins
+/// means can do so, of course.) If a hold is lost before the last lock is there, all are released and it begins
 /// again.
 ///
 /// A completion token may stand behind the locks; without one it is a deferred operation. `options` may be left out:
@@ -214,7 +214,7 @@ concept locks_and_token =
 /// As basic_lock::acquire. error::invalid_option also if two of the locks have the same record, be it in two stores, if
 /// their clients run on different execution contexts, or if there is none. With acquire_options::wait 0 it is one attempt.
 /// @par Cancellation
-/// All types. Leaves no trace, as acquire does: what was acquired is given back first, which takes 100 ms at most; what
+/// All types. Leaves no trace, as acquire does: what was acquired is released first, which takes 100 ms at most; what
 /// the store has not answered by then goes on in the background.
 /// @par Executor and lifetime
 /// Locks of different clients of one execution context may be mixed (their stores are different ones); they are acquired one after the other then.

@@ -72,7 +72,7 @@ struct acquire_options {
   backoff retry = {};
 
   /// Replicas of the server that must have acknowledged the grant (WAIT) before it counts: one round trip more. A grant
-  /// that too few acknowledge, within half the lease or client_options::command_timeout, is given back, and `acquire`
+  /// that too few acknowledge, within half the lease or client_options::command_timeout, is released, and `acquire`
   /// goes on after a pause (`retry`); at its deadline, or with `try_acquire`, it ends with error::no_quorum. A fail-over
   /// to a replica that did not acknowledge can still lose the grant (docs/guarantees.md). Not for a quorum, whose servers
   /// are independent: error::not_supported.

@@ -102,7 +102,7 @@ struct client_options {
 
   /// Called with each event, one at a time, on one of the execution context's threads, also inside a call that starts an
   /// operation. It must not block. What it throws leaves `io_context::run()`, and disturbs nothing else. It may be called
-  /// until close has completed or `io_context::run()` has returned: what is given back last is told, too.
+  /// until close has completed or `io_context::run()` has returned: what is released last is told, too.
   std::function<void(const event&)> observer;
 };
 
@@ -124,7 +124,7 @@ struct statistics {
   std::uint64_t released = 0;        ///< Releases that the store confirmed.
   std::uint64_t renewed = 0;         ///< Leases lengthened by automatic renewal.
   std::uint64_t renewal_failed = 0;  ///< Renewals that got no answer or were refused; each is tried again.
-  std::uint64_t given_back = 0;      ///< Attempts withdrawn: late or unknown grants that were released again.
+  std::uint64_t withdrawn = 0;       ///< Attempts withdrawn: late or unknown grants that were released again.
   std::uint64_t refused = 0;         ///< Times the server said no.
   std::uint64_t commands = 0;        ///< Scripts sent; on a quorum one for all servers counts once.
   std::uint64_t connects = 0;        ///< Connections that came up, also after client_options::idle_timeout.
@@ -218,12 +218,12 @@ class client {
   }
   [[nodiscard]] auto ready() const { return ready(asio::deferred); }  ///< @overload
 
-  /// Gives everything back and disconnects: waiters fail with error::closed, hold::lost completes, holds are released
+  /// Ends everything and disconnects: waiters fail with error::closed, hold::lost completes, holds are released
   /// (a hold of with_lock once its body has ended). Idempotent; bounded by client_options::connect_timeout.
   ///
   /// @par Completion signature `void(error_code)`
   /// @par Errors
-  /// error::unreachable: some hold could not be given back in time; it ends with its lease.
+  /// error::unreachable: some hold could not be released in time; it ends with its lease.
   /// @par Cancellation
   /// Terminal and partial stop the waiting; closing goes on.
   template <asio::completion_token_for<void(error_code)> Token>

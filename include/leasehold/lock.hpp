@@ -90,9 +90,9 @@ class basic_lock {
   /// error::refused, error::wrong_type, error::wrong_limit (counting_semaphore), error::invalid_name, error::invalid_option,
   /// error::not_supported, error::closed: at once.
   /// @par Cancellation
-  /// All types. Leaves no trace: the place in the queue or a grant that was under way is given back, which cancellation
+  /// All types. Leaves no trace: the place in the queue or a grant that was under way is released, which cancellation
   /// waits for shortly (100 ms at most), so that nothing is left when the operation completes. If the store does not
-  /// answer meanwhile, the giving back goes on in the background.
+  /// answer meanwhile, the releasing goes on in the background.
   template <asio::completion_token_for<void(error_code, hold)> Token>
   auto acquire(acquire_options options, Token&& token) const {
     return detail::initiate<&detail::start_acquire, void(error_code, hold)>(lock_, std::forward<Token>(token), options);

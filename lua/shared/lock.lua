@@ -89,7 +89,7 @@ local function acquire()
 end
 
 -- release TOKEN -> 1: released | 0: somebody else's | -1: nobody's
--- Whatever the token has is given back: its hold is handed to the next waiter in the queue, its entry leaves the queue.
+-- Ends whatever the token has: its hold is handed to the next waiter in the queue, its entry leaves the queue.
 -- A repeat finds neither and changes nothing.
 local function release(mine)
   if mine then

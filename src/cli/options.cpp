@@ -348,7 +348,7 @@ struct grammar {
 
   typed t;
   program app;
-  CLI::App& run = *app.add_subcommand("run", "Acquire the lock NAME, run COMMAND while it is held, and give it back.");
+  CLI::App& run = *app.add_subcommand("run", "Acquire the lock NAME, run COMMAND while it is held, and release it.");
   CLI::App& status = *app.add_subcommand("status", "Say who holds the lock NAME and who waits for it.");
   CLI::App& list = *app.add_subcommand("list", "List the locks that are held.");
   CLI::App& watch = *app.add_subcommand("watch", "Show the locks that are held, live, as top does.");

@@ -184,7 +184,7 @@ class session {
     for (std::size_t i = 0; i < holds_.size(); ++i) {
       if (!released_[i]) continue;
       const std::string& name = holds_[i].name();
-      complain(fmt::format("{}: not given back, it ends with its lease: {}", in_quotes(name),
+      complain(fmt::format("{}: not released, it ends with its lease: {}", in_quotes(name),
                            describe(released_[i], store_, wanted_.store, name).what()));
     }
     co_return *command_->status();

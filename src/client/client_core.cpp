@@ -103,7 +103,7 @@ client_core::client_core(asio::any_io_executor executor, client_parts parts, cli
   strand_ = stores_->strand();
   store_ = stores_->make(*this);
   has_queue_ = store_->has_queue();
-  takes_back_ = store_->takes_back();
+  releases_leftovers_ = store_->releases_leftovers();
   alarms_.emplace(strand_);
   // Registered last: services are shut down in the reverse order of their creation, and the core needs the others then.
   service_of(base_).add(*this);
@@ -381,7 +381,7 @@ void client_core::close(std::shared_ptr<pending<void(error_code)>> waiting) {
   if (!open()) return;
   state_ = state::closing;
   set(close_limit_, later(clock::now(), options_.connect_timeout));
-  begin_work();  // Until every member has begun to give back what it has.
+  begin_work();  // Until every member has begun to release what it has.
   each_member([](member& m) { m.on_close(); });
   end_work();
 }
@@ -400,7 +400,7 @@ void client_core::stop() {
   store_ ? store_->stop() : conclude();
 }
 
-// The limit bounds everything: what cannot be given back, and a store that takes its time to stop (the resolution of a
+// The limit bounds everything: what cannot be released, and a store that takes its time to stop (the resolution of a
 // host's name cannot be cancelled).
 void client_core::close_limit::ring(clock::time_point) {
   core_.unfinished_ = core_.work_ != 0;

@@ -48,9 +48,9 @@ namespace leasehold::detail {
 // Something that the core must be able to find when it closes or when its context ends.
 class member : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
-  // The client closes: end with error::closed, or give back.
+  // The client closes: end with error::closed, or release.
   virtual void on_close() = 0;
-  // The store has stopped for good; what could not be given back stays.
+  // The store has stopped for good; what could not be released stays.
   virtual void on_stopped() {}
   // The server's clock was stepped forward.
   virtual void on_clock_jump(clock::duration) {}
@@ -127,7 +127,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   struct counters {
     durations waiting_time, hold_time, round_trip;
     std::atomic<std::uint64_t> held{0}, waiting{0}, acquired{0}, contended{0}, timed_out{0}, cancelled{0}, lost{0},
-        released{0}, renewed{0}, renewal_failed{0}, given_back{0}, refused{0}, commands{0}, connects{0}, reconnects{0},
+        released{0}, renewed{0}, renewal_failed{0}, withdrawn{0}, refused{0}, commands{0}, connects{0}, reconnects{0},
         handed_off{0}, passed{0}, clock_jumps{0};
   };
 
@@ -178,7 +178,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   }
   // What the store says of itself.
   bool has_queue() const { return has_queue_; }
-  bool takes_back() const { return takes_back_; }
+  bool releases_leftovers() const { return releases_leftovers_; }
 
   // --- On the strand ---
 
@@ -338,7 +338,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   const bool is_cluster_;
   const bool is_quorum_;
   bool has_queue_ = true;  // Of the store, which is gone before those who may ask; fixed from the constructor on.
-  bool takes_back_ = false;
+  bool releases_leftovers_ = false;
   counters counters_;
 
   mutable std::mutex mutex_;  // For what other threads may ask for: alive_, the executors, the words.

@@ -249,25 +249,25 @@ void acquire_all_op::take(const answer& a) {
     holds_.clear();
     return;
   }
-  if (leaving_) return give_back(outcome_);
+  if (leaving_) return release_all(outcome_);
   // The process stood still, and the timer has not rung yet.
-  if (granted && a.received >= deadline_) return give_back(error::unreachable);
+  if (granted && a.received >= deadline_) return release_all(error::unreachable);
   if (granted) {
     next_ = order_.size();
     return acquire_next();
   }
   if (a.from_store != nullptr && a.from_store->is_error()) {
     switch (classify(a.from_store->text(0))) {
-      case refusal::wrong_type: return give_back(error::wrong_type);
-      case refusal::no: core_->note_refusal(a.from_store->text(0)); return give_back(error::refused);
+      case refusal::wrong_type: return release_all(error::wrong_type);
+      case refusal::no: core_->note_refusal(a.from_store->text(0)); return release_all(error::refused);
       case refusal::try_again: break;
     }
   } else if (a.from_store != nullptr) {
     const lease_reply why(a.from_store->text(0));
     if (why.understood) core_->observe_time(why.server_time, a);
     // Unless one of them was resized meanwhile.
-    if (why.status == -2 && asks_ == asks()) return give_back(error::wrong_limit);
-    if (options_.wait == milliseconds(0) && why.status == 0) return give_back(error::timed_out);
+    if (why.status == -2 && asks_ == asks()) return release_all(error::wrong_limit);
+    if (options_.wait == milliseconds(0) && why.status == 0) return release_all(error::timed_out);
   }
   acquire_next();
 }
@@ -307,10 +307,10 @@ void acquire_all_op::acquire_next() {
         std::all_of(holds_.begin(), holds_.end(), [](const hold& h) { return !access::state(h)->gone(); });
     // A lease that the drift eats up is never valid, and no reason to try for ever.
     if (all_there || core_->drift().of(options_.lease) >= options_.lease) return complete(error_code());
-    if (now >= deadline_) return give_back(error::timed_out);
+    if (now >= deadline_) return release_all(error::timed_out);
     return begin_again();
   }
-  if (next_ != 0 && now >= deadline_) return give_back(error::timed_out);
+  if (next_ != 0 && now >= deadline_) return release_all(error::timed_out);
   acquire_options options = options_;
   if (options_.wait != milliseconds(0)) options.wait = left(now);
   acquiring_ = true;
@@ -327,8 +327,8 @@ void acquire_all_op::acquired(error_code ec, hold h) {
   acquiring_ = false;
   if (over_) return;
   if (!ec) holds_[order_[next_++]] = std::move(h);
-  if (leaving_) return give_back(outcome_);
-  if (ec) return give_back(ec);
+  if (leaving_) return release_all(outcome_);
+  if (ec) return release_all(ec);
   acquire_next();
 }
 
@@ -345,27 +345,27 @@ void acquire_all_op::leave(error_code why) {
   outcome_ = why;
   core_->set(*this, later(clock::now(), leaving_limit));
   if (acquiring_) return stop_next_.emit(asio::cancellation_type::terminal);
-  if (!asking_) give_back(why);
+  if (!asking_) release_all(why);
 }
 
 // Completes when the store has answered the releases, or at the limit.
-void acquire_all_op::give_back(error_code outcome) {
-  if (std::exchange(giving_back_, true)) return;
+void acquire_all_op::release_all(error_code outcome) {
+  if (std::exchange(releasing_, true)) return;
   if (!std::exchange(leaving_, true)) core_->set(*this, later(clock::now(), leaving_limit));
   outcome_ = outcome;
   const auto self = shared_from_this();
-  given_back_by_ = 1;
+  releases_under_way_ = 1;
   for (hold& h : holds_) {
     const auto state = access::state(h);
     if (!state) continue;
-    ++given_back_by_;
-    start_release(state, [self](error_code) { self->core_->post([self] { self->one_given_back(); }); });
+    ++releases_under_way_;
+    start_release(state, [self](error_code) { self->core_->post([self] { self->one_released(); }); });
   }
-  one_given_back();
+  one_released();
 }
 
-void acquire_all_op::one_given_back() {
-  if (--given_back_by_ == 0) complete(outcome_);
+void acquire_all_op::one_released() {
+  if (--releases_under_way_ == 0) complete(outcome_);
 }
 
 void acquire_all_op::complete(error_code ec) {

@@ -49,8 +49,8 @@ class acquire_all_op final : public caller,
   void acquire_next();
   void acquired(error_code, hold);
   void leave(error_code why);
-  void give_back(error_code outcome);
-  void one_given_back();
+  void release_all(error_code outcome);
+  void one_released();
   void complete(error_code);
 
   std::chrono::milliseconds left(clock::time_point now) const;
@@ -77,10 +77,10 @@ class acquire_all_op final : public caller,
   bool acquiring_ = false;
 
   std::vector<hold> holds_;
-  std::size_t given_back_by_ = 0;  // How many answers to releases are still to come.
+  std::size_t releases_under_way_ = 0;  // How many answers to releases are still to come.
   bool leaving_ = false;
   bool over_ = false;
-  bool giving_back_ = false;
+  bool releasing_ = false;
   error_code outcome_;
   std::shared_ptr<acquire_all_op> self_;  // Until it is over.
 };

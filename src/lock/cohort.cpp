@@ -51,7 +51,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
     if (grant_.contended) a.tells_first();  // If somebody else waits he is told.
   }
 
-  turn turn_of(std::uint32_t) const override { return turn::gives_back; }
+  turn turn_of(std::uint32_t) const override { return turn::releases; }
 
   void answered(std::uint32_t, const answer& a) override {
     core_->note_round_trip(a);

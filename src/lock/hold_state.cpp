@@ -282,7 +282,7 @@ hold_state::grant hold_state::as_granted() const {
 }
 
 bool hold_state::is_recorded(std::uint64_t fence) {
-  if (core_->takes_back()) return true;  // No token is granted twice.
+  if (core_->releases_leftovers()) return true;  // No token is granted twice.
   if (downgraded_) return fence == this->fence();
   cohort_tenure* const t = grant_.tenure.get();
   const auto recorded = t != nullptr ? t->recorded_fence : grant_.fence;
@@ -317,7 +317,7 @@ void hold_state::on_close() {
     if (flags_.compare_exchange_weak(flags, closed, std::memory_order_acq_rel)) return release(nullptr);
   }
   if ((flags & is_guarded) == 0) return;
-  // with_lock gives it back when its body has ended.
+  // with_lock releases it when its body has ended.
   close_waits_ = true;
   core_->begin_work();
 }

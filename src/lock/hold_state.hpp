@@ -87,7 +87,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   // Redis no longer has it, or the deadline has passed.
   bool gone() const { return gone_.load(std::memory_order_acquire) || clock::now() >= deadline(); }
   bool valid() const { return !released() && !told() && !gone(); }
-  // The work under it was not covered up to now: it is gone, or client::close has given it back.
+  // The work under it was not covered up to now: it is gone, or client::close has released it.
   bool outlived() const {
     const auto flags = flags_.load(std::memory_order_acquire);
     return (flags & is_released) != 0 ? (flags & by_close) != 0 : gone();

@@ -210,7 +210,7 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   if (role_ == role::once) {
     state_ = state::over;
     // An attempt on an earlier connection may still bring something.
-    if (unanswered_.exists) give_back(nullptr);
+    if (unanswered_.exists) release_token(nullptr);
     const auto op = front().shared();
     waiters_.pop_front();
     return op->complete_busy();
@@ -318,7 +318,7 @@ void queue_entry::on_proof(const answer& a) {
   // A token that some replicas know is not used again.
   lacks_replicas_ = ours;
   const auto op = front().shared();
-  give_back(nullptr);
+  release_token(nullptr);
   if (role_ == role::once) {
     forget();
     waiters_.pop_front();
@@ -452,12 +452,12 @@ bool queue_entry::withdraw(const std::shared_ptr<waiter>& op) {
   forget();
   if (!traces) return false;
   if (!op || !core_->up()) {
-    give_back(nullptr);
+    release_token(nullptr);
     return false;
   }
   leaving_ = op;
   // Weakly: an operation that has completed meanwhile must not keep the client open.
-  give_back([weak = std::weak_ptr(op)] {
+  release_token([weak = std::weak_ptr(op)] {
     if (const auto waiting = weak.lock()) waiting->left();
   });
   return true;
@@ -468,7 +468,7 @@ bool queue_entry::is_on_its_way() const { return state_ == state::asking && sent
 
 // Of attempts that were answered, or never will be. (Asked again: the attempt before was granted.)
 bool queue_entry::leaves_traces() const {
-  return asked_again_ || (!core_->takes_back() && (in_queue_ || unanswered_.exists));
+  return asked_again_ || (!core_->releases_leftovers() && (in_queue_ || unanswered_.exists));
 }
 
 // How long after it has run something may be left of an attempt: it may wait in the queue and then be granted.
@@ -478,8 +478,8 @@ milliseconds queue_entry::longest_trace() const {
 }
 
 // Takes the token out of the queue, or hands its grant on; in the background.
-void queue_entry::give_back(std::function<void()> when_done) {
-  core_->count().given_back.fetch_add(1, std::memory_order_relaxed);
+void queue_entry::release_token(std::function<void()> when_done) {
+  core_->count().withdrawn.fetch_add(1, std::memory_order_relaxed);
   const auto gone_by = unanswered_.exists ? unanswered_.gone_by : later(clock::now(), longest_trace());
   auto op = make_recycled<release_op>(core_, lock_, token_, gone_by, unanswered_);
   if (when_done) {
@@ -493,7 +493,7 @@ void queue_entry::end_all(error_code ec) {
   const auto self = shared_from_this();
   const bool traces = leaves_traces();
   forget();
-  if (traces) give_back(nullptr);
+  if (traces) release_token(nullptr);
   while (!waiters_.empty()) {
     const auto op = front().shared();
     waiters_.pop_front();
@@ -526,7 +526,7 @@ void queue_entry::ring(clock::time_point now) {
     ++attempt_;  // Nobody wants the proof any more.
     return on_proof(answer{nullptr, now, now});
   }
-  if (core_->takes_back()) take_token();
+  if (core_->releases_leftovers()) take_token();
   ask();
 }
 

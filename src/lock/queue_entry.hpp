@@ -45,7 +45,7 @@ class queue_entry final : public caller,
   // The operation ends with `why`; at once, or when the store has confirmed that nothing is left of it.
   void leave(const std::shared_ptr<waiter>&, error_code why);
 
-  // The last grant was given back, since too few replicas had it, or is still to be acknowledged.
+  // The last grant was released, since too few replicas had it, or is still to be acknowledged.
   bool lacks_replicas() const { return lacks_replicas_ || state_ == state::proving; }
   // The last attempt that should have been answered was: the lock is busy.
   bool known_busy(clock::time_point now) const;
@@ -76,7 +76,7 @@ class queue_entry final : public caller,
   void write(std::uint32_t attempt, arguments&) override;
   bool wants(std::uint32_t attempt) const override;
   // A look keeps the place in the queue; but there may be so many that nothing else would get its turn.
-  turn turn_of(std::uint32_t) const override { return in_queue_ ? turn::gives_back : turn::asks; }
+  turn turn_of(std::uint32_t) const override { return in_queue_ ? turn::releases : turn::asks; }
   void answered(std::uint32_t attempt, const answer&) override;
   void store_is_up() override;
   void store_refuses(error_code) override;
@@ -114,7 +114,7 @@ class queue_entry final : public caller,
   bool drop_late(clock::time_point now);
   void end_all(error_code);
   void forget();
-  void give_back(std::function<void()> when_done);
+  void release_token(std::function<void()> when_done);
 
   const std::shared_ptr<client_core> core_;
   const std::shared_ptr<const lock_identity> lock_;

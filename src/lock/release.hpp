@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Giving a token back: for hold::release, for the destructor of a hold, and for attempts that nobody waits for any more.
+// Releasing a token: for hold::release, for the destructor of a hold, and for attempts that nobody waits for any more.
 #pragma once
 
 #include "client/client_core.hpp"
@@ -71,7 +71,7 @@ class release_op final : public caller, public member, public alarm, public std:
 
  private:
   void write(std::uint32_t, arguments&) override;
-  turn turn_of(std::uint32_t) const override { return turn::gives_back; }
+  turn turn_of(std::uint32_t) const override { return turn::releases; }
   void answered(std::uint32_t, const answer&) override;
   void store_is_up() override { send(); }
   void store_refuses(error_code) override;

@@ -33,7 +33,7 @@ class waiter : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
   virtual void complete(error_code) = 0;
   // The one attempt was answered: the lock is busy.
   virtual void complete_busy() = 0;
-  // The end is decided; what may be left of it is being given back. left() ends it, or a limit of 100 ms.
+  // The end is decided; what may be left of it is being released. left() ends it, or a limit of 100 ms.
   virtual void wait_for_leave(error_code outcome) = 0;
   virtual void left() = 0;
   // The store has answered the attempt after all: the lock was busy.

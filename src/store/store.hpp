@@ -169,8 +169,8 @@ class caller : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
     (void)what;
     return true;
   }
-  // Where calls wait for others: what keeps a hold goes first, then what gives one back, then who asks for a new one.
-  enum class turn : std::uint8_t { keeps, gives_back, asks };
+  // Where calls wait for others: what keeps a hold goes first, then what releases one, then who asks for a new one.
+  enum class turn : std::uint8_t { keeps, releases, asks };
   virtual turn turn_of(std::uint32_t what) const {
     (void)what;
     return turn::asks;
@@ -249,7 +249,7 @@ class store {
   virtual bool has_queue() const { return true; }
   // Of an attempt that it does not grant the store takes back what was left of it somewhere: nobody else needs to, and the
   // next attempt needs another token.
-  virtual bool takes_back() const { return false; }
+  virtual bool releases_leftovers() const { return false; }
 
   // Connects, and connects again whenever the connection is lost, until stop. `keep_alive` (the owner of the events)
   // is held meanwhile.

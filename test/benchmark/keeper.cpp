@@ -36,7 +36,7 @@ asio::awaitable<void> take(client c, std::vector<hold>& all, std::size_t i, acqu
   }
 }
 
-asio::awaitable<void> give_back(std::vector<hold>& all, std::size_t i) {
+asio::awaitable<void> release_one(std::vector<hold>& all, std::size_t i) {
   for (; i < all.size(); i += at_once) co_await all[i].release();
 }
 
@@ -62,7 +62,7 @@ asio::awaitable<void> keep_holds(std::string url, std::size_t count, std::chrono
     std::vector<hold> warm(at_once);
     auto warm_up = [&](std::size_t i) { return take(c, warm, i, {}); };
     co_await in_parts(warm_up);
-    auto cool_down = [&](std::size_t i) { return give_back(warm, i); };
+    auto cool_down = [&](std::size_t i) { return release_one(warm, i); };
     co_await in_parts(cool_down);
   }
   const double bytes = bytes_allocated(), resident = bytes_resident();
@@ -84,7 +84,7 @@ asio::awaitable<void> keep_holds(std::string url, std::size_t count, std::chrono
              static_cast<double>(stats.renewed - renewed) / time.count(), lost);
   std::fflush(stdout);
 
-  auto release = [&](std::size_t i) { return give_back(all, i); };
+  auto release = [&](std::size_t i) { return release_one(all, i); };
   if (lost == 0) co_await in_parts(release);
   co_await c.close();
 }

@@ -19,7 +19,7 @@ struct kept {
   double server_cpu = 0;
   double renewals = 0;  // per second
   std::uint64_t lost = 0;
-  std::int64_t left_behind = 0;  // keys, after all were given back
+  std::int64_t left_behind = 0;  // keys, after all were released
 };
 kept keep(test::redis_server&, std::size_t holds, std::chrono::milliseconds lease, seconds time);
 

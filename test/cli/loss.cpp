@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(success_without_the_lock_is_no_success) {
   BOOST_TEST(is_error_line(failure.errors, "'n'"));
 }
 
-BOOST_AUTO_TEST_CASE(a_command_that_ended_in_time_succeeds_though_the_lock_cannot_be_given_back) {
+BOOST_AUTO_TEST_CASE(a_command_that_ended_in_time_succeeds_though_the_lock_cannot_be_released) {
   child c = start({"run", "n", "--", "sh", "-c", "echo ready; until [ -e $FOLDER/end ]; do sleep 0.01; done"});
   BOOST_TEST(c.read_line().value() == "ready");
   redis.stop();

@@ -115,14 +115,14 @@ BOOST_AUTO_TEST_CASE(success_without_one_of_the_locks_is_no_success) {
   BOOST_TEST(redis.size() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(locks_that_cannot_be_given_back_are_all_told) {
+BOOST_AUTO_TEST_CASE(locks_that_cannot_be_released_are_all_told) {
   child c = start({"run", "a", "b", "--", "sh", "-c", "echo ready; until [ -e $FOLDER/end ]; do sleep 0.01; done"});
   BOOST_TEST(c.read_line().value() == "ready");
   redis.stop();
   folder.write("end", "");
   BOOST_TEST(c.wait() == 0);
-  BOOST_TEST(contains(c.errors(), "leasehold: 'a': not given back"));
-  BOOST_TEST(contains(c.errors(), "leasehold: 'b': not given back"));
+  BOOST_TEST(contains(c.errors(), "leasehold: 'a': not released"));
+  BOOST_TEST(contains(c.errors(), "leasehold: 'b': not released"));
   redis.go_on();
 }
 

@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-// Takes and gives back one lock on the Redis whose URL is the argument.
+// Takes and releases one lock on the Redis whose URL is the argument.
 #include <leasehold/leasehold.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-asio::awaitable<void> take_and_give_back(leasehold::client client) {
+asio::awaitable<void> acquire_and_release(leasehold::client client) {
   leasehold::mutex lock(client, "consumer");
   leasehold::hold hold = co_await lock.acquire();
   std::printf("%s: fence %llu\n", hold.name().c_str(), static_cast<unsigned long long>(hold.fence()));
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   asio::io_context context;
   int status = 0;
   leasehold::client client(context, argv[1]);
-  asio::co_spawn(context, take_and_give_back(client), [&](std::exception_ptr failure) {
+  asio::co_spawn(context, acquire_and_release(client), [&](std::exception_ptr failure) {
     if (!failure) return;
     status = 1;
     try {

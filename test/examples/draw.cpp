@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_frozen_is_refused_while_another_one_draws) {
   next(frozen, "lost");
   next(frozen, "waiting");
   BOOST_TEST(sql("SELECT * FROM winner").size() == 0U);
-  // Interrupted, the heir gives the lock back, and it is the other one's turn after all.
+  // Interrupted, the heir releases the lock, and it is the other one's turn after all.
   heir.signal(SIGTERM);
   BOOST_TEST(end_of(heir).status == 128 + SIGTERM);
   const told drawing = next(frozen, "drawing");

@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(clients_clocks_grant_a_lock_twice) {
 BOOST_AUTO_TEST_CASE(del_by_anybody_lets_two_in) {
   breaks("del_by_anybody", "two wrote at once, because one without the lock deleted it");
   BOOST_TEST(!redis.get(report).has_value());  // And Carol still writes.
-  keeps("del_by_anybody", "only the holder can give the lock back");
+  keeps("del_by_anybody", "only the holder can release the lock");
 }
 
 BOOST_AUTO_TEST_CASE(get_then_del_deletes_the_next_ones_lock) {

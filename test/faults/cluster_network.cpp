@@ -358,7 +358,7 @@ BOOST_AUTO_TEST_CASE(requests_that_arrive_when_the_slot_has_moved) {
   });
 }
 
-// An attempt on a connection that is lost arrives when the lock was acquired on another one, given back, and is
+// An attempt on a connection that is lost arrives when the lock was acquired on another one, released, and is
 // somebody else's.
 BOOST_AUTO_TEST_CASE(late_bytes_of_a_broken_connection_leave_nothing) {
   run([&]() -> awaitable<void> {

@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(answers_that_are_not_understood_are_told) {
       BOOST_TEST(c.last_failure() == (answer.starts_with("-") ? "BUSY Redis is busy running a script."
                                                               : "the server's answer to a script is not understood"));
       BOOST_TEST(told == 1U);
-      // What may be left of the attempt cannot be given back.
+      // What may be left of the attempt cannot be released.
       co_await c.close(as_tuple);
     });
   }
@@ -304,7 +304,7 @@ BOOST_AUTO_TEST_CASE(a_cluster_that_sends_from_itself_to_itself_is_told) {
     const auto [ec, h] = co_await mutex(c, "n").acquire(options, as_tuple);
     BOOST_TEST(ec == error::unreachable);
     BOOST_TEST(c.last_failure() == "MOVED 1 " + server.host());
-    // An attempt may have been on its way at the end, and what may be left of it cannot be given back.
+    // An attempt may have been on its way at the end, and what may be left of it cannot be released.
     co_await c.close(as_tuple);
   });
 }

@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_stands_still_keeps_its_connection) {
   });
 }
 
-// B3: the bytes of a connection that has broken arrive late. The token was granted, used and given back on another
+// B3: the bytes of a connection that has broken arrive late. The token was granted, used and released on another
 // connection meanwhile; what comes then must not leave a lock that nobody knows of.
 BOOST_AUTO_TEST_CASE(late_bytes_of_a_broken_connection_leave_no_ghost) {
   run([&]() -> awaitable<void> {

@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(a_queue_that_was_replicated_keeps_its_order) {
         BOOST_TEST(got.fence() > last_fence);
         last_fence = got.fence();
         order.push_back(i);
-        // Given back at its destruction.
+        // Released at its destruction.
       });
       co_await eventually("it waits", [&] { return clients[i].stats().contended == 1; });
     }

@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_release_that_had_to_wait_is_no_repeat) {
 }
 
 // Renewals, extensions and releases would come too late behind a burst of attempts.
-BOOST_AUTO_TEST_CASE(what_keeps_or_gives_back_a_hold_goes_ahead_of_attempts) {
+BOOST_AUTO_TEST_CASE(what_keeps_or_releases_a_hold_goes_ahead_of_attempts) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url(), patient());
     hold kept = co_await mutex(c, "kept").acquire();
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(what_keeps_or_gives_back_a_hold_goes_ahead_of_attempts) {
 }
 
 // The script is on its way when the client closes. Whether the server knows it already decides what comes of it: holds to
-// be given back, or nothing.
+// be released, or nothing.
 BOOST_AUTO_TEST_CASE(close_waits_for_the_one_script_of_acquire_all) {
   for (const bool known : {false, true}) {
     for (const bool late : {false, true}) {
@@ -331,7 +331,7 @@ BOOST_AUTO_TEST_CASE(a_late_grant_of_a_free_lock_is_not_timed_out) {
                  [&] { return ended || (redis.get("n") && std::chrono::steady_clock::now() > deadline); });
       co_await eventually("it has ended", [&] { return ended.has_value(); });
       BOOST_TEST(*ended == error::unreachable, ended->message());
-      co_await eventually("it was given back", [&] { return !redis.get("n"); });
+      co_await eventually("it was released", [&] { return !redis.get("n"); });
     }
     BOOST_TEST(c.stats().timed_out == 0U);
     co_await eventually("nothing is left", [&] { return redis.size() == 0; });

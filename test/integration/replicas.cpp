@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(a_grant_that_counts_is_on_the_replica) {
   });
 }
 
-// The confirmation takes a connection of its own, and that cannot be made: the grant is given back all the same.
+// The confirmation takes a connection of its own, and that cannot be made: the grant is released all the same.
 BOOST_AUTO_TEST_CASE(without_the_second_connection_the_lock_does_not_stay_taken) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;

@@ -21,7 +21,7 @@ std::string refusal_of(const client& c) { return c.last_refusal(); }
 
 BOOST_AUTO_TEST_SUITE(sentinel)
 
-BOOST_AUTO_TEST_CASE(locks_are_taken_waited_for_and_given_back) {
+BOOST_AUTO_TEST_CASE(locks_are_taken_waited_for_and_released) {
   sentinel_group group(small());
   run([&]() -> awaitable<void> {
     client a(co_await asio::this_coro::executor, group.url());

@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(another_owner_of_ours_keeps_them_out_until_it_expires) {
   });
 }
 
-// Two holds of ours and two locks of theirs, given back in each of the six orders.
+// Two holds of ours and two locks of theirs, released in each of the six orders.
 BOOST_AUTO_TEST_CASE(the_same_owner_enters_from_both_sides_and_leaves_in_any_order) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());

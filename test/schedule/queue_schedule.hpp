@@ -134,7 +134,7 @@ struct queue_crowd {
 };
 
 // Clients that do what the library's do, in the server's time: they look when it is due or when they are told, hold the
-// lock for a while and give it back. Some die while they hold it, and, if there are to be worse faults, freeze, give up,
+// lock for a while and release it. Some die while they hold it, and, if there are to be worse faults, freeze, give up,
 // or miss messages.
 class virtual_clients {
  public:

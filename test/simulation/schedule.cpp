@@ -760,7 +760,7 @@ void schedule::count_client(process& p) {
   add("client: found busy", s.contended);
   add("client: renewed", s.renewed);
   add("client: renewal without an answer", s.renewal_failed);
-  add("client: attempt given back", s.given_back);
+  add("client: attempt withdrawn", s.withdrawn);
   add("client: hold lost", s.lost);
   add("client: connected again", s.reconnects);
 }

@@ -66,7 +66,7 @@ std::vector<std::string> required(deployment d) {
                                "acquire refused",
                                "acquire timed out",
                                "acquire unreachable",
-                               "client: attempt given back",
+                               "client: attempt withdrawn",
                                "client: connected again",
                                "client: found busy",
                                "client: hold lost",

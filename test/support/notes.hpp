@@ -13,7 +13,7 @@
 
 namespace leasehold::test {
 
-// The observer's notes. Shared with the observer, which hears of what the client still gives back when a test has ended.
+// The observer's notes. Shared with the observer, which hears of what the client still releases when a test has ended.
 struct notes {
   using list = std::vector<std::pair<event::kind, std::string>>;
   std::shared_ptr<list> shared = std::make_shared<list>();

@@ -39,7 +39,7 @@ void ask_until_closed(client c, tally& t, std::atomic<bool>& closed, int thread)
   counting_semaphore permits(c, "c", 2);
   const auto end = [&t](std::size_t kind) { return [&t, kind](error_code ec, auto&&...) { t.note(kind, ec); }; };
   const auto strand = asio::make_strand(c.get_executor());
-  // A hold is given back when its handler returns.
+  // A hold is released when its handler returns.
   const auto begin = [&t](std::size_t kind) {
     ++t.open[kind];
     ++t.begun;
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(operations_that_begin_while_another_thread_closes_all_end) 
     BOOST_TEST(t.begun == t.ended);
     for (std::size_t kind = 0; kind < t.open.size(); ++kind) BOOST_TEST(t.open[kind] == 0, "kind " << kind);
     BOOST_TEST(t.wrong == 0);
-    // What was granted was given back.
+    // What was granted was released.
     BOOST_TEST(redis.size() == 0U);
   }
 }

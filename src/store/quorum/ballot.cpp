@@ -68,7 +68,7 @@ void ballot::start() {
   }
   auto patience = quorum_.patience(lease_);
   if (kind_ == kind::acquire && to.size() < quorum_.majority()) {
-    // They would only have to give back what they have granted.
+    // They would only have to release what they have granted.
     to.clear();
     // Servers that were deployed together can be told from restarted ones when all of them have been reached.
     if (!starts_by_) starts_by_ = later(sent_, patience);
@@ -130,7 +130,7 @@ void ballot::write_call(arguments& a) {
   }
 }
 
-bool ballot::wants(std::uint32_t) const { return kind_ == kind::inspect ? who_ != nullptr : !given_back(); }
+bool ballot::wants(std::uint32_t) const { return kind_ == kind::inspect ? who_ != nullptr : !is_releasing(); }
 
 void ballot::answered(std::uint32_t what, const answer& a) {
   const auto self = shared_from_this();
@@ -189,7 +189,7 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
 
 void ballot::late_grant(voter& v) {
   const auto& its = voices_[v.number];
-  if (fence_ == 0 || its.said != answer_is::yes || its.asked_to_raise || its.fence > fence_ || given_back()) {
+  if (fence_ == 0 || its.said != answer_is::yes || its.asked_to_raise || its.fence > fence_ || is_releasing()) {
     return;
   }
   raise(v);
@@ -202,7 +202,8 @@ void ballot::raise(voter& v) {
 }
 
 void ballot::restore_where_missing() {
-  if (!claim_ || given_back() || count(answer_is::yes) < quorum_.majority() || clock::now() >= claim_->until()) return;
+  if (!claim_ || is_releasing() || count(answer_is::yes) < quorum_.majority() || clock::now() >= claim_->until())
+    return;
   for (const auto& v : quorum_.voters()) {
     auto& its = voices_[v->number];
     if (its.said != answer_is::no || its.asked_to_restore || !v->up()) continue;
@@ -230,7 +231,7 @@ bool ballot::busy(std::size_t yes) const {
   return quorum_.can_prevent(no) || (no != 0 && yes + no >= quorum_.majority());
 }
 
-bool ballot::given_back() const { return claim_ && claim_->given_back(); }
+bool ballot::is_releasing() const { return claim_ && claim_->is_releasing(); }
 
 void ballot::decide(bool late) {
   if (!who_) return;
@@ -245,7 +246,7 @@ void ballot::decide(bool late) {
 void ballot::decide_grant(bool late) {
   const auto yes = count(answer_is::yes);
   const auto pending = late ? 0 : count(answer_is::pending);
-  if (yes >= quorum_.majority() && !given_back()) {
+  if (yes >= quorum_.majority() && !is_releasing()) {
     const auto fence = choose_fence(pending == 0);
     if (!fence) return;
     fence_ = *fence;
@@ -255,7 +256,7 @@ void ballot::decide_grant(bool late) {
     }
     return quorum_.set(*this, later(raise_sent_, quorum_.patience(lease_)));
   }
-  if (given_back()) return refuse(yes);
+  if (is_releasing()) return refuse(yes);
   // The rest is waited for until it is known why.
   if (yes + pending < quorum_.majority() && (pending == 0 || busy(yes))) refuse(yes);
 }
@@ -295,7 +296,7 @@ void ballot::grant() {
 }
 
 void ballot::refuse(std::size_t yes) {
-  if (kind_ == kind::acquire && claim_) claim_->give_back();
+  if (kind_ == kind::acquire && claim_) claim_->release();
   const auto no = count(answer_is::no);
   if (end_with_error()) return;
   if (kind_ == kind::downgrade) {

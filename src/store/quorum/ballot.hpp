@@ -10,10 +10,10 @@
 // Owned by the quorum until it has answered its caller, and by each of its calls on its way: late answers still count
 // for the claim.
 //
-// A ballot takes nothing back: what it was granted, and what it may have been granted, is the claim's, which it tells
+// A ballot releases nothing: what it was granted, and what it may have been granted, is the claim's, which it tells
 // of everything it sends and hears. Whatever is changed here, this is to stay true: the caller is answered once; no
 // more is said than a majority has said, in the round that counts; a server whose answer to an attempt is not known
-// is taken to have granted it; and a grant is written again only while a majority has it and it is not given back.
+// is taken to have granted it; and a grant is written again only while a majority has it and it is not being released.
 #pragma once
 
 #include "store/quorum/kept_call.hpp"
@@ -91,7 +91,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   // Busy servers have made a majority impossible, or a majority has answered and some were busy.
   bool busy(std::size_t yes) const;
   // The attempt was given up.
-  bool given_back() const;
+  bool is_releasing() const;
 
   // late: nobody is waited for any more.
   void decide(bool late);
@@ -101,7 +101,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   std::optional<std::uint64_t> choose_fence(bool all) const;
   void decide_raise(bool late);
   void grant();
-  // Of an attempt: what it was granted is given back everywhere.
+  // Of an attempt: what it was granted is released everywhere.
   void refuse(std::size_t yes);
   void decide_renewal(bool late);
   // Holds that a majority has.

@@ -73,25 +73,25 @@ void claim::downgraded(std::uint64_t fence) {
 }
 
 bool claim::is_missing_on(const voter& v, clock::time_point now) const {
-  return fence_ != 0 && !given_back_ && now < until() && places_[v.number].until <= now;
+  return fence_ != 0 && !releasing_ && now < until() && places_[v.number].until <= now;
 }
 
-void claim::give_back() {
-  given_back_ = true;
+void claim::release() {
+  releasing_ = true;
   began_ = clock::now();
   send_everywhere();
   schedule();
 }
 
-void claim::give_back(kept_call release, std::shared_ptr<caller> who, std::uint32_t what) {
-  release_ = std::move(release);
+void claim::release(kept_call call, std::shared_ptr<caller> who, std::uint32_t what) {
+  release_ = std::move(call);
   who_ = std::move(who);
   what_ = what;
-  give_back();
+  release();
 }
 
 void claim::on_voter_up(voter& v) {
-  if (given_back_) send(v);
+  if (releasing_) send(v);
 }
 
 void claim::on_clock_jump(const voter& v, clock::duration jump) {
@@ -139,7 +139,7 @@ void claim::settle(clock::time_point now) {
   if (who_) conclude(now);
   const bool over =
       std::none_of(places_.begin(), places_.end(), [](const place& p) { return p.open() || p.once_more || p.asking; });
-  if ((over && !who_ && given_back_) || now >= gone_by_) return end();
+  if ((over && !who_ && releasing_) || now >= gone_by_) return end();
   schedule();
 }
 
@@ -197,7 +197,7 @@ clock::time_point claim::patience_ends() const { return later(began_, quorum_.pa
 
 void claim::schedule() {
   auto due = std::min(gone_by_, again_at_);
-  if (given_back_) {
+  if (releasing_) {
     const bool late = std::any_of(places_.begin(), places_.end(), [](const place& p) { return p.once_more; });
     if (late && clock::now() < may_run_until_) due = std::min(due, may_run_until_);
     if (who_) due = std::min(due, std::max(patience_ends(), woken_));
@@ -212,7 +212,7 @@ void claim::ring(clock::time_point now) {
   // The end of the patience rings once.
   if (now >= patience_ends()) woken_ = clock::time_point::max();
   if (now >= again_at_) again_at_ = clock::time_point::max();
-  if (given_back_) send_everywhere();
+  if (releasing_) send_everywhere();
   settle(now);
 }
 

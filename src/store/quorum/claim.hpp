@@ -9,7 +9,8 @@
 //
 // Whatever is changed here, this is to stay true:
 //   * until() is never later than what a majority has granted, by the local clock.
-//   * Once given back, the claim goes to every server that an attempt went to, answered or not, until that server has
+//   * Once its release has begun, the claim goes to every server that an attempt went to, answered or not, until that
+//   server has
 //     answered a release or what it may have granted has expired (gone_by_). A release that may have overtaken its
 //     attempt is sent once more when the attempt cannot run any more.
 //   * Who has asked for the release is told once: when a majority has decided it and the others that answer have done
@@ -41,7 +42,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
 
   const std::string& token() const { return release_.token(); }
   const script& kind() const { return script_; }
-  bool given_back() const { return given_back_; }
+  bool is_releasing() const { return releasing_; }
   // Of a hold: by which it is written again on a server that lacks it.
   const kept_call& attempt() const { return attempt_; }
   // Of the hold; 0: there is none yet.
@@ -71,9 +72,9 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
 
   // --- The release ---
 
-  void give_back();
+  void release();
   // The same with its user's words, who is told what came of it.
-  void give_back(kept_call release, std::shared_ptr<caller> who, std::uint32_t what);
+  void release(kept_call call, std::shared_ptr<caller> who, std::uint32_t what);
 
   void on_voter_up(voter&);
   void on_clock_jump(const voter&, clock::duration);
@@ -98,7 +99,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void send(voter&);
   void write(std::uint32_t, arguments& a) override { release_.write(a); }
   bool wants(std::uint32_t) const override { return clock::now() < gone_by_; }
-  turn turn_of(std::uint32_t) const override { return turn::gives_back; }
+  turn turn_of(std::uint32_t) const override { return turn::releases; }
   void answered(std::uint32_t number, const answer&) override;
 
   void settle(clock::time_point now);
@@ -126,7 +127,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   clock::time_point began_{};
   clock::time_point woken_ = clock::time_point::min();
   std::chrono::milliseconds lease_{0};
-  bool given_back_ = false;
+  bool releasing_ = false;
   std::string words_;            // Of a server that refuses.
   std::shared_ptr<caller> who_;  // Until he is told.
   std::uint32_t what_ = 0;

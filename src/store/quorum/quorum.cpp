@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 constexpr std::chrono::seconds same_age{2};
 
 // While so many attempts are open, further ones wait: no more than servers can answer within the patience. Those who come
-// too late for that would give back what they were granted and ask again, all of them, for ever. Nothing else waits: a
+// too late for that would release what they were granted and ask again, all of them, for ever. Nothing else waits: a
 // renewal is not to come behind them.
 constexpr std::size_t most_attempts = 64;
 
@@ -88,7 +88,7 @@ bool quorum_store::run(const script& s, std::string_view, std::shared_ptr<caller
   kept_call call(probe);
   if (call.operation() == "release") {
     const auto c = claim_of(s, call);
-    c->give_back(std::move(call), std::move(who), what);
+    c->release(std::move(call), std::move(who), what);
     return true;
   }
   if (!up()) return false;
@@ -175,7 +175,7 @@ void quorum_store::on_voter_up(voter& v, const store::server& s) {
   std::vector<std::shared_ptr<claim>> all, missing;
   const auto now = clock::now();
   for (const auto& [token, c] : claims_) {
-    if (c->given_back()) all.push_back(c);
+    if (c->is_releasing()) all.push_back(c);
     if (c->is_missing_on(v, now)) missing.push_back(c);
   }
   for (const auto& c : all) c->on_voter_up(v);

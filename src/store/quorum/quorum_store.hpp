@@ -14,7 +14,7 @@
 //
 // A call of the client takes one of two ways. A release is the claim's own: it goes to every server that may have
 // something, until each has said so or all has expired. Any other call is put to the vote by a ballot; if that is an
-// attempt and it fails, the claim gives back what single servers have granted.
+// attempt and it fails, the claim releases what single servers have granted.
 //
 // Everything happens on the client's strand.
 #pragma once
@@ -56,13 +56,13 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   void stop() override;
   memory known() const override;
   void assume(const memory&) override;
-  // Claims may still have something to take back from servers that are away.
+  // Claims may still have something to release on servers that are away.
   bool quiet() const override { return claims_.empty() && open_.empty() && waiting_.empty(); }
   bool up() const override;
   // Asked by who got no answer in time: if anybody answers at all, it is too few.
   bool too_few_answer() const override;
   bool has_queue() const override { return false; }
-  bool takes_back() const override { return true; }
+  bool releases_leftovers() const override { return true; }
   // Every call is settled with each server by itself.
   std::uint64_t epoch() const override { return 0; }
   bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what) override;

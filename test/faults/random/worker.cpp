@@ -339,7 +339,7 @@ class actor {
     return dice_.one_in(2) ? dice_.between(0ms, 60ms) : 0ms;
   }
 
-  // It is given back as long as its lease may run.
+  // It is released as long as its lease may run.
   static milliseconds limit_of_release(const hold& h) {
     const auto left = std::chrono::ceil<milliseconds>(h.expires_at() - std::chrono::steady_clock::now());
     return std::max(left, milliseconds(0)) + command_timeout;
@@ -434,7 +434,7 @@ void note_counts(crowd& all, const statistics& s) {
   all.out.write("count passed {}", s.passed);
   all.out.write("count renewed {}", s.renewed);
   all.out.write("count reconnects {}", s.reconnects);
-  all.out.write("count given_back {}", s.given_back);
+  all.out.write("count withdrawn {}", s.withdrawn);
   all.out.write("count commands {}", s.commands);
 }
 

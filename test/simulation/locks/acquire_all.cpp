@@ -378,7 +378,7 @@ BOOST_AUTO_TEST_CASE(cancelled_at_any_instant_it_leaves_nothing) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(it_ends_in_time_if_the_store_is_silent_and_gives_back_what_comes_late) {
+BOOST_AUTO_TEST_CASE(it_ends_in_time_if_the_store_is_silent_and_releases_what_comes_late) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
     client c(executor, redis.url());

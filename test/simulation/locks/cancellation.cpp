@@ -164,12 +164,12 @@ BOOST_AUTO_TEST_CASE(while_the_reply_with_the_grant_is_on_its_way) {
       }
     }
     co_await eventually("nothing is held", [&] { return c.stats().held == 0; });
-    BOOST_TEST(c.stats().given_back >= 6U);
+    BOOST_TEST(c.stats().withdrawn >= 6U);
   });
 }
 
 // As long as the store answers, the lock is free again when the cancelled operation completes.
-BOOST_AUTO_TEST_CASE(a_grant_under_way_has_been_given_back_when_the_operation_completes) {
+BOOST_AUTO_TEST_CASE(a_grant_under_way_has_been_released_when_the_operation_completes) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
     co_await c.ready();
@@ -300,12 +300,12 @@ BOOST_AUTO_TEST_CASE(who_is_cancelled_out_of_reach_does_not_stay_in_the_queue) {
       network.refuse(false);
       co_await eventually("it has left the queue", [&] { return redis.command("ZCARD", the_queue).integer == 0; });
     }
-    BOOST_TEST(c.stats().given_back == 2U);
+    BOOST_TEST(c.stats().withdrawn == 2U);
     co_await h.release();
   });
 }
 
-// What cannot be taken back keeps the client no longer than closing may take.
+// What cannot be withdrawn keeps the client no longer than closing may take.
 BOOST_AUTO_TEST_CASE(with_a_store_that_is_gone_the_client_still_ends) {
   const auto start = now();
   run([&]() -> awaitable<void> {

@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(close_of_a_client_that_never_connected_is_bounded) {
   redis.go_on();
 }
 
-BOOST_AUTO_TEST_CASE(close_says_what_could_not_be_given_back) {
+BOOST_AUTO_TEST_CASE(close_says_what_could_not_be_released) {
   run([&]() -> awaitable<void> {
     client_options o;
     o.connect_timeout = 200ms;

@@ -268,7 +268,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_has_failed_half_way_leaves_the_queue) {
     BOOST_TEST(ec == error::refused);
     co_await pause(100ms);
     BOOST_TEST(in_queue(redis) == 1);
-    BOOST_TEST(third.stats().given_back == 1U);
+    BOOST_TEST(third.stats().withdrawn == 1U);
     redis.command("DEL", "leasehold:{0}:fence");
     second.die();
   });

@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(without_renewal_the_hold_ends_with_its_lease) {
     BOOST_TEST(!late);
     auto [extended] = co_await h.extend(10s, as_tuple);
     BOOST_TEST(extended == error::lost);
-    // Redis may still have it, for the drift: then nobody else had it meanwhile, and giving it back works.
+    // Redis may still have it, for the drift: then nobody else had it meanwhile, and releasing it works.
     auto [released] = co_await h.release(as_tuple);
     BOOST_TEST((!released || released == error::lost), released.message());
     co_await eventually("the lock is free", [&] { return !redis.get("n"); });

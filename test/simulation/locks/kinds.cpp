@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(try_acquire_neither_joins_a_queue_nor_overtakes_it) {
       BOOST_TEST(!(co_await tried(late)));
       BOOST_TEST((co_await tried(like_first)) == reenters);
       like_first.got = hold();
-      co_await eventually("that is given back", [&] { return redis.command("HLEN", "n").integer <= 3; });
+      co_await eventually("that is released", [&] { return redis.command("HLEN", "n").integer <= 3; });
       late.acquire({.wait = 0ms});
       co_await eventually("it ends", [&] { return late.ended(); });
       BOOST_TEST(*late.ec == error::timed_out);
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(what_is_lost_stays_lost_and_is_told) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(closing_fails_who_waits_and_gives_back_what_is_held) {
+BOOST_AUTO_TEST_CASE(closing_fails_who_waits_and_releases_what_is_held) {
   for_each_kind(redis, [&](const kind& k) {
     run([&]() -> awaitable<void> {
       const auto executor = co_await asio::this_coro::executor;

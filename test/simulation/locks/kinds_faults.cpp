@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(renewal_and_extend_whose_replies_are_cut_lose_nothing) {
   });
 }
 
-// The hold stays what it is: valid, and given back later.
+// The hold stays what it is: valid, and released later.
 BOOST_AUTO_TEST_CASE(downgrade_whose_reply_is_cut_anywhere_makes_a_reader) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(who_is_killed_or_frozen_loses_the_lock_when_its_lease_ends)
   }
 }
 
-// A4: taking is refused; keeping, handing on and giving back work.
+// A4: taking is refused; keeping, handing on and releasing work.
 BOOST_AUTO_TEST_CASE(without_memory_holds_live_on_and_are_handed_on) {
   for_each_kind(redis, [&](const kind& k) {
     run([&]() -> awaitable<void> {
@@ -532,7 +532,7 @@ BOOST_AUTO_TEST_CASE(cancellation_races_the_grant) {
   }
 }
 
-// Connections break at any instant of joining, granting, confirming and giving back.
+// Connections break at any instant of joining, granting, confirming and releasing.
 BOOST_AUTO_TEST_CASE(cuts_lose_nothing) {
   for (const unsigned seed : seeds) {
     BOOST_TEST_CONTEXT("seed " << seed)

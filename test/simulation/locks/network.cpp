@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(extend_whose_reply_is_lost_succeeds) {
   });
 }
 
-// B3: the bytes of a connection that has broken arrive late. The token was granted, used and given back on another
+// B3: the bytes of a connection that has broken arrive late. The token was granted, used and released on another
 // connection meanwhile; what comes then must not leave a lock that nobody knows of.
 BOOST_AUTO_TEST_CASE(late_bytes_of_a_broken_connection_leave_no_ghost) {
   run([&]() -> awaitable<void> {
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(late_bytes_leave_no_ghost_of_a_hold_that_was_handed_on) {
   });
 }
 
-// What a request without an answer has lengthened is given back, though the client's own deadline is over.
+// What a request without an answer has lengthened is released, though the client's own deadline is over.
 BOOST_AUTO_TEST_CASE(a_release_whose_reply_is_lost_frees_what_it_has_kept) {
   run([&]() -> awaitable<void> {
     client_options o = quick();
@@ -296,7 +296,7 @@ BOOST_AUTO_TEST_CASE(a_release_whose_reply_is_lost_frees_what_it_has_kept) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(a_lease_that_was_lengthened_without_an_answer_is_given_back) {
+BOOST_AUTO_TEST_CASE(a_lease_that_was_lengthened_without_an_answer_is_released) {
   run([&]() -> awaitable<void> {
     behind_gate p(co_await asio::this_coro::executor, redis);
     hold h = co_await p.lock.acquire({.lease = 1s, .renew = renewal::none});
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(a_lease_that_was_lengthened_without_an_answer_is_given_back
   });
 }
 
-// The same with an attempt that was cancelled: its late bytes are taken back in the background.
+// The same with an attempt that was cancelled: its late bytes are withdrawn in the background.
 BOOST_AUTO_TEST_CASE(late_bytes_of_a_cancelled_attempt_leave_no_ghost) {
   run([&]() -> awaitable<void> {
     client_options o = quick();

@@ -485,8 +485,8 @@ BOOST_AUTO_TEST_CASE(a_late_message_about_an_earlier_grant_is_dropped) {
   });
 }
 
-// A tenure that nobody knows of, of a token whose hold had another one: it is given back, not kept for its lease.
-BOOST_AUTO_TEST_CASE(a_hold_whose_token_has_another_fence_is_lost_and_given_back) {
+// A tenure that nobody knows of, of a token whose hold had another one: it is released, not kept for its lease.
+BOOST_AUTO_TEST_CASE(a_hold_whose_token_has_another_fence_is_lost_and_released) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
     for (const bool extended : {false, true}) {

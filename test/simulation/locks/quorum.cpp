@@ -108,8 +108,8 @@ BOOST_AUTO_TEST_CASE(a_waiter_is_woken_by_the_release) {
   BOOST_TEST(size() == 0U);
 }
 
-// Who has some of the servers and not enough gives them back, and is not in its own way.
-BOOST_AUTO_TEST_CASE(what_was_granted_in_part_is_given_back) {
+// Who has some of the servers and not enough releases them, and is not in its own way.
+BOOST_AUTO_TEST_CASE(what_was_granted_in_part_is_released) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, urls());
     mutex lock(c, "n");
@@ -330,7 +330,7 @@ BOOST_AUTO_TEST_CASE(a_key_that_is_no_lock_is_the_wrong_type) {
     (*this)[1].command("LPUSH", "n", "a list");
     auto [ec, none] = co_await lock.acquire(as_tuple);
     BOOST_TEST((ec == error::wrong_type));
-    co_await eventually("the rest is given back", [&] { return with("n") == 2; });
+    co_await eventually("the rest is released", [&] { return with("n") == 2; });
     // A hold whose record was overwritten on one server and forgotten by another one is lost.
     for (const auto& s : servers) s->command("DEL", "n");
     hold next = co_await lock.acquire({.lease = 1h, .renew = renewal::none});

@@ -50,7 +50,7 @@ struct watch {
 
 }  // namespace
 
-// A majority says why, and the minority that has granted gives it back.
+// A majority says why, and the minority that has granted releases it.
 BOOST_AUTO_TEST_CASE(a_majority_that_refuses_is_refused_and_leaves_nothing) {
   for (const auto& r : refusals) {
     BOOST_TEST_CONTEXT(r.name) {
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_minority_that_refuses_is_in_nobodys_way) {
   }
 }
 
-// Where memory is short leases are renewed and locks given back all the same. Where nothing may be written any more the
+// Where memory is short leases are renewed and locks released all the same. Where nothing may be written any more the
 // hold is lost at its deadline, and not before.
 BOOST_AUTO_TEST_CASE(a_majority_that_begins_to_refuse_under_a_hold) {
   for (const auto& r : refusals) {

@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_lost_the_record_before_the_write_back_does_no
     BOOST_TEST(!got.valid());
     BOOST_TEST((*ended.ec == error::no_quorum || *ended.ec == error::timed_out), ended.ec->message());
     BOOST_TEST(all[0].get("n").value() == "somebody's");
-    co_await eventually("it is given back", [&] { return !all[1].get("n"); });
+    co_await eventually("it is released", [&] { return !all[1].get("n"); });
   });
 }
 

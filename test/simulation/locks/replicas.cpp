@@ -83,10 +83,10 @@ BOOST_FIXTURE_TEST_CASE(too_few_replicas, with_replica) {
     auto [ec, none] = co_await lock.try_acquire(acknowledged_by(2), as_tuple);
     BOOST_TEST(ec == error::no_quorum, ec.message());
     BOOST_TEST(!none.has_value());
-    co_await eventually("it was given back", [&] { return redis.size() == 0; });
+    co_await eventually("it was released", [&] { return redis.size() == 0; });
     auto [ec2, none2] = co_await lock.acquire(acknowledged_by(2, 3s), as_tuple);
     BOOST_TEST(ec2 == error::no_quorum, ec2.message());
-    co_await eventually("it was given back, too", [&] { return redis.size() == 0; });
+    co_await eventually("it was released, too", [&] { return redis.size() == 0; });
     // A busy lock is one, whoever would have to acknowledge.
     hold h = co_await lock.acquire();
     client other(executor, redis.url());
@@ -113,8 +113,8 @@ BOOST_FIXTURE_TEST_CASE(a_frozen_replica_holds_up_only_who_needs_it, with_replic
       co_await h.release();
     }
     BOOST_TEST(!needs.ended());
-    // Long enough for a grant or two to be given back.
-    co_await eventually("a grant was given back", [&] { return c.stats().given_back > 0; });
+    // Long enough for a grant or two to be released.
+    co_await eventually("a grant was released", [&] { return c.stats().withdrawn > 0; });
     BOOST_TEST(!needs.ended());
     thaw();
     co_await eventually("the replica has it", [&] { return needs.in(); });

@@ -143,8 +143,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_hangs_for_less_than_the_lease_loses_nothing) 
   });
 }
 
-// Promise 7: deadlines hold though the server hangs, and a grant that arrives late is given back.
-BOOST_AUTO_TEST_CASE(acquire_ends_in_time_though_the_server_hangs_and_its_late_grant_is_given_back) {
+// Promise 7: deadlines hold though the server hangs, and a grant that arrives late is released.
+BOOST_AUTO_TEST_CASE(acquire_ends_in_time_though_the_server_hangs_and_its_late_grant_is_released) {
   run([&]() -> awaitable<void> {
     client_options o;  // With a command time-out that is longer than the wait.
     client c(co_await asio::this_coro::executor, redis.url(), o);
@@ -155,9 +155,9 @@ BOOST_AUTO_TEST_CASE(acquire_ends_in_time_though_the_server_hangs_and_its_late_g
     const auto took = now() - start;
     BOOST_TEST(ec == error::unreachable);
     BOOST_TEST(took == 200ms);  // A tenth of a second for the answer that withdraws it.
-    BOOST_TEST(c.stats().given_back == 1U);
+    BOOST_TEST(c.stats().withdrawn == 1U);
     redis.go_on();
-    // The attempt runs now, if it was in the socket; then it is taken back.
+    // The attempt runs now, if it was in the socket; then it is withdrawn.
     hold next = co_await mutex(c, "n").acquire({.wait = 20s});
     BOOST_TEST(next.valid());
     co_await next.release();
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(acquire_ends_in_time_though_the_server_hangs_and_its_late_g
   });
 }
 
-BOOST_AUTO_TEST_CASE(a_late_grant_is_given_back_by_itself) {
+BOOST_AUTO_TEST_CASE(a_late_grant_is_released_by_itself) {
   run([&]() -> awaitable<void> {
     client_options o;
     o.command_timeout = 60s;  // The connection is kept, and the attempt on it runs.
@@ -181,9 +181,9 @@ BOOST_AUTO_TEST_CASE(a_late_grant_is_given_back_by_itself) {
     auto [ec2, none] = co_await mutex(c, "n").try_acquire({.wait = 50ms}, as_tuple);
     BOOST_TEST(ec2 == error::unreachable);
     redis.go_on();
-    co_await eventually("both attempts were taken back", [&] { return c.stats().released == 3; });
+    co_await eventually("both attempts were withdrawn", [&] { return c.stats().released == 3; });
     BOOST_TEST(!redis.get("n"));
-    BOOST_TEST(c.stats().given_back == 2U);
+    BOOST_TEST(c.stats().withdrawn == 2U);
     BOOST_TEST(c.stats().held == 0U);
   });
 }
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(a_release_after_the_lease_does_not_wait_for_a_server_that_h
   });
 }
 
-// A4: no memory. Taking is refused, keeping and giving back work.
+// A4: no memory. Taking is refused, keeping and releasing work.
 BOOST_AUTO_TEST_CASE(without_memory_acquire_is_refused_and_holds_live_on) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(readers_of_one_client_who_waited_enter_together_before_the_
     asio::co_spawn(executor, write, asio::detached);
     co_await eventually("the writer waits behind", [&] { return in_queue() == 2; });
     co_await first.release();
-    // Nobody of them gives his hold back before all are in.
+    // Nobody of them releases his hold before all are in.
     co_await eventually("all readers are in", [&] { return readers.size() == 50; });
     for (const hold& h : readers) BOOST_TEST(h.fence() == readers.front().fence());
     BOOST_TEST(!writer.has_value());
@@ -385,7 +385,7 @@ BOOST_AUTO_TEST_CASE(downgrade_of_what_is_lost_says_so) {
   });
 }
 
-// A downgraded hold is renewed, keeps out writers for as long, and is given back as what it is.
+// A downgraded hold is renewed, keeps out writers for as long, and is released as what it is.
 BOOST_AUTO_TEST_CASE(a_downgraded_hold_lives_on) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
