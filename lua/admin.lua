@@ -13,10 +13,10 @@
 -- break TOKEN FENCE [force]
 --   -> {state, what it is}: nothing was broken, because this hold is not there, or because it is not ours and force is
 --      absent; or {3, what it was, the next holder's token or ""}
---   TOKEN and FENCE are of one hold; FENCE "": none is known yet, only looks. If that hold is there, all of them go, and
---   who is next in the queue is let in, as after a release. A repeat does not find the hold, because no token is ever
---   used again with the same fence, and breaks nothing: least of all the next one's hold. The clients of the first 100
---   holds are sent "broken <token>".
+--   TOKEN and FENCE are of one hold; FENCE "": none is known yet, only reads. If that hold is there, all of them go,
+--   and the next waiter in the queue is granted the lock, as after a release. A repeat does not find the hold, because
+--   no token is ever used again with the same fence, and breaks nothing: least of all the next one's hold. The clients
+--   of the first 100 holds are sent "broken <token>".
 --
 -- What it is: kind, fence, milliseconds left, entries in the queue, holds, about (members.lua), how many holds follow
 -- (100 at most), and of each: token, milliseconds left, fence, ask. The oldest comes first.
@@ -170,9 +170,9 @@ if what == 'show' then
   return found
 end
 
--- As if somebody had released the lock: the script of its kind lets in who is next. If that is not possible now, those in
+-- As after a release: the script of its kind grants the lock to the next waiter. If that is not possible now, those in
 -- front come by themselves.
-local function let_next_in()
+local function grant_next()
   if its_script then
     pcall(its_script, KEYS, {'release', ''})
   end
@@ -180,7 +180,7 @@ end
 
 if lock.state == 0 then
   -- Nobody has it: whoever waits is helped all the same.
-  let_next_in()
+  grant_next()
   return found
 end
 local is_there = false
@@ -197,13 +197,13 @@ if waited_for then
     leave_queue(h[1])
   end
 end
-let_next_in()
--- Their clients are told, and ask whether the hold is still there.
+grant_next()
+-- Their clients are notified, and ask whether the hold is still there.
 if lock.state == 1 then
   for i = 1, math.min(#lock.holds, 100) do
     local t = lock.holds[i][1]
     if string.find(t, '^[^.]') then
-      tell(t, 'broken ' .. t)
+      notify(t, 'broken ' .. t)
     end
   end
   send_messages()

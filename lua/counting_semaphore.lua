@@ -46,7 +46,7 @@ if what == 'resize' then
     finish()
     return '-1 0 0' .. clock
   end
-  let_in = true
+  made_room = true
   begin_writing()
   if members > 0 then
     about, changed = token, true

@@ -35,7 +35,7 @@ if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1
     local due
     stamps[i], leases[i], due = string.match(texts[i + 2] or '', '^(%S+) (%S+) (%S+)$')
     dues[i] = tonumber(due)
-    quick = quick and dues[i] and now <= dues[i] + silent_after and dues[i] <= now + latest_look and t ~= token
+    quick = quick and dues[i] and now <= dues[i] + silent_after and dues[i] <= now + latest_poll and t ~= token
   end
   if quick then
     if texts[#front + 3] then
@@ -50,10 +50,10 @@ if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1
     redis.call('SET', record, 'leasehold:' .. front[1] .. ':' .. fence, 'PX', lease)
     local publish, channels = string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH', string.sub(fences, 1, -6)
     for i, t in ipairs(front) do
-      -- Those behind it come to the front, and look often from now on.
-      local rarely = dues[i] > now + look_often + (i == 1 and 0 or slack)
+      -- Those behind it come to the front, and poll often from now on.
+      local rarely = dues[i] > now + poll_often + (i == 1 and 0 or slack)
       if rarely then
-        redis.call('HSET', entries, t, stamps[i] .. ' ' .. leases[i] .. ' ' .. string.format('%d', now + look_often))
+        redis.call('HSET', entries, t, stamps[i] .. ' ' .. leases[i] .. ' ' .. string.format('%d', now + poll_often))
       end
       if i == 1 then
         redis.pcall(publish, channels .. string.match(t, '^[^.]+'), 'granted ' .. t .. ' ' .. fence .. ' ' .. stamps[i] .. ' ' .. lease)

@@ -15,7 +15,7 @@ end
 -- include: members
 
 -- A reader of an owner who reads already does not wait for a writer who waits for him. And readers who waited as one entry
--- (ARGV[8]: the token of one who was let in) enter together.
+-- (ARGV[8]: the token of the one that was granted) enter together.
 function reenters(ask)
   if members == 0 or about ~= 'r' or string.sub(ask, 1, 1) ~= 'r' then
     return false
@@ -45,7 +45,7 @@ if what == 'downgrade' and own and about == 'w' then
   about = 'r'
   own[3] = 'r' .. string.sub(own[3], 2)
   refresh(token)
-  let_in = true
+  made_room = true
 end
 
 -- include: queue lock

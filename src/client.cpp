@@ -23,7 +23,7 @@ namespace detail {
 namespace {
 
 // client::ready.
-class ready_op final : public caller, public member, public alarm, public std::enable_shared_from_this<ready_op> {
+class ready_op final : public caller, public activity, public alarm, public std::enable_shared_from_this<ready_op> {
  public:
   ready_op(std::shared_ptr<client_handle> handle, pending<void(error_code)>::handler_type h)
       : handle_(std::move(handle)), core_(handle_->core), handler_(std::move(h), core_->executor()) {}
@@ -66,7 +66,7 @@ class ready_op final : public caller, public member, public alarm, public std::e
     const auto self = std::move(self_);
     unset();
     caller::unlink();
-    member::unlink();
+    activity::unlink();
     core_->complete(handler_, ec);
   }
 

@@ -98,7 +98,8 @@ bool outlived(const std::shared_ptr<hold_group>& group) noexcept {
 // Names the first one that is lost.
 std::exception_ptr lost_failure(const std::shared_ptr<hold_group>& group) {
   const auto& all = group->members;
-  const auto gone = std::find_if(all.begin(), all.end(), [](const auto& m) { return m && (m->told() || m->gone()); });
+  const auto gone =
+      std::find_if(all.begin(), all.end(), [](const auto& m) { return m && (m->loss_reported() || m->gone()); });
   const auto any = std::find_if(all.begin(), all.end(), [](const auto& m) { return m != nullptr; });
   return lost_failure(gone == all.end() ? *any : *gone);
 }

@@ -27,18 +27,18 @@ std::shared_ptr<lock_state> make_recursive_mutex(const std::shared_ptr<client_ha
                                                  std::string owner) {
   const error_code bad = owner.empty() ? make_error_code(error::invalid_name) : check_owner(owner);
   return std::make_shared<lock_state>(handle, std::move(name), scripts::recursive_mutex, std::move(owner),
-                                      company::together, 0, bad);
+                                      hold_mode::shared, 0, bad);
 }
 
 std::shared_ptr<lock_state> make_writer(const std::shared_ptr<client_handle>& handle, std::string name,
                                         const std::string& owner) {
-  return std::make_shared<lock_state>(handle, std::move(name), scripts::shared_mutex, "w" + owner, company::exclusive,
+  return std::make_shared<lock_state>(handle, std::move(name), scripts::shared_mutex, "w" + owner, hold_mode::exclusive,
                                       0, check_owner(owner));
 }
 
 std::shared_ptr<lock_state> make_reader(const std::shared_ptr<client_handle>& handle, std::string name,
                                         const std::string& owner) {
-  return std::make_shared<lock_state>(handle, std::move(name), scripts::shared_mutex, "r" + owner, company::together, 0,
+  return std::make_shared<lock_state>(handle, std::move(name), scripts::shared_mutex, "r" + owner, hold_mode::shared, 0,
                                       check_owner(owner));
 }
 
@@ -48,7 +48,7 @@ std::shared_ptr<lock_state> make_semaphore(const std::shared_ptr<client_handle>&
   const error_code bad = limit == 0                  ? make_error_code(error::invalid_option)
                          : handle->core->is_quorum() ? make_error_code(error::not_supported)
                                                      : error_code();
-  return std::make_shared<lock_state>(handle, std::move(name), scripts::counting_semaphore, "", company::together,
+  return std::make_shared<lock_state>(handle, std::move(name), scripts::counting_semaphore, "", hold_mode::shared,
                                       limit, bad);
 }
 

@@ -47,7 +47,7 @@ struct listed_lock : lock_details {
 struct waiter {
   std::string token;                   ///< What its hold will have.
   std::chrono::milliseconds lease{0};  ///< What it asks for.
-  bool silent = false;                 ///< Its client has not looked in time: it is passed over.
+  bool silent = false;                 ///< Its client has not polled in time: it is passed over.
   std::string role;                    ///< Of a shared mutex: "reader" or "writer"; "" elsewhere.
   std::string owner;                   ///< Of a recursive or shared mutex; "" if there is none.
 };

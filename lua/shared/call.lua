@@ -17,29 +17,29 @@ local now, clock
 -- confirmed, in milliseconds. The others are in microseconds.
 local unconfirmed <const> = 2000
 -- The first two living entries poll so often, which is a third of that lease; the others poll rarely.
-local look_often <const> = 667000
-local look_rarely <const> = 5000000
--- An entry that comes to the front and would poll later than `look_often` by this is notified.
+local poll_often <const> = 667000
+local poll_rarely <const> = 5000000
+-- An entry that comes to the front and would poll later than `poll_often` by this is notified.
 local slack <const> = 100000
 -- No poll is due later than this after now, unless the clock was stepped back.
-local latest_look <const> = 5100000
+local latest_poll <const> = 5100000
 -- An entry is silent when its poll is late by this, and removed when it has been silent for so long.
 local silent_after <const> = 1000000
 local keeps_place <const> = 10000000
--- If no script has run on a queue for longer, none could run: longer than `look_often`, and shorter than
+-- If no script has run on a queue for longer, none could run: longer than `poll_often`, and shorter than
 -- `silent_after`. A pause matters to entries for so long after it.
 local may_pause <const> = 900000
 local remembered <const> = 16000000
 
--- What a kind of lock has to say for itself. An ask is what tells the entries of one kind apart: a reader from a writer,
+-- What a kind of lock has to say for itself. An ask distinguishes the entries of one kind: a reader from a writer,
 -- one owner from another. Functions cost time to make, even if nobody calls them: a kind's most frequent calls are
 -- answered before the rest of the script begins.
 --
 -- kind                  its name
 -- fence_of(t)           the fence of the token's hold as a decimal string, nil if it has none
--- admits(ask)           may somebody who asks so be let in now?
--- reenters(ask)         may he be let in past everybody who waits? (nil: no kind of ask may)
--- enter(t, ask, lease)  lets him in and returns the fence
+-- admits(ask)           can a hold with this ask be granted now?
+-- reenters(ask)         can it be granted past all entries that wait? (nil: no ask can)
+-- enter(t, ask, lease)  grants the hold and returns its fence
 -- leave(t)              takes the hold of a token that has one; its first write is one that memory pressure does not
 --                       refuse, and the record stays in place for the next one
 -- finish()              the record goes if leave has left nobody
@@ -47,11 +47,11 @@ local remembered <const> = 16000000
 -- refresh(t)            a new fence for a hold that has the lock to itself
 -- left_for(ask)         milliseconds until somebody who asks so may get in at the earliest, -1: no end is known
 -- occupied()            has anybody a hold?
--- depth()               what a grant tells besides: how many times the owner is in (nil: nothing)
+-- depth()               what a grant says besides: how many times the owner is in (nil: nothing)
 local kind, fence_of, admits, reenters, enter, leave, finish, lengthen, refresh, left_for, occupied, depth
 
 -- Set by a kind that has made room by itself.
-local let_in = false
+local made_room = false
 
 -- The record of a mutex.
 local record_form <const> = '^leasehold:(.+):(%d+)$'

@@ -1,8 +1,8 @@
 -- What all kinds of locks do in the same way (docs/protocol.md, "The scripts").
 --
 -- Redis does not roll back: everything is read and checked before the first write, and the first write of whatever
--- frees or hands on is one that memory pressure does not refuse, or is repeated after one (fence.lua). Messages are sent
--- after the record is written.
+-- frees or hands over is one that memory pressure does not refuse, or is repeated after one (fence.lua). Messages are
+-- sent after the record is written.
 --
 -- A reply about a lease is one string, which costs a third of an array: <status> <fence> <left> <s> <us>, where left is
 -- what remains of the lease in milliseconds and s and us are the server's time; kinds may add a depth.
@@ -16,11 +16,11 @@ local function is_other(e, client, ask)
   return e and (e[5] ~= ask or string.sub(e[1], 1, #client) ~= client)
 end
 
--- acquire TOKEN LEASE NOT-AFTER STAMP [ASK [REPAIR [COMPANION]]]
+-- acquire TOKEN LEASE NOT-AFTER STAMP [ASK [REPAIR [FOLLOWS]]]
 --   lease      in milliseconds
 --   not-after  in microseconds of the server's clock
 --   stamp      the client's, if it waits in the queue; "" if it does not
---   companion  of readers (shared_mutex.lua)
+--   follows    of readers (shared_mutex.lua)
 --   repair     "1": a record that another program made without an expiry gets one lease
 -- status 1: granted | 0: busy, left is then when to ask again at the latest (-1: no expiry) | 2: busy, and this token
 -- waits in the queue in front | 3: the same further back | -1: too late
@@ -46,7 +46,8 @@ local function acquire()
     redis.call('PEXPIRE', entries, 60000)
   end
   if stamp ~= '' then
-    local entry = stamp .. ' ' .. lease .. ' ' .. string.format('%d', now + look_often) .. (ask == '' and '' or ' ' .. ask)
+    local entry = stamp .. ' ' .. lease .. ' ' .. string.format('%d', now + poll_often) ..
+      (ask == '' and '' or ' ' .. ask)
     if not redis.call('ZSCORE', queue, token) then
       redis.call('ZADD', queue, redis.call('HINCRBY', entries, '#' .. kind, 1), token)
     end
@@ -61,7 +62,7 @@ local function acquire()
       redis.call('PEXPIRE', entries, 60000)
     end
   end
-  -- Who is next is let in, not the asker.
+  -- The next waiter is granted the lock, not the asker.
   local fence, first, second = advance(token, tonumber(lease))
   if not fence and not first and behind < 256 and admits(ask) then
     leave_queue(token)
@@ -84,7 +85,7 @@ local function acquire()
   if not second or first[1] == token or second[1] == token or math.min(first[4], second[4]) <= late then
     return answer(2, 0, left)
   end
-  set_entry({token, stamp, lease, now + look_rarely, ask})
+  set_entry({token, stamp, lease, now + poll_rarely, ask})
   return answer(3, 0, left)
 end
 
@@ -144,7 +145,7 @@ if what == 'release' then
 end
 if mine and what ~= 'refresh' then
   local left = lengthen(token, tonumber(ARGV[3]))
-  if waited_for and (leave_queue(token) or let_in) then
+  if waited_for and (leave_queue(token) or made_room) then
     advance()
   end
   return answer(1, mine, left)
@@ -152,7 +153,7 @@ end
 if what == 'acquire' then
   return acquire()
 end
-if waited_for and let_in then
+if waited_for and made_room then
   advance()
 end
-return answer(let_in and 1 or 0, 0, 0)
+return answer(made_room and 1 or 0, 0, 0)

@@ -7,7 +7,7 @@
 -- out before anybody may gain by it.
 --
 -- What a kind says to this:
--- shares_fence      who enters beside others has their fence
+-- shares_fence      a hold that joins others has their fence
 -- about_for(ask)    what is kept for all when the first one enters
 -- count             recursive mutexes: how many times the owner is in; nil elsewhere
 local found = there == 0 and {} or redis.call('HMGET', record, 'leasehold', 'leasehold:' .. token)

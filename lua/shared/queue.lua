@@ -57,8 +57,8 @@ end
 -- When the next poll of an entry is due that has `due`. An entry that was not silent before a pause has a second after it.
 -- What is too far ahead is from before the clock was stepped back.
 local function due_of(due)
-  if due > now + latest_look then
-    due = math.min(due - back, resumed + look_rarely)
+  if due > now + latest_poll then
+    due = math.min(due - back, resumed + poll_rarely)
   end
   return resumed > due and due + silent_after > before and resumed or due
 end
@@ -70,7 +70,7 @@ local function set_entry(e)
   redis.call('HSET', entries, e[1], e[2] .. ' ' .. e[3] .. ' ' .. string.format('%d', e[4]) .. ask)
 end
 
--- How many entries in front have been looked at and stay where they are; how many of them are silent.
+-- How many entries in front have been visited and stay where they are; how many of them are silent.
 local behind, silent = 0, 0
 
 local function leave_queue(t)
@@ -84,8 +84,8 @@ local function leave_queue(t)
   return true
 end
 
--- Walks along the queue: the next living entry that has not been let in, nil if there is none. Entries that were silent
--- for too long are taken out; those that have been let in stay until they confirm.
+-- Walks along the queue: the next living entry that has not been granted, nil if there is none. Entries that were
+-- silent for too long are taken out; those that have been granted stay until they confirm.
 local chunk, place = {}, 1
 local function next_waiting()
   while silent < 32 and behind < 256 do
@@ -121,9 +121,9 @@ local function next_waiting()
 end
 
 -- The client that a token belongs to listens here. Messages are sent after that: what cannot be sent undoes nothing, and
--- everybody in front looks often anyway.
+-- the entries in front poll often anyway.
 local messages = {}
-local function tell(t, message)
+local function notify(t, message)
   messages[#messages + 1] = {string.sub(fences, 1, -6) .. string.match(t, '^[^.]+'), message}
 end
 
@@ -134,20 +134,20 @@ local function send_messages()
   end
 end
 
--- Whoever has come to the front looks often from now on.
+-- An entry that has come to the front polls often from now on.
 local function watch(e)
-  if e and e[4] > now + look_often + slack then
-    e[4] = now + look_often
+  if e and e[4] > now + poll_often + slack then
+    e[4] = now + poll_often
     set_entry(e)
-    tell(e[1], 'watch ' .. e[1])
+    notify(e[1], 'watch ' .. e[1])
   end
 end
 
--- Lets in who is next, for as long as the lock admits: with a fence and a short lease that the confirmation lengthens. A
--- grant is told to its client, except to the asker (its token, or nil), who has the lease that it asks for at once. Who is let in
--- stays in the queue until the confirmation; whoever comes to the front watches.
--- Something was written before that memory pressure does not refuse, so that nothing here is.
--- Returns the asker's fence if it was let in, and the two in front who still wait.
+-- Grants the lock to the next entries, for as long as it admits them: with a fence and a short lease that the
+-- confirmation lengthens. The client is notified of the grant. (The asker, whose token this is or nil, is not: it has
+-- the lease that it asks for at once.) An entry stays in the queue until the confirmation; those that come to the front
+-- watch. Something was written before that memory pressure does not refuse, so that nothing here is. Returns the
+-- asker's fence if it was granted, and the two in front who still wait.
 local function advance(asker, asked)
   local fence
   local first = next_waiting()
@@ -167,11 +167,11 @@ local function advance(asker, asked)
       local lease = math.min(tonumber(first[3]), unconfirmed)
       local granted = enter(t, first[5], lease)
       -- If it is dead, it is silent before its lease has ended, and not granted again.
-      if first[4] > now + look_often then
-        first[4] = now + look_often
+      if first[4] > now + poll_often then
+        first[4] = now + poll_often
         set_entry(first)
       end
-      tell(t, 'granted ' .. t .. ' ' .. granted .. ' ' .. first[2] .. ' ' .. lease .. (depth and depth() or ''))
+      notify(t, 'granted ' .. t .. ' ' .. granted .. ' ' .. first[2] .. ' ' .. lease .. (depth and depth() or ''))
     end
     first = next_waiting()
   end

@@ -6,5 +6,5 @@ local header_form <const> = '^(%S+) (%d+) (%d+) (%d+) ?(.*)$'
 local member_form <const> = '^(%d+) (%d+) ?(.*)$'
 local field_form <const> = '^leasehold:(.*)$'
 
--- Where it is told that the lock is free, for programs that do not wait in the queue; nil: nowhere.
+-- The channel on which a free lock is announced, for programs that do not wait in the queue; nil: none.
 local unlock_channel

@@ -145,22 +145,23 @@ exception::context client_core::about(const error_code& ec) const {
   return c;
 }
 
-bool client_core::send(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what) {
-  if (!store_ || !store_->run(s, record, std::move(who), what)) return false;
+bool client_core::send(const script& s, std::string_view record, std::shared_ptr<caller> the_caller,
+                       std::uint32_t tag) {
+  if (!store_ || !store_->run(s, record, std::move(the_caller), tag)) return false;
   counters_.commands.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
-bool client_core::send_acknowledged(const script& s, std::string_view record, std::shared_ptr<caller> who,
-                                    std::uint32_t what, std::uint32_t replicas, std::chrono::milliseconds limit) {
-  if (!store_ || !store_->run_acknowledged(s, record, std::move(who), what, replicas, limit)) return false;
+bool client_core::send_acknowledged(const script& s, std::string_view record, std::shared_ptr<caller> the_caller,
+                                    std::uint32_t tag, std::uint32_t replicas, std::chrono::milliseconds limit) {
+  if (!store_ || !store_->run_acknowledged(s, record, std::move(the_caller), tag, replicas, limit)) return false;
   counters_.commands.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
-void client_core::when_up(caller& who) {
-  who.unlink();
-  until_up_.push_back(who);
+void client_core::when_up(caller& c) {
+  c.unlink();
+  until_up_.push_back(c);
   if (resting_) wake();
 }
 
@@ -168,7 +169,7 @@ void client_core::when_up(caller& who) {
 
 bool client_core::is_idle() const {
   return open() && work_ == 0 && until_up_.empty() && store_->quiet() &&
-         std::none_of(members_.begin(), members_.end(), [](const member& m) { return m.needs_store(); });
+         std::none_of(activities_.begin(), activities_.end(), [](const activity& a) { return a.needs_store(); });
 }
 
 void client_core::rest_if_idle() {
@@ -224,9 +225,9 @@ void client_core::observe_time(std::int64_t microseconds, const answer& a) {
 void client_core::on_clock_jump(clock::duration jump) {
   stepped_ += std::min(jump, clock::duration::max() - stepped_);
   counters_.clock_jumps.fetch_add(1, std::memory_order_relaxed);
-  tell(event::kind::clock_jump, {},
-       fmt::format("{} ms", std::chrono::duration_cast<std::chrono::milliseconds>(jump).count()));
-  each_member([jump](member& m) { m.on_clock_jump(jump); });
+  notify(event::kind::clock_jump, {},
+         fmt::format("{} ms", std::chrono::duration_cast<std::chrono::milliseconds>(jump).count()));
+  each_activity([jump](activity& a) { a.on_clock_jump(jump); });
 }
 
 // A credential that the limit would cut must not be shown in part, so hiding comes first.
@@ -240,7 +241,7 @@ void client_core::note_refusal(std::string_view words) {
     const std::lock_guard lock(mutex_);
     last_refusal_ = presentable(words);
   }
-  tell(event::kind::refused, {}, words);
+  notify(event::kind::refused, {}, words);
 }
 
 bool client_core::note_failure(std::string_view why) {
@@ -252,14 +253,14 @@ bool client_core::note_failure(std::string_view why) {
 }
 
 void client_core::note_excuse(std::string_view why) {
-  // A quorum's own word, which no server has said: error::no_quorum tells it.
+  // A quorum's own word, which no server has said: error::no_quorum says it.
   if (why.starts_with("NOQUORUM ")) return;
   excused_ = true;
-  if (open() && note_failure(why)) tell(event::kind::unreachable, {}, why);
+  if (open() && note_failure(why)) notify(event::kind::unreachable, {}, why);
 }
 
 // It is called in the middle of things: what it throws leaves io_context::run() in a turn of its own.
-void client_core::tell(event::kind what, std::string_view name, std::string_view text) {
+void client_core::notify(event::kind what, std::string_view name, std::string_view text) {
   if (!options_.observer) return;
   try {
     options_.observer(event{what, name, presentable(text)});
@@ -274,16 +275,16 @@ void client_core::on_up(const store::server& server) {
   refused_ = false;
   excused_ = false;
   note_failure({});
-  tell(event::kind::connected, {}, server.version);
+  notify(event::kind::connected, {}, server.version);
   if (!server.maxmemory_policy.empty() && server.maxmemory_policy != "noeviction") {
-    tell(event::kind::evicting, {}, server.maxmemory_policy);
+    notify(event::kind::evicting, {}, server.maxmemory_policy);
   }
   // Everybody who is waited for finds out by himself, only later.
-  if (!server.mute.empty()) note_refusal(server.mute);
+  if (!server.publish_refusal.empty()) note_refusal(server.publish_refusal);
   // A server that is not the one that granted the holds may not know them.
   if (server.another) {
     other_server_since_ = clock::now();
-    each_member([](member& m) { m.on_other_server(); });
+    each_activity([](activity& a) { a.on_other_server(); });
   }
   // Of a quorum a majority must be up.
   if (up()) ask_again();
@@ -292,7 +293,7 @@ void client_core::on_up(const store::server& server) {
 // A hold may now be where nobody knows of it.
 void client_core::on_rerouted() {
   other_server_since_ = clock::now();
-  each_member([](member& m) { m.on_other_server(); });
+  each_activity([](activity& a) { a.on_other_server(); });
   ask_again();
 }
 
@@ -303,29 +304,29 @@ void client_core::on_moved(std::uint16_t slot) {
   if (moved_.size() != 1) return;
   post([self = shared_from_this()] {
     const auto slots = std::exchange(self->moved_, {});
-    self->each_member([&slots](member& m) { m.on_moved(slots); });
+    self->each_activity([&slots](activity& a) { a.on_moved(slots); });
   });
 }
 
 void client_core::ask_again() {
-  queued_->look_all();
+  queued_->poll_all();
   if (!up()) return;  // Another way to servers none of which has answered yet.
   decltype(until_up_) waiting;
   waiting.swap(until_up_);
   while (!waiting.empty()) {
-    caller& who = waiting.front();
+    caller& c = waiting.front();
     waiting.pop_front();
-    who.store_is_up();
+    c.store_is_up();
   }
 }
 
 void client_core::on_channel(std::string_view channel) { queued_->on_channel(channel); }
 
-void client_core::on_told(std::uint16_t slot) {
-  told_.insert(slot);
+void client_core::on_grants_pushed(std::uint16_t slot) {
+  slots_to_poll_.insert(slot);
   // After a reconnect they come one after the other.
-  if (told_.size() != 1) return;
-  post([self = shared_from_this()] { self->queued_->look_in(std::exchange(self->told_, {})); });
+  if (slots_to_poll_.size() != 1) return;
+  post([self = shared_from_this()] { self->queued_->poll_slots(std::exchange(self->slots_to_poll_, {})); });
 }
 
 // "granted <token> <fence> <stamp> <lease>[ <depth>]" or "watch <token>" (lua/shared/queue.lua), or "broken <token>"
@@ -337,25 +338,25 @@ void client_core::on_message(std::string_view message) {
     message.remove_prefix(std::min(end + 1, message.size()));
     return w;
   };
-  const auto what = word();
+  const auto kind = word();
   const auto token = word();
-  if (what == "broken") return each_member([token](member& m) { m.on_broken(token); });
-  queued_->on_message(what, token, message);
+  if (kind == "broken") return each_activity([token](activity& a) { a.on_broken(token); });
+  queued_->on_message(kind, token, message);
 }
 
 void client_core::on_down(std::string_view why) {
   if (resting_) return;
   excused_ = false;
   if (open()) note_failure(why);
-  tell(event::kind::disconnected, {}, why);
+  notify(event::kind::disconnected, {}, why);
 }
 
 void client_core::on_no_answer(std::string_view why) {
   if (resting_) return;
   refused_ = false;
   excused_ = false;
-  // There is an attempt every second: the same is told once.
-  if (open() && note_failure(why)) tell(event::kind::unreachable, {}, why);
+  // There is an attempt every second: the same is reported once.
+  if (open() && note_failure(why)) notify(event::kind::unreachable, {}, why);
 }
 
 void client_core::on_refused(std::string_view words) {
@@ -367,9 +368,9 @@ void client_core::on_refused(std::string_view words) {
   decltype(until_up_) waiting;
   waiting.swap(until_up_);
   while (!waiting.empty()) {
-    caller& who = waiting.front();
+    caller& c = waiting.front();
     waiting.pop_front();
-    who.store_refuses(error::refused);
+    c.store_refuses(error::refused);
   }
 }
 
@@ -381,8 +382,8 @@ void client_core::close(std::shared_ptr<pending<void(error_code)>> waiting) {
   if (!open()) return;
   state_ = state::closing;
   set(close_limit_, later(clock::now(), options_.connect_timeout));
-  begin_work();  // Until every member has begun to release what it has.
-  each_member([](member& m) { m.on_close(); });
+  begin_work();  // Until every activity has begun to release what it has.
+  each_activity([](activity& a) { a.on_close(); });
   end_work();
 }
 
@@ -412,7 +413,7 @@ void client_core::on_stopped() { resting_ && !stopped() ? on_rest() : conclude()
 
 void client_core::conclude() {
   if (std::exchange(closed_, true)) return;
-  each_member([](member& m) { m.on_stopped(); });
+  each_activity([](activity& a) { a.on_stopped(); });
   until_up_.clear();
   alarms_->clear();
   auto closers = std::move(closers_);
@@ -431,11 +432,11 @@ void client_core::abandon() noexcept {
   alarms_->abandon();
   auto closers = std::move(closers_);
   closers_.clear();
-  // Destroying a handler may destroy holds, locks and other members.
-  while (!members_.empty()) {
-    member& m = members_.front();
-    members_.pop_front();
-    m.abandon();
+  // Destroying a handler may destroy holds, locks and other activities.
+  while (!activities_.empty()) {
+    activity& a = activities_.front();
+    activities_.pop_front();
+    a.abandon();
   }
   for (auto& waiting : closers) waiting->drop();
   queued_->abandon();

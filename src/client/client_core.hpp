@@ -45,8 +45,9 @@
 
 namespace leasehold::detail {
 
-// Something that the core must be able to find when it closes or when its context ends.
-class member : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+// Something under way in a client: an operation, a hold, a release. The core notifies it of what concerns it, and ends
+// it when the client closes or its context ends.
+class activity : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
   // The client closes: end with error::closed, or release.
   virtual void on_close() = 0;
@@ -60,27 +61,27 @@ class member : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
   virtual void on_moved(const std::unordered_set<std::uint16_t>&) {}
   // A message says that an operator has broken the hold with this token.
   virtual void on_broken(std::string_view token) { (void)token; }
-  // Only without such members may the client disconnect because it is idle.
+  // Only without such activities may the client disconnect because it is idle.
   virtual bool needs_store() const { return true; }
   // The context ends: destroy the handler, hold no executor any more. Nothing may be sent or posted.
   virtual void abandon() = 0;
 
  protected:
-  ~member() = default;
+  ~activity() = default;
 };
 
 // What is queued in the client, as far as the client must reach it: implemented by lock/registry.hpp.
 class queued_entries {
  public:
   virtual ~queued_entries() = default;
-  // Messages may have been lost: every entry in a queue of Redis looks.
-  virtual void look_all() = 0;
+  // Messages may have been lost: every entry in a queue of Redis polls.
+  virtual void poll_all() = 0;
   // The same of those in these slots.
-  virtual void look_in(const std::unordered_set<std::uint16_t>& slots) = 0;
+  virtual void poll_slots(const std::unordered_set<std::uint16_t>& slots) = 0;
   // A message was published on this channel.
   virtual void on_channel(std::string_view channel) = 0;
-  // This was published on the client's channel: `what` happened to `token`.
-  virtual void on_message(std::string_view what, std::string_view token, std::string_view rest) = 0;
+  // This was published on the client's channel about `token`; kind: "granted" or "watch".
+  virtual void on_message(std::string_view kind, std::string_view token, std::string_view rest) = 0;
   // The context ends: forget everything.
   virtual void abandon() = 0;
 };
@@ -188,9 +189,9 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   bool stopped() const { return state_ == state::stopped; }
 
   // store::run; counts. False: not up, see when_up.
-  bool send(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what);
+  bool send(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag);
   // store::run_acknowledged; counts.
-  bool send_acknowledged(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what,
+  bool send_acknowledged(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag,
                          std::uint32_t replicas, std::chrono::milliseconds limit);
   // Calls caller::store_is_up once the store is up again, or store_refuses; unless the caller is unlinked or destroyed
   // before.
@@ -247,16 +248,16 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void note_silence() {
     if (last_failure().empty()) note_excuse("no answer");
   }
-  void tell(event::kind, std::string_view name, std::string_view text);
+  void notify(event::kind, std::string_view name, std::string_view text);
 
   // What is queued here: lock/registry.hpp knows its type.
   queued_entries& queued() { return *queued_; }
-  // As store::attend, leave, listen and ignore; nothing while there is no store.
-  void attend(std::uint16_t slot) {
-    if (store_) store_->attend(slot);
+  // As store::subscribe_slot, unsubscribe_slot, listen and ignore; nothing while there is no store.
+  void subscribe_slot(std::uint16_t slot) {
+    if (store_) store_->subscribe_slot(slot);
   }
-  void leave(std::uint16_t slot) {
-    if (store_) store_->leave(slot);
+  void unsubscribe_slot(std::uint16_t slot) {
+    if (store_) store_->unsubscribe_slot(slot);
   }
   void listen(const std::string& channel) {
     if (store_) store_->listen(channel);
@@ -265,7 +266,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
     if (store_) store_->ignore(channel);
   }
 
-  void add(member& m) { members_.push_back(m); }
+  void add(activity& a) { activities_.push_back(a); }
   // Something that must reach the store before the client may disconnect.
   void begin_work() { ++work_; }
   void end_work();
@@ -285,17 +286,17 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void on_no_answer(std::string_view why) override;
   void on_message(std::string_view) override;
   void on_channel(std::string_view) override;
-  void on_told(std::uint16_t slot) override;
+  void on_grants_pushed(std::uint16_t slot) override;
   void on_rerouted() override;
   void on_moved(std::uint16_t slot) override;
   void on_clock_jump(clock::duration) override;
   void on_refused(std::string_view words) override;
   void on_stopped() override;
 
-  // f may remove its member and add others.
+  // f may remove its activity and add others.
   template <class F>
-  void each_member(F f) {
-    for (auto it = members_.begin(); it != members_.end();) f(*it++);
+  void each_activity(F f) {
+    for (auto it = activities_.begin(); it != activities_.end();) f(*it++);
   }
   void start_store();
   // Disconnects if nothing was asked of the store for client_options::idle_timeout.
@@ -351,13 +352,13 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   std::unique_ptr<store_factory> stores_;
   std::shared_ptr<store> store_;
   std::optional<alarm_clock> alarms_;
-  boost::intrusive::list<member, boost::intrusive::constant_time_size<false>> members_;
+  boost::intrusive::list<activity, boost::intrusive::constant_time_size<false>> activities_;
   std::unique_ptr<queued_entries> queued_;
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
   bool refused_ = false;
-  bool excused_ = false;                     // last_failure_ was set by note_excuse.
-  std::unordered_set<std::uint16_t> moved_;  // Slots whose members are about to be told that they have moved,
-  std::unordered_set<std::uint16_t> told_;   // and those whose entries in a queue are about to look.
+  bool excused_ = false;                             // last_failure_ was set by note_excuse.
+  std::unordered_set<std::uint16_t> moved_;          // Slots whose activities are about to be notified of a move,
+  std::unordered_set<std::uint16_t> slots_to_poll_;  // and those whose entries in a queue are about to poll.
   clock::time_point other_server_since_ = clock::time_point::min();
   clock::duration stepped_{0};
 

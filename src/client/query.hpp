@@ -22,7 +22,7 @@ namespace leasehold::detail {
 
 // Result: what comes with the error_code; void: nothing.
 template <class Result>
-class query : public caller, public member, public alarm, public std::enable_shared_from_this<query<Result>> {
+class query : public caller, public activity, public alarm, public std::enable_shared_from_this<query<Result>> {
  public:
   using result = std::conditional_t<std::is_void_v<Result>, std::monostate, Result>;
   using handler = pending<std::conditional_t<std::is_void_v<Result>, void(error_code), void(error_code, result)>>;
@@ -74,7 +74,7 @@ class query : public caller, public member, public alarm, public std::enable_sha
     const auto self = std::move(self_);
     unset();
     caller::unlink();
-    member::unlink();
+    activity::unlink();
     if constexpr (std::is_void_v<Result>) {
       core_->complete(handler_, ec);
     } else {
@@ -98,7 +98,7 @@ class query : public caller, public member, public alarm, public std::enable_sha
     core_->when_up(*this);
   }
 
-  // Whoever was told that it has ended is not to see it happen afterwards.
+  // A user that was notified of its end is not to see it happen afterwards.
   bool wants(std::uint32_t) const override { return self_ != nullptr; }
 
   void answered(std::uint32_t, const answer& a) override {

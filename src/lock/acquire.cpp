@@ -72,7 +72,7 @@ void acquire_op::ring(clock::time_point now) {
 void acquire_op::cancel() {
   if (over_ || leaving_) return;
   core_->count().cancelled.fetch_add(1, std::memory_order_relaxed);
-  core_->tell(event::kind::cancelled, lock_->identity->name, {});
+  core_->notify(event::kind::cancelled, lock_->identity->name, {});
   leave(asio::error::operation_aborted);
 }
 
@@ -103,14 +103,14 @@ void acquire_op::complete(error_code ec, hold h) {
   leaving_ = false;
   entry_.reset();
   unset();
-  member::unlink();
+  activity::unlink();
   // `self` is empty if it was cancelled before it began.
   if (self) core_->count().waiting.fetch_sub(1, std::memory_order_relaxed);
   // Only now: a late answer may have turned it into timed_out, see note_busy.
   if (ec == error::unreachable) core_->note_silence();
   if (ec == error::timed_out) {
     core_->count().timed_out.fetch_add(1, std::memory_order_relaxed);
-    core_->tell(event::kind::timed_out, lock_->identity->name, {});
+    core_->notify(event::kind::timed_out, lock_->identity->name, {});
   }
   if (access::state(h)) core_->count().waiting_time.record(clock::now() - began_);
   if (auto* waiting = std::get_if<wait_handler>(&handler_)) {

@@ -24,7 +24,7 @@ namespace leasehold::detail {
 // left of it. Short enough to be no delay, long enough for any store that works.
 inline constexpr std::chrono::milliseconds leaving_limit{100};
 
-class acquire_op final : public waiter, public member, public alarm, public std::enable_shared_from_this<acquire_op> {
+class acquire_op final : public waiter, public activity, public alarm, public std::enable_shared_from_this<acquire_op> {
  public:
   using wait_handler = pending<void(error_code, hold)>;
   using try_handler = pending<void(error_code, std::optional<hold>)>;

@@ -302,7 +302,7 @@ milliseconds acquire_all_op::left(clock::time_point now) const {
 void acquire_all_op::acquire_next() {
   const auto now = clock::now();
   if (next_ == order_.size()) {
-    // A loss that was told early, by the margin, is none yet: with a long margin it would never end.
+    // A loss that was reported early, by the margin, is none yet: with a long margin it would never end.
     const bool all_there =
         std::all_of(holds_.begin(), holds_.end(), [](const hold& h) { return !access::state(h)->gone(); });
     // A lease that the drift eats up is never valid, and no reason to try for ever.
@@ -372,7 +372,7 @@ void acquire_all_op::complete(error_code ec) {
   if (std::exchange(over_, true)) return;
   const auto self = std::move(self_);
   unset();
-  member::unlink();
+  activity::unlink();
   std::vector<hold> result;
   if (ec) {
     holds_.clear();

@@ -21,7 +21,7 @@
 namespace leasehold::detail {
 
 class acquire_all_op final : public caller,
-                             public member,
+                             public activity,
                              public alarm,
                              public std::enable_shared_from_this<acquire_all_op> {
  public:

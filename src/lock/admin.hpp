@@ -72,7 +72,7 @@ class break_op final : public query<broken_lock> {
   broken_lock seen_;            // What is to be broken,
   std::string fence_;           // and the fence of its oldest hold as Redis has it; "": not known yet.
   bool unknown_ = false;        // A request to break it was not answered: it may have been broken.
-  bool changed_hands_ = false;  // Between the look and a request to break it.
+  bool changed_hands_ = false;  // Between reading it and a request to break it.
 };
 
 }  // namespace leasehold::detail

@@ -26,7 +26,7 @@ bool is_brief_enough(const hold_state::grant& g, const acquire_options& next, cl
 
 // The release of a hold that goes on within the client if nobody else waits: one round trip, which brings a new fence. If
 // it is not answered, or refused, it becomes an ordinary release.
-class keep_op final : public caller, public member, public std::enable_shared_from_this<keep_op> {
+class keep_op final : public caller, public activity, public std::enable_shared_from_this<keep_op> {
  public:
   keep_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, hold_state::grant g,
           milliseconds lease, release_op::listener l)
@@ -48,7 +48,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
     a.arg(grant_.token);
     a.arg(lease_.count());
     lock_->write_ask(a);
-    if (grant_.contended) a.tells_first();  // If somebody else waits he is told.
+    if (grant_.contended) a.set_publishes_first();  // Another client that waits is notified.
   }
 
   turn turn_of(std::uint32_t) const override { return turn::releases; }
@@ -57,7 +57,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
     core_->note_round_trip(a);
     if (!self_) return;
     const auto self = std::move(self_);
-    member::unlink();
+    activity::unlink();
     if (a.from_store == nullptr) {
       to_release()->start_again(std::move(listener_));
     } else if (a.from_store->is_error()) {
@@ -105,7 +105,7 @@ class keep_op final : public caller, public member, public std::enable_shared_fr
   void on_close() override {}
   void on_stopped() override {
     const auto self = std::move(self_);
-    member::unlink();
+    activity::unlink();
     if (auto l = std::exchange(listener_, nullptr)) l(error::unreachable);
   }
   void abandon() override {
@@ -192,7 +192,7 @@ class local_successors final : public successors {
     const auto cohort = core->options().cohort;
     // Without a queue the store cannot say whether others wait.
     if (!core->has_queue()) return false;
-    if (!core->open() || h.lock().with != company::exclusive) return false;
+    if (!core->open() || h.lock().mode != hold_mode::exclusive) return false;
     const auto entry = registry::of(*core).find(h.lock());
     if (!entry) return false;
     const auto now = clock::now();

@@ -34,7 +34,7 @@ void extend_op::begin() {
   self_ = shared_from_this();
   if (const error_code ec = bad()) return end(ec);
   if (hold_->released()) return end(error::not_held);
-  if (hold_->told() || hold_->gone()) return end(error::lost);
+  if (hold_->loss_reported() || hold_->gone()) return end(error::lost);
   if (!core_->open()) return end(error::closed);
   core_->add(*this);
   give_up_at_ = later(clock::now(), core_->options().command_timeout);
@@ -46,7 +46,7 @@ void extend_op::begin() {
 void extend_op::send() {
   if (!self_) return;
   if (hold_->released()) return end(error::not_held);
-  if (hold_->told()) return end(error::lost);
+  if (hold_->loss_reported()) return end(error::lost);
   asking_ = core_->send(*hold_->lock().kind, hold_->lock().record, self_, 0);
   if (asking_) return;
   if (core_->refused()) return end(error::refused);
@@ -67,7 +67,7 @@ void extend_op::write(std::uint32_t, arguments& a) {
 }
 
 // The release that is under way knows nothing of a longer lease, and what is lost stays lost.
-bool extend_op::wants(std::uint32_t) const { return !hold_->told() && !hold_->released(); }
+bool extend_op::wants(std::uint32_t) const { return !hold_->loss_reported() && !hold_->released(); }
 
 void extend_op::answered(std::uint32_t, const answer& a) {
   core_->note_round_trip(a);
@@ -94,7 +94,7 @@ void extend_op::answered(std::uint32_t, const answer& a) {
   if (lease.status != 1 || (lease_ && !hold->is_recorded(lease.fence))) {
     hold->lose(/*left_in_store=*/lease.status == 1);
   }
-  if (hold->told()) return end(error::lost);
+  if (hold->loss_reported()) return end(error::lost);
   if (!lease_) {
     // Even if nobody waits any more.
     hold->become_reader(lease.fence);
@@ -107,7 +107,7 @@ void extend_op::answered(std::uint32_t, const answer& a) {
 
 void extend_op::ring(clock::time_point now) {
   if (hold_->released()) return end(error::not_held);
-  if (hold_->told() || hold_->gone()) return end(error::lost);
+  if (hold_->loss_reported() || hold_->gone()) return end(error::lost);
   if (now >= give_up_at_) return end(error::unreachable);
   // A renewal may have moved the deadline meanwhile.
   core_->set(*this, std::min(give_up_at_, hold_->deadline()));
@@ -119,7 +119,7 @@ void extend_op::end(error_code ec) {
   const auto self = std::move(self_);
   unset();
   caller::unlink();
-  member::unlink();
+  activity::unlink();
   core_->complete(handler_, ec);
 }
 

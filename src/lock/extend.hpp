@@ -13,7 +13,7 @@
 
 namespace leasehold::detail {
 
-class extend_op final : public caller, public member, public alarm, public std::enable_shared_from_this<extend_op> {
+class extend_op final : public caller, public activity, public alarm, public std::enable_shared_from_this<extend_op> {
  public:
   extend_op(std::shared_ptr<hold_state> hold, hold_handler handler, std::optional<std::chrono::milliseconds> lease);
   static void start(const std::shared_ptr<hold_state>& hold, hold_handler handler,

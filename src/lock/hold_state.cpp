@@ -26,7 +26,7 @@ void hold_state::start(bool confirmed) {
   core_->add(*this);
   core_->count().held.fetch_add(1, std::memory_order_relaxed);
   core_->count().acquired.fetch_add(1, std::memory_order_relaxed);
-  core_->tell(event::kind::acquired, lock_->name, {});
+  core_->notify(event::kind::acquired, lock_->name, {});
   counted_ = true;
   began_ = clock::now();
   confirmed_ = confirmed;
@@ -39,7 +39,7 @@ void hold_state::start(bool confirmed) {
     // The new holder's first turn comes before the confirmation; if it releases at once there is nothing to confirm.
     core_->post([self = shared_from_this()] {
       self->core_->post([self] {
-        if (self->told_ || self->released()) return;
+        if (self->loss_reported_ || self->released()) return;
         self->ask();
         self->schedule();
       });
@@ -59,9 +59,9 @@ void hold_state::try_again(clock::time_point now) {
 void hold_state::schedule() { core_->set(*this, std::min(renew_at_, deadline() - grant_.margin)); }
 
 void hold_state::ring(clock::time_point now) {
-  if (now >= deadline() - grant_.margin) return tell_lost();
+  if (now >= deadline() - grant_.margin) return report_loss();
   if (now >= renew_at_) {
-    // Whatever becomes of the renewal, the loss will be told.
+    // Whatever becomes of the renewal, the loss will be reported.
     core_->set(*this, deadline() - grant_.margin);
     ask();
   }
@@ -73,13 +73,13 @@ void hold_state::ring(clock::time_point now) {
 void hold_state::ask() {
   renew_at_ = clock::time_point::max();  // Until the answer.
   if (asking_) return;
-  const std::uint32_t what = !confirmed_ ? confirming : renewals_left_ != 0 ? renewing : checking;
-  asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), what);
+  const std::uint32_t tag = !confirmed_ ? confirming : renewals_left_ != 0 ? renewing : checking;
+  asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), tag);
   if (!asking_) core_->when_up(*this);
 }
 
 void hold_state::store_is_up() {
-  if (told_ || released()) return;
+  if (loss_reported_ || released()) return;
   ask();
   schedule();
 }
@@ -94,26 +94,26 @@ void hold_state::on_moved(const std::unordered_set<std::uint16_t>& slots) {
 
 // The message may be forged. So it costs one question at a time, which lengthens nothing and uses up no renewal.
 void hold_state::on_broken(std::string_view token) {
-  if (token != grant_.token || told_ || released() || asking_ || !confirmed_) return;
+  if (token != grant_.token || loss_reported_ || released() || asking_ || !confirmed_) return;
   asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), checking);
 }
 
-void hold_state::write(std::uint32_t what, arguments& a) {
-  if (what == confirming) {
+void hold_state::write(std::uint32_t tag, arguments& a) {
+  if (tag == confirming) {
     lock_->write_keys(a);
   } else {
     a.key(lock_->record);
   }
-  if (what != checking) lengthens(grant_.lease);
-  a.arg(what == confirming ? "confirm" : "renew");
+  if (tag != checking) lengthens(grant_.lease);
+  a.arg(tag == confirming ? "confirm" : "renew");
   a.arg(grant_.token);
-  a.arg(what == checking ? std::int64_t{0} : grant_.lease.count());
+  a.arg(tag == checking ? std::int64_t{0} : grant_.lease.count());
 }
 
-void hold_state::answered(std::uint32_t what, const answer& a) {
+void hold_state::answered(std::uint32_t tag, const answer& a) {
   core_->note_round_trip(a);
   asking_ = false;
-  if (told_ || released()) return;
+  if (loss_reported_ || released()) return;
   auto& failed = core_->count().renewal_failed;
   if (a.from_store == nullptr) {
     failed.fetch_add(1, std::memory_order_relaxed);
@@ -126,7 +126,7 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
     if (why == refusal::wrong_type) return lose();  // Somebody has overwritten the record.
     if (why == refusal::no) core_->note_refusal(r.text(0));
     // A slot that is being moved: the record may be reached, and the queue, which goes first, not.
-    if (what == confirming && r.text(0).starts_with("TRYAGAIN")) {
+    if (tag == confirming && r.text(0).starts_with("TRYAGAIN")) {
       asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), lengthening);
       if (asking_) return schedule();
     }
@@ -136,20 +136,20 @@ void hold_state::answered(std::uint32_t what, const answer& a) {
   const lease_reply lease(r.text(0));
   if (!lease.understood) return try_again(a.received);
   core_->observe_time(lease.server_time, a);
-  if (told_) return;  // A jump of the server's clock has ended it.
+  if (loss_reported_) return;  // A jump of the server's clock has ended it.
   // Another fence: this tenure had ended, and the entry was granted once more.
   if (lease.status != 1 || !is_recorded(lease.fence)) return lose(/*left_in_store=*/lease.status == 1);
-  if (what == checking) {
+  if (tag == checking) {
     believe(a, lease.left);
     // A renewal may have become due meanwhile.
     if (renewals_left_ != 0 && renew_at_ == clock::time_point::max()) ask();
     return schedule();
   }
-  if (what == lengthening) {
+  if (tag == lengthening) {
     raise(a, grant_.lease, lease.left);
     return try_again(a.received);
   }
-  if (what == confirming) {
+  if (tag == confirming) {
     confirmed_ = true;
     confirmed_at_ = a.sent;
   } else {
@@ -182,7 +182,7 @@ void hold_state::raise(const answer& a, milliseconds lease, milliseconds left) {
 }
 
 void hold_state::on_clock_jump(clock::duration jump) {
-  if (told_) return;
+  if (loss_reported_) return;
   // Also if it is just being released: the next in the cohort takes this over.
   deadline_.store(core_->after_jump(grant_.token, deadline(), jump), std::memory_order_release);
   if (grant_.tenure && grant_.tenure->next_fence != 0) {
@@ -191,7 +191,7 @@ void hold_state::on_clock_jump(clock::duration jump) {
   if (released()) return;
   if (renew_at_ != clock::time_point::max())
     renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin, core_->phase());
-  if (clock::now() >= deadline() - grant_.margin) return tell_lost();
+  if (clock::now() >= deadline() - grant_.margin) return report_loss();
   core_->is_quorum() ? store_is_up() : schedule();
 }
 
@@ -204,7 +204,7 @@ void hold_state::lose(bool left_in_store) {
     op->may_last(left_until());
     op->start(nullptr);
   }
-  if (!told_ && !released()) tell_lost();
+  if (!loss_reported_ && !released()) report_loss();
 }
 
 // Until it is confirmed, a pushed grant is still in the queue. A request that lengthens the lease may be answered much later
@@ -214,17 +214,17 @@ clock::time_point hold_state::left_until() const {
   return longest_asked_.count() == 0 ? may_last_until_ : std::max(may_last_until_, core_->may_last(longest_asked_));
 }
 
-void hold_state::tell_lost() {
+void hold_state::report_loss() {
   core_->count().lost.fetch_add(1, std::memory_order_relaxed);
-  core_->tell(event::kind::lost, lock_->name, {});
+  core_->notify(event::kind::lost, lock_->name, {});
   stop_holding();
 }
 
-// It has had its time: no renewals any more, and whoever watches is told.
+// It has had its time: no renewals any more, and the operations that wait for its loss complete.
 void hold_state::stop_holding() {
-  told_ = true;
+  loss_reported_ = true;
   leave();
-  tell_waiters(error_code());
+  complete_waiters(error_code());
 }
 
 void hold_state::leave() {
@@ -236,14 +236,14 @@ void hold_state::leave() {
   core_->count().hold_time.record(clock::now() - began_);
 }
 
-void hold_state::tell_waiters(error_code ec) {
+void hold_state::complete_waiters(error_code ec) {
   auto waiters = std::move(waiters_);
   waiters_.clear();
   for (auto& w : waiters) w->complete(ec);
 }
 
 void hold_state::wait_for_loss(std::shared_ptr<loss_listener> op) {
-  if (told_) return op->complete(error_code());
+  if (loss_reported_) return op->complete(error_code());
   if (released()) return op->complete(error::not_held);
   if (core_->stopped()) return op->complete(error_code());
   waiters_.push_back(std::move(op));
@@ -254,18 +254,18 @@ void hold_state::forget(loss_listener& op) {
 }
 
 void hold_state::release(release_op::listener l) {
-  member::unlink();
+  activity::unlink();
   leave();
-  tell_waiters(error::not_held);
-  core_->tell(event::kind::released, lock_->name, {});
+  complete_waiters(error::not_held);
+  core_->notify(event::kind::released, lock_->name, {});
   if (gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists) {
     // Redis has said so already.
     if (l) l(error::lost);
-  } else if (told_ || !confirmed_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
+  } else if (loss_reported_ || !confirmed_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
              !grant_.next->pass_on(*this, l)) {
     auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
-    if (!told_) op->of_a_hold();
-    if (grant_.contended) op->hand_on();
+    if (!loss_reported_) op->of_a_hold();
+    if (grant_.contended) op->expect_waiter();
     op->may_last(left_until());
     op->start(std::move(l));
   }
@@ -310,7 +310,7 @@ void hold_state::drop(std::shared_ptr<hold_state> state) {
 
 void hold_state::on_close() {
   const auto self = shared_from_this();  // From begin_release on, the user's thread may drop the last other reference.
-  if (!told_ && !released()) stop_holding();
+  if (!loss_reported_ && !released()) stop_holding();
   auto flags = flags_.load(std::memory_order_acquire);
   while ((flags & (is_guarded | is_released)) == 0) {
     const auto closed = static_cast<std::uint8_t>(flags | is_released | by_close);

@@ -52,7 +52,7 @@ struct cohort_tenure {
 };
 
 // Public members are for any thread; what is marked so belongs to the strand.
-class hold_state final : public caller, public member, public alarm, public std::enable_shared_from_this<hold_state> {
+class hold_state final : public caller, public activity, public alarm, public std::enable_shared_from_this<hold_state> {
  public:
   struct grant {
     std::string token;
@@ -86,7 +86,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   bool released() const { return (flags_.load(std::memory_order_acquire) & is_released) != 0; }
   // Redis no longer has it, or the deadline has passed.
   bool gone() const { return gone_.load(std::memory_order_acquire) || clock::now() >= deadline(); }
-  bool valid() const { return !released() && !told() && !gone(); }
+  bool valid() const { return !released() && !loss_reported() && !gone(); }
   // The work under it was not covered up to now: it is gone, or client::close has released it.
   bool outlived() const {
     const auto flags = flags_.load(std::memory_order_acquire);
@@ -115,7 +115,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   bool is_recorded(std::uint64_t fence);
   // A writer that may become a reader.
   bool is_writer() const { return lock_->is_writer() && !downgraded_; }
-  // A request to become a reader is on its way. (If its answer is lost, a later one tells by its fence.)
+  // A request to become a reader is on its way. (If its answer is lost, the fence of a later one shows it.)
   void expect_reader() { may_be_reader_ = true; }
   // It has become a reader, in a phase with this fence.
   void become_reader(std::uint64_t fence);
@@ -124,8 +124,8 @@ class hold_state final : public caller, public member, public alarm, public std:
     longest_asked_ = std::max(longest_asked_, lease);
     may_last_until_ = std::max(may_last_until_, core_->may_last(lease));
   }
-  // lost() has been told; the hold stays lost.
-  bool told() const { return told_.load(std::memory_order_acquire); }
+  // lost() has completed; the hold stays lost.
+  bool loss_reported() const { return loss_reported_.load(std::memory_order_acquire); }
   // A request has lengthened the lease to `lease`, and the server says that so much is left.
   void raise(const answer&, std::chrono::milliseconds lease, std::chrono::milliseconds left);
   // Redis does not have it any more. left_in_store: but the token may wait in the queue, or have been granted once
@@ -138,13 +138,13 @@ class hold_state final : public caller, public member, public alarm, public std:
   // by_close: released by client::close.
   enum : std::uint8_t { is_released = 1, is_guarded = 2, by_close = 4 };
 
-  void write(std::uint32_t what, arguments&) override;
-  bool wants(std::uint32_t) const override { return !told_ && !released(); }
+  void write(std::uint32_t tag, arguments&) override;
+  bool wants(std::uint32_t) const override { return !loss_reported_ && !released(); }
   turn turn_of(std::uint32_t) const override { return turn::keeps; }
   std::chrono::milliseconds patience_of(std::uint32_t) const override {
     return renewal_patience(grant_.lease - grant_.margin);
   }
-  void answered(std::uint32_t what, const answer&) override;
+  void answered(std::uint32_t tag, const answer&) override;
   void store_is_up() override;
   void store_refuses(error_code) override;
   void on_close() override;
@@ -162,9 +162,9 @@ class hold_state final : public caller, public member, public alarm, public std:
   void ask();
   void try_again(clock::time_point now);
   clock::time_point left_until() const;
-  void tell_lost();
+  void report_loss();
   void stop_holding();
-  void tell_waiters(error_code);
+  void complete_waiters(error_code);
   void leave();
 
   const std::shared_ptr<client_core> core_;
@@ -174,7 +174,7 @@ class hold_state final : public caller, public member, public alarm, public std:
   std::atomic<clock::time_point> deadline_;
   std::atomic<std::uint8_t> flags_{0};
   std::atomic<bool> gone_{false};
-  std::atomic<bool> told_{false};
+  std::atomic<bool> loss_reported_{false};
 
   std::shared_ptr<client_handle> handle_;  // Until the release is under way.
   std::uint32_t renewals_left_;

@@ -9,7 +9,7 @@
 
 namespace leasehold::detail {
 
-lock_identity::lock_identity(const key_space& space, std::string n, const script& k, std::string a, company w,
+lock_identity::lock_identity(const key_space& space, std::string n, const script& k, std::string a, hold_mode m,
                              std::uint32_t l)
     : name(std::move(n)),
       record(space.prefix + name),
@@ -17,14 +17,14 @@ lock_identity::lock_identity(const key_space& space, std::string n, const script
       fences(space.has_slots ? fence_key(slot) : only_fence_key),
       kind(&k),
       ask(std::move(a)),
-      with(w),
+      mode(m),
       limit(l),
       local_queue(fmt::format("{} {} {}{}", kind->name, record.size(), record, ask)),
-      tells_redisson(space.redisson && kind == &scripts::recursive_mutex) {
+      notifies_redisson(space.redisson && kind == &scripts::recursive_mutex) {
   const std::string_view tag = space.has_slots ? tag_of_slot(slot) : only_tag;
   queue = queue_key(tag, record);
   entries = entries_key(tag, record);
-  if (tells_redisson) {
+  if (notifies_redisson) {
     unlock_channel = redisson_channel(record);
   } else if (!space.has_queue) {
     unlock_channel = hint_channel(record);

@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What a lock of any kind is, apart from its client: a name, the script of its kind, and what tells those who ask apart.
+// What a lock of any kind is, apart from its client: a name, the script of its kind, and what distinguishes those who
+// ask.
 #pragma once
 
 #include "protocol/keys.hpp"
@@ -14,18 +15,18 @@
 
 namespace leasehold::detail {
 
-// How several who ask the same get on with each other.
-enum class company {
-  exclusive,  // One at a time; a cohort may pass its hold on.
-  together,   // Several may be in at once.
+// Whether several holds for the same ask can exist at once.
+enum class hold_mode {
+  exclusive,  // One hold at a time; a cohort may pass it on.
+  shared,     // Several holds at a time.
 };
 
 // Kept by everything that may outlive the lock and even the client: holds, releases.
 struct lock_identity {
-  // ask: what tells those who ask for this lock apart, "" for a kind where all ask the same (lua/shared/call.lua).
+  // ask: what distinguishes those who ask for this lock, "" for a kind where all ask the same (lua/shared/call.lua).
   // limit: of a counting semaphore, whose ask it is; 0 elsewhere.
   lock_identity(const key_space& space, std::string name, const script& kind, std::string ask = {},
-                company with = company::exclusive, std::uint32_t limit = 0);
+                hold_mode mode = hold_mode::exclusive, std::uint32_t limit = 0);
 
   std::string name;
   std::string record;       // prefix + name: the key, verbatim.
@@ -35,17 +36,17 @@ struct lock_identity {
   std::string entries;
   const script* kind;
   std::string ask;
-  company with;
+  hold_mode mode;
   mutable std::atomic<std::uint32_t> limit;
   std::string local_queue;  // Those with the same, and the same limit, wait in one queue of the client.
-  // Where it is told that such a lock is free: by Redisson, which waits to be told there, too (if
+  // The channel on which a free lock is announced: by Redisson, which listens there, too (if
   // client_options::redisson asks for it), and on a quorum. "": nowhere.
   std::string unlock_channel;
-  bool tells_redisson = false;
+  bool notifies_redisson = false;
 
   std::string local_queue_with(std::uint32_t l) const { return local_queue + " " + std::to_string(l); }
-  bool is_reader() const { return kind == &scripts::shared_mutex && with == company::together; }
-  bool is_writer() const { return kind == &scripts::shared_mutex && with == company::exclusive; }
+  bool is_reader() const { return kind == &scripts::shared_mutex && mode == hold_mode::shared; }
+  bool is_writer() const { return kind == &scripts::shared_mutex && mode == hold_mode::exclusive; }
   // The keys of a script that may see to the queue: record, fence counter, queue, entries.
   void write_keys(arguments& a) const;
   // believed: the limit of a counting semaphore, as the asker knows it; 0 elsewhere.

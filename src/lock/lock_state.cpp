@@ -8,10 +8,10 @@
 namespace leasehold::detail {
 
 lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind, std::string ask,
-                       company with, std::uint32_t limit, error_code b)
+                       hold_mode mode, std::uint32_t limit, error_code b)
     : handle(std::move(h)),
       identity(
-          std::make_shared<lock_identity>(handle->core->keys(), std::move(name), kind, std::move(ask), with, limit)),
+          std::make_shared<lock_identity>(handle->core->keys(), std::move(name), kind, std::move(ask), mode, limit)),
       bad(b ? b : check_name(identity->name, identity->record)) {}
 
 }  // namespace leasehold::detail

@@ -19,7 +19,7 @@ class lock_state {
  public:
   // bad: what every operation fails with, if it is an error.
   lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind, std::string ask = {},
-             company with = company::exclusive, std::uint32_t limit = 0, error_code bad = {});
+             hold_mode mode = hold_mode::exclusive, std::uint32_t limit = 0, error_code bad = {});
 
   const std::shared_ptr<client_handle> handle;
   const std::shared_ptr<const lock_identity> identity;

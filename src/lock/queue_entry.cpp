@@ -12,18 +12,18 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// When lua/shared/queue.lua expects the next look: of the first two waiters in the queue, and of the rest.
-constexpr milliseconds look_often{667};
-constexpr milliseconds look_rarely{5000};
+// When lua/shared/queue.lua expects the next poll: of the first two waiters in the queue, and of the rest.
+constexpr milliseconds poll_often{667};
+constexpr milliseconds poll_rarely{5000};
 
-// How soon those further back look when a lease ends, at the earliest.
-constexpr milliseconds look_at_end{2000};
+// How soon those further back poll when a lease ends, at the earliest.
+constexpr milliseconds poll_at_end{2000};
 
 // A pushed grant must leave this much of its short lease for the confirmation to arrive; else it is confirmed first.
 constexpr milliseconds least_head_start{200};
 
-// On a quorum those who wait are told at the same time that a lock is free; if they asked at the same time, each would get
-// some of the servers.
+// On a quorum all waiters are notified at the same time that a lock is free; if they asked at the same time, each would
+// get some of the servers.
 constexpr milliseconds hint_spread{2};
 
 // How many of one local queue ask at once, at the most.
@@ -52,48 +52,48 @@ void queue_entry::add(waiter& op) {
     begin();
   } else {
     // Where several may be in at once, it is not known yet whether he may, too.
-    if (lock_->with != company::together || answered_) op.note_contention();
-    ask_beside();
+    if (lock_->mode != hold_mode::shared || answered_) op.note_contention();
+    ask_in_parallel();
   }
 }
 
-// Only while nobody has been told that the lock is busy: whoever waits in the queue is to be one entry.
-void queue_entry::ask_beside() {
-  if (lock_->with != company::together || role_ != role::local_queue || answered_ || state_ != state::asking) return;
-  while (beside_ + 1 < may_ask_ && std::next(waiters_.begin()) != waiters_.end()) {
+// Only while no attempt was answered that the lock is busy: what waits in the queue is to be one entry.
+void queue_entry::ask_in_parallel() {
+  if (lock_->mode != hold_mode::shared || role_ != role::local_queue || answered_ || state_ != state::asking) return;
+  while (parallel_entries_ + 1 < may_ask_ && std::next(waiters_.begin()) != waiters_.end()) {
     auto& op = *std::next(waiters_.begin());
     op.unlink();
-    const auto entry = make_recycled<queue_entry>(core_, lock_, role::beside);
+    const auto entry = make_recycled<queue_entry>(core_, lock_, role::parallel);
     entry->local_queue_ = weak_from_this();
     entry->limit_ = limit_;
-    entry->follows_ = take_companion();
+    entry->follows_ = take_predecessor();
     entry->found_busy_ = found_busy_;
     entry->waited_ = waited_;
-    ++beside_;
+    ++parallel_entries_;
     entry->add(op);
   }
 }
 
-std::string queue_entry::take_companion() {
+std::string queue_entry::take_predecessor() {
   if (followers_ == 0) return {};
   --followers_;
-  return companion_;
+  return predecessor_;
 }
 
-void queue_entry::on_outcome_beside(bool let_in) {
+void queue_entry::on_parallel_outcome(bool granted) {
   const auto queue = local_queue_.lock();
   local_queue_.reset();
   if (!queue) return;
-  if (let_in) queue->companion_ = token_;
-  --queue->beside_;
-  queue->may_ask_ = let_in ? std::min(queue->may_ask_ + 1, most_at_once) : 1;
-  queue->ask_beside();
+  if (granted) queue->predecessor_ = token_;
+  --queue->parallel_entries_;
+  queue->may_ask_ = granted ? std::min(queue->may_ask_ + 1, most_at_once) : 1;
+  queue->ask_in_parallel();
 }
 
 // A new entry, for the waiter in front: a token is never used again.
 void queue_entry::begin() {
   registry::of(*core_).forget_token(*this);
-  if (role_ == role::local_queue) follows_ = take_companion();
+  if (role_ == role::local_queue) follows_ = take_predecessor();
   pauses_ = pauses(front().options().retry);
   answered_ = false;
   too_late_ = false;
@@ -198,7 +198,7 @@ void queue_entry::on_too_late(clock::time_point now) {
 void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   const auto now = a.received;
   if (!std::exchange(answered_, true)) {
-    // Who comes from now on is told by add.
+    // add does that for those that come from now on.
     for (auto& w : waiters_) w.note_contention();
   }
   found_busy_ = true;
@@ -206,7 +206,7 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   too_late_ = false;
   lacks_replicas_ = false;
   may_ask_ = 1;
-  on_outcome_beside(false);
+  on_parallel_outcome(false);
   if (role_ == role::once) {
     state_ = state::over;
     // An attempt on an earlier connection may still bring something.
@@ -227,17 +227,17 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   waited_ = true;
   registry::of(*core_).remember_token(*this);
   check_.busy(lease.server_time, a.sent);
-  // In a cluster the first answer comes before it waits in the queue: it is asked again as soon as the slot tells of
-  // grants.
+  // In a cluster the first answer comes before it waits in the queue: it is asked again as soon as grants in the slot
+  // are pushed.
   const bool in_front = lease.status != 3;
   if (in_front && !lock_->unlock_channel.empty()) registry::of(*core_).listen(*this);
-  auto look = in_front ? look_often : look_rarely;
-  // Nobody runs a script when a lease ends. (Negative: the holder's has no end.) Those further back only look in case
+  auto poll_after = in_front ? poll_often : poll_rarely;
+  // Nobody runs a script when a lease ends. (Negative: the holder's has no end.) Those further back only poll in case
   // nobody in front is alive.
   if (lease.left >= milliseconds(0)) {
-    look = std::min(look, std::max(lease.left + milliseconds(1), in_front ? milliseconds(0) : look_at_end));
+    poll_after = std::min(poll_after, std::max(lease.left + milliseconds(1), in_front ? milliseconds(0) : poll_at_end));
   }
-  core_->set(*this, later(now, look));
+  core_->set(*this, later(now, poll_after));
 }
 
 // Whoever waited in the queue when somebody changed the limit waits on with the new one; and whoever asked while this
@@ -280,7 +280,7 @@ void queue_entry::on_grant(const lease_reply& lease, const answer& a) {
   grant(lease.fence, until, a.sent, lease.depth);
 }
 
-// The confirmation is acknowledged, and not the grant itself, which another client may have made: WAIT tells about the
+// The confirmation is acknowledged, and not the grant itself, which another client may have made: WAIT is about the
 // writes of its own connection.
 void queue_entry::prove() {
   const auto& o = front().options();
@@ -353,11 +353,11 @@ void queue_entry::on_granted(const pushed_grant& g) {
 
 void queue_entry::on_watch() {
   // A message that comes again and again must not put the next poll off.
-  const auto soon = later(clock::now(), look_often);
+  const auto soon = later(clock::now(), poll_often);
   if (state_ == state::waiting && soon < due()) core_->set(*this, soon);
 }
 
-void queue_entry::look_now() {
+void queue_entry::poll_now() {
   // A pause that keeps a place in the queue ends, too: that the server answers again may be why it is called.
   if (state_ == state::waiting || (state_ == state::pausing && in_queue_ && core_->has_queue())) return ask();
   if (state_ != state::pausing || core_->has_queue()) return;
@@ -370,7 +370,7 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
                         std::uint32_t depth) {
   const auto self = shared_from_this();
   const bool confirmed = confirmed_at != clock::time_point::min();
-  // A look may still be on its way.
+  // A poll may still be on its way.
   if (is_on_its_way() && !confirmed) {
     unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
   }
@@ -383,20 +383,20 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
   g.depth = depth;
   g.contended = in_queue_;
   if (!answered_) may_ask_ = std::min(may_ask_ + 1, most_at_once);
-  on_outcome_beside(true);
+  on_parallel_outcome(true);
   const auto op = front().shared();
   waiters_.pop_front();
   if (lock_->is_reader()) {
-    companion_ = token_;
+    predecessor_ = token_;
     if (in_queue_) followers_ = waiters_.size();
   }
-  if (lock_->with == company::exclusive) found_busy_ = true;
+  if (lock_->mode == hold_mode::exclusive) found_busy_ = true;
   auto held = hand_over(*op, std::move(g), confirmed);
   if (waiters_.empty()) {
     forget();
   } else {
     begin();
-    ask_beside();
+    ask_in_parallel();
   }
   op->complete(std::move(held));
 }
@@ -445,7 +445,7 @@ void queue_entry::leave(const std::shared_ptr<waiter>& op, error_code why) {
   }
 }
 
-// Nobody waits any more. True if the store will tell `op` that nothing is left of the entry.
+// Nobody waits any more. True if `op` will be notified that nothing is left of the entry.
 bool queue_entry::withdraw(const std::shared_ptr<waiter>& op) {
   const bool traces = is_on_its_way() || state_ == state::proving || leaves_traces();
   if (is_on_its_way()) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
@@ -502,7 +502,7 @@ void queue_entry::end_all(error_code ec) {
 }
 
 void queue_entry::forget() {
-  on_outcome_beside(false);
+  on_parallel_outcome(false);
   state_ = state::over;
   unset();
   caller::unlink();

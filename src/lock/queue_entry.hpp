@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // A client's entry in the queue of one name, and the client's own waiters behind it: however many coroutines of a
-// client wait for a name, Redis sees one entry. Where several may be in at once, others of them ask beside it for as
-// long as everybody is let in: one more after each success, hence twice as many in each round trip. (docs/protocol.md,
+// client wait for a name, Redis sees one entry. Where several may be in at once, others of them ask in parallel for as
+// long as all are granted: one more after each success, hence twice as many in each round trip. (docs/protocol.md,
 // "The queue")
 #pragma once
 
@@ -35,7 +35,7 @@ class queue_entry final : public caller,
  public:
   enum class role {
     local_queue,  // The client's entry for all who ask the same.
-    beside,       // For one waiter, beside that.
+    parallel,     // For one waiter, in parallel with that.
     once,         // try_acquire, which asks without waiting in the queue.
   };
   queue_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r);
@@ -58,7 +58,7 @@ class queue_entry final : public caller,
   std::shared_ptr<registered_entry> shared() override { return shared_from_this(); }
   void on_granted(const pushed_grant&) override;
   void on_watch() override;
-  void look_now() override;
+  void poll_now() override;
   waiter* first(clock::time_point now) override;
   void grant_locally(hold_state::grant) override;
 
@@ -66,7 +66,7 @@ class queue_entry final : public caller,
   enum class state {
     idle,
     asking,   // An attempt is on its way.
-    waiting,  // In the queue; the alarm rings for the next look.
+    waiting,  // In the queue; the alarm rings for the next poll.
     pausing,  // The server could not answer now, or this is a quorum, which has no queue; the alarm ends it.
     offline,  // The store is not up.
     proving,  // It was granted, and replicas have to acknowledge that.
@@ -75,7 +75,7 @@ class queue_entry final : public caller,
 
   void write(std::uint32_t attempt, arguments&) override;
   bool wants(std::uint32_t attempt) const override;
-  // A look keeps the place in the queue; but there may be so many that nothing else would get its turn.
+  // A poll keeps the place in the queue; but there may be so many that nothing else would get its turn.
   turn turn_of(std::uint32_t) const override { return in_queue_ ? turn::releases : turn::asks; }
   void answered(std::uint32_t attempt, const answer&) override;
   void store_is_up() override;
@@ -101,11 +101,11 @@ class queue_entry final : public caller,
   void prove();
   void on_proof(const answer&);
   void grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at, std::uint32_t depth);
-  // Lets waiters of the local queue ask beside its entry.
-  void ask_beside();
-  void on_outcome_beside(bool let_in);
-  // Whom the next of this local queue to ask may follow; "": nobody.
-  std::string take_companion();
+  // Lets waiters of the local queue ask in parallel with its entry.
+  void ask_in_parallel();
+  void on_parallel_outcome(bool granted);
+  // The token that the next attempt of this local queue may follow; "": none.
+  std::string take_predecessor();
   // Makes the hold of the operation that was in front; confirmed: Redis has answered this grant.
   hold hand_over(waiter&, hold_state::grant, bool confirmed);
   bool withdraw(const std::shared_ptr<waiter>&);
@@ -139,20 +139,20 @@ class queue_entry final : public caller,
   clock::time_point attempt_may_run_until_{};
   std::uint64_t attempt_epoch_ = 0;
   unanswered_attempt unanswered_;
-  bool answered_ = false;    // The token was told that the lock is busy, and no attempt has failed since.
-  bool in_queue_ = false;    // It was told so at any time: it may wait in the queue.
+  bool answered_ = false;    // The answer to this token was that the lock is busy, and no attempt has failed since.
+  bool in_queue_ = false;    // That was so at any time: it may wait in the queue.
   bool found_busy_ = false;  // The lock is busy, or another's since: what was last heard about it, whatever the token.
   bool asked_again_ = false;
   bool too_late_ = false;  // The last attempt ran after its not-after.
   std::weak_ptr<waiter> leaving_;
 
   std::size_t may_ask_ = 1;                 // How many of this local queue may ask at once,
-  std::size_t beside_ = 0;                  // and how many do so beside it.
-  std::weak_ptr<queue_entry> local_queue_;  // role::beside: while its first answer is expected.
+  std::size_t parallel_entries_ = 0;        // and how many do so in parallel with its entry.
+  std::weak_ptr<queue_entry> local_queue_;  // role::parallel: while its first answer is expected.
 
-  // Readers who waited here when one of them was let in enter with him, past writers who wait behind: who was let in last,
-  // how many may follow him still, and whom the attempt under way follows.
-  std::string companion_;
+  // Readers that waited here when one of them was granted are granted with it, past writers that wait behind: the token
+  // of the last one that was granted, how many may still follow it, and the token that the attempt under way follows.
+  std::string predecessor_;
   std::size_t followers_ = 0;
   std::string follows_;
 };

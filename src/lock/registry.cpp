@@ -27,15 +27,15 @@ void registry::forget(registered_entry& entry) {
 
 void registry::remember_token(registered_entry& entry) {
   const bool is_new = in_queue_.insert_or_assign(entry.token(), &entry).second;
-  if (has_slots_ && is_new && attended_[entry.lock().slot]++ == 0) core_.attend(entry.lock().slot);
+  if (has_slots_ && is_new && waiting_in_slot_[entry.lock().slot]++ == 0) core_.subscribe_slot(entry.lock().slot);
 }
 
 void registry::forget_token(registered_entry& entry) {
   if (!in_queue_.empty() && in_queue_.erase(entry.token()) != 0 && has_slots_) {
-    const auto attended = attended_.find(entry.lock().slot);
-    if (--attended->second == 0) {
-      attended_.erase(attended);
-      core_.leave(entry.lock().slot);
+    const auto waiting = waiting_in_slot_.find(entry.lock().slot);
+    if (--waiting->second == 0) {
+      waiting_in_slot_.erase(waiting);
+      core_.unsubscribe_slot(entry.lock().slot);
     }
   }
   if (listeners_.empty()) return;
@@ -55,34 +55,34 @@ void registry::listen(registered_entry& entry) {
   core_.listen(channel);
 }
 
-void registry::look_all() {
+void registry::poll_all() {
   std::vector<std::shared_ptr<registered_entry>> in_queue;
   for (const auto& [token, entry] : in_queue_) in_queue.push_back(entry->shared());
-  for (const auto& entry : in_queue) entry->look_now();
+  for (const auto& entry : in_queue) entry->poll_now();
 }
 
-void registry::look_in(const std::unordered_set<std::uint16_t>& slots) {
+void registry::poll_slots(const std::unordered_set<std::uint16_t>& slots) {
   std::vector<std::shared_ptr<registered_entry>> in_queue;
   for (const auto& [token, entry] : in_queue_) {
     if (slots.contains(entry->lock().slot)) in_queue.push_back(entry->shared());
   }
-  for (const auto& entry : in_queue) entry->look_now();
+  for (const auto& entry : in_queue) entry->poll_now();
 }
 
 void registry::on_channel(std::string_view channel) {
   std::vector<std::shared_ptr<registered_entry>> woken;
   const auto [first, last] = listeners_.equal_range(std::string(channel));
   for (auto l = first; l != last; ++l) woken.push_back(l->second->shared());
-  for (const auto& entry : woken) entry->look_now();
+  for (const auto& entry : woken) entry->poll_now();
 }
 
-void registry::on_message(std::string_view what, std::string_view token, std::string_view rest) {
+void registry::on_message(std::string_view kind, std::string_view token, std::string_view rest) {
   const auto found = in_queue_.find(std::string(token));
   if (found == in_queue_.end()) return;
   const auto entry = found->second->shared();
-  if (what == "watch") {
+  if (kind == "watch") {
     entry->on_watch();
-  } else if (what == "granted") {
+  } else if (kind == "granted") {
     // What is not understood is not believed.
     entry->on_granted(read_pushed_grant(rest).value_or(pushed_grant()));
   }
@@ -91,7 +91,7 @@ void registry::on_message(std::string_view what, std::string_view token, std::st
 void registry::abandon() {
   in_queue_.clear();
   listeners_.clear();
-  attended_.clear();
+  waiting_in_slot_.clear();
   auto entries = std::move(entries_);
   entries_.clear();
   entries.clear();

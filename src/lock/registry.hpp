@@ -28,14 +28,14 @@ class registered_entry {
   // Of a counting semaphore: the limit that its waiters believe in; 0 elsewhere.
   virtual std::uint32_t first_limit() const = 0;
   virtual const std::string& token() const = 0;
-  // The same object, to be kept while it is told something that may be its end.
+  // The same object, to be kept during a call that may be its end.
   virtual std::shared_ptr<registered_entry> shared() = 0;
 
   // Messages on the client's channel (lua/shared/queue.lua).
   virtual void on_granted(const pushed_grant&) = 0;
   virtual void on_watch() = 0;
   // Messages may have been lost, or another program says that the lock is free.
-  virtual void look_now() = 0;
+  virtual void poll_now() = 0;
 
   // The local waiter in front, null if there is none whose deadline has not passed.
   virtual waiter* first(clock::time_point now) = 0;
@@ -48,7 +48,7 @@ class registered_entry {
 
 class registry final : public queued_entries {
  public:
-  // has_slots: the store is to attend to the slots in which entries wait.
+  // has_slots: the store is to subscribe to the slots in which entries wait.
   registry(client_core& core, bool has_slots) : core_(core), has_slots_(has_slots) {}
   static registry& of(client_core& core) { return static_cast<registry&>(core.queued()); }
 
@@ -60,14 +60,14 @@ class registry final : public queued_entries {
   // Messages to its token go to the entry.
   void remember_token(registered_entry&);
   void forget_token(registered_entry&);
-  // Until forget_token whatever happens on its lock's unlock channel makes it look.
+  // Until forget_token each message on its lock's unlock channel makes it poll.
   void listen(registered_entry&);
 
-  void look_all() override;
-  void look_in(const std::unordered_set<std::uint16_t>& slots) override;
+  void poll_all() override;
+  void poll_slots(const std::unordered_set<std::uint16_t>& slots) override;
   void on_channel(std::string_view channel) override;
-  // Any other message, or one for a token that no longer waits, is dropped: the next look finds out.
-  void on_message(std::string_view what, std::string_view token, std::string_view rest) override;
+  // Any other message, or one for a token that no longer waits, is dropped: the next poll finds out.
+  void on_message(std::string_view kind, std::string_view token, std::string_view rest) override;
   void abandon() override;
 
  private:
@@ -76,7 +76,7 @@ class registry final : public queued_entries {
   std::unordered_map<std::string, std::shared_ptr<registered_entry>> entries_;  // By lock_identity::local_queue.
   std::unordered_map<std::string, registered_entry*> in_queue_;                 // By token.
   std::unordered_multimap<std::string, registered_entry*> listeners_;           // By lock_identity::unlock_channel.
-  std::unordered_map<std::uint16_t, std::size_t> attended_;  // How many are in the queue in a slot of a cluster.
+  std::unordered_map<std::uint16_t, std::size_t> waiting_in_slot_;  // How many are in the queue in a slot of a cluster.
 };
 
 }  // namespace leasehold::detail

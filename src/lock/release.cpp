@@ -37,7 +37,7 @@ void release_op::send() {
   if (unanswered_.exists) pointless = std::max(pointless, unanswered_.gone_by);
   if (in_queue_until_) pointless = std::max(pointless, *in_queue_until_);
   if (core_->stopped() || now >= pointless) return end(error::unreachable);
-  if (now >= lease_end_) tell(error::unreachable);
+  if (now >= lease_end_) report(error::unreachable);
   core_->when_up(*this);
   core_->set(*this, listener_ ? lease_end_ : pointless);
 }
@@ -51,8 +51,8 @@ void release_op::write(std::uint32_t, arguments& a) {
   }
   a.arg("release");
   a.arg(token_);
-  if (hands_on_) a.tells_first();
-  if (lock_->tells_redisson) a.arg(lock_->unlock_channel);
+  if (waiter_expected_) a.set_publishes_first();
+  if (lock_->notifies_redisson) a.arg(lock_->unlock_channel);
 }
 
 void release_op::answered(std::uint32_t, const answer& a) {
@@ -70,7 +70,7 @@ void release_op::answered(std::uint32_t, const answer& a) {
         // A slot that is being moved: the record may be reached, and the queue not.
         if (r.text(0).starts_with("TRYAGAIN") && !in_queue_until_ && !std::exchange(record_only_, true)) return send();
         record_only_ = false;
-        if (a.received >= lease_end_) tell(error::unreachable);
+        if (a.received >= lease_end_) report(error::unreachable);
         if (in_queue_until_ && a.received >= *in_queue_until_) return end(error_code());
         return core_->set(*this, later(a.received, pause));
       case refusal::wrong_type: return settle(error::lost, a);  // The record was overwritten.
@@ -90,7 +90,7 @@ void release_op::settle(error_code ec, const answer& a) {
   // Only the first answer is about the hold.
   const bool of_a_hold = std::exchange(of_a_hold_, false);
   if (of_a_hold && ec == error::lost) core_->count().lost.fetch_add(1, std::memory_order_relaxed);
-  tell(ec);
+  report(ec);
   // The next waiter finds out by its poll that the lock is free; an entry of the token itself would be in its way.
   if (std::exchange(record_only_, false)) {
     in_queue_until_ = later(a.received, longest_in_queue);
@@ -101,13 +101,13 @@ void release_op::settle(error_code ec, const answer& a) {
 }
 
 void release_op::ring(clock::time_point) {
-  if (asking_) return tell(error::unreachable);  // The lease has ended, and the answer may still come.
+  if (asking_) return report(error::unreachable);  // The lease has ended, and the answer may still come.
   send();
 }
 
 void release_op::store_refuses(error_code) { core_->when_up(*this); }
 
-void release_op::tell(error_code ec) {
+void release_op::report(error_code ec) {
   if (auto l = std::exchange(listener_, nullptr)) l(ec);
 }
 
@@ -116,8 +116,8 @@ void release_op::end(error_code ec) {
   const auto self = std::move(self_);
   unset();
   caller::unlink();
-  member::unlink();
-  tell(ec);
+  activity::unlink();
+  report(ec);
   core_->end_work();
 }
 

@@ -16,7 +16,7 @@
 namespace leasehold::detail {
 
 // How long an entry of whose client nothing is heard may stay in the queue: five seconds until its poll is due, one until
-// it is silent, ten until it is removed (latest_look, silent_after and keeps_place of lua/shared/call.lua).
+// it is silent, ten until it is removed (latest_poll, silent_after and keeps_place of lua/shared/call.lua).
 inline constexpr std::chrono::milliseconds longest_in_queue{17000};
 
 // An attempt to acquire that was never answered: it may still run, on a connection that is gone, until its not-after.
@@ -41,13 +41,13 @@ struct unanswered_attempt {
   }
 };
 
-class release_op final : public caller, public member, public alarm, public std::enable_shared_from_this<release_op> {
+class release_op final : public caller, public activity, public alarm, public std::enable_shared_from_this<release_op> {
  public:
-  // Told once, on the strand, when it is known whether the release worked. Later sendings (see unanswered_attempt) are
-  // nobody's business.
+  // Called once, on the strand, when it is known whether the release worked. Later sendings (see unanswered_attempt)
+  // are nobody's business.
   using listener = std::function<void(error_code)>;
 
-  // `lease_end`: after it the token is gone by itself, and a release that was not answered is told as unreachable.
+  // `lease_end`: after it the token is gone by itself, and a release that was not answered is reported as unreachable.
   release_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, std::string token,
              clock::time_point lease_end, unanswered_attempt unanswered)
       : core_(std::move(core)),
@@ -59,10 +59,10 @@ class release_op final : public caller, public member, public alarm, public std:
   void start(listener);
   // A request without an answer may have lengthened the lease beyond `lease_end`: released until then.
   void may_last(clock::time_point until) { may_last_until_ = until; }
-  // Of a hold whose loss nobody was told of yet: if it is gone, that is a loss.
+  // Of a hold whose loss was not reported yet: if it is gone, that is a loss.
   void of_a_hold() { of_a_hold_ = true; }
-  // Somebody probably waits for what is released.
-  void hand_on() { hands_on_ = true; }
+  // Another client probably waits for what is released.
+  void expect_waiter() { waiter_expected_ = true; }
   // The token was released before, and nobody knows whether that worked.
   void start_again(listener l) {
     repeated_ = true;
@@ -81,7 +81,7 @@ class release_op final : public caller, public member, public alarm, public std:
   void ring(clock::time_point) override;
 
   void send();
-  void tell(error_code);
+  void report(error_code);
   void settle(error_code, const answer&);
   void end(error_code);
 
@@ -94,7 +94,7 @@ class release_op final : public caller, public member, public alarm, public std:
   bool of_a_hold_ = false;
   bool sent_ = false;
   bool repeated_ = false;
-  bool hands_on_ = false;
+  bool waiter_expected_ = false;
   bool record_only_ = false;  // The next sending leaves the queue alone.
   // The record was reached, and the queue was not: an entry may stay there until then.
   std::optional<clock::time_point> in_queue_until_;

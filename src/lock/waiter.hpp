@@ -24,7 +24,7 @@ class waiter : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
   virtual const std::shared_ptr<client_handle>& handle() const = 0;
   // time_point::max(): none.
   virtual clock::time_point deadline() const = 0;
-  // The same object, to be kept while it is told something that may be its end.
+  // The same object, to be kept during a call that may be its end.
   virtual std::shared_ptr<waiter> shared() = 0;
 
   virtual void belong_to(std::shared_ptr<queue_entry>) = 0;

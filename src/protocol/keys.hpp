@@ -23,11 +23,11 @@ struct key_space {
 std::string queue_key(std::string_view tag, std::string_view record);
 std::string entries_key(std::string_view tag, std::string_view record);
 
-// The channel on which a client is told of its grants, where there is one.
+// The channel on which a client is notified of its grants, where there is one.
 std::string client_channel(std::string_view tag, std::string_view client);
-// The channel on which a quorum tells of releases of this record: there is no queue on a quorum.
+// The channel on which a quorum announces releases of this record: there is no queue on a quorum.
 std::string hint_channel(std::string_view record);
-// The channel on which Redisson tells of releases, as it makes it of the lock's name.
+// The channel on which Redisson announces releases, as it makes it of the lock's name.
 std::string redisson_channel(std::string_view record);
 
 }  // namespace leasehold::detail

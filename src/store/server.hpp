@@ -26,9 +26,9 @@ class redis_server : public store {
  public:
   // One script on its way.
   struct call {
-    const script* what_script;
-    std::shared_ptr<caller> who;
-    std::uint32_t what;
+    const script* the_script;
+    std::shared_ptr<caller> the_caller;
+    std::uint32_t tag;
     clock::time_point sent;  // The first time.
     std::uint16_t slot = 0;
     std::uint8_t redirections = 0;
@@ -41,9 +41,9 @@ class redis_server : public store {
    public:
     // The server has answered with MOVED or ASK. True: the call was taken over; false: that is its answer.
     virtual bool redirect(call&, std::string_view words) = 0;
-    virtual bool tells(std::uint16_t slot) const = 0;
-    // The server tells on this channel from now on, or no more.
-    virtual void on_shard_channel(std::string_view channel, bool tells) = 0;
+    virtual bool pushes_grants(std::uint16_t slot) const = 0;
+    // The client is subscribed to this channel from now on, or no more.
+    virtual void on_shard_channel(std::string_view channel, bool subscribed) = 0;
 
    protected:
     ~router() = default;
@@ -62,8 +62,8 @@ class redis_server : public store {
 // Makes servers that share one strand.
 class server_maker {
  public:
-  // `channel`: where the client is told of its grants, "" for a server that does not tell. The events and the router, which
-  // may be null, outlive the server's last event.
+  // `channel`: where the client is notified of its grants, "" for a server that does not notify it. The events and the
+  // router, which may be null, outlive the server's last event.
   using function =
       std::function<std::shared_ptr<redis_server>(address, std::string channel, store::events&, redis_server::router*)>;
 

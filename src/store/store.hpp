@@ -33,7 +33,7 @@ namespace leasehold::detail {
 // Where a call goes.
 struct destination {
   const server_clock& clock;
-  bool tells;  // Whoever waits there in the queue of the call's record is told of his grant.
+  bool pushes_grants;  // Grants in the slot of the call are pushed to this client.
 };
 
 // Keys and arguments of one script call. The views must stay valid until the call was written.
@@ -41,7 +41,7 @@ class arguments {
  public:
   explicit arguments(const destination& to) : to_(to) {}
 
-  bool may_queue() const { return to_.tells; }
+  bool may_queue() const { return to_.pushes_grants; }
   // Not-after for a request sent now, as an argument; returns the local instant at which it has certainly passed.
   clock::time_point not_after(clock::time_point now, std::chrono::milliseconds limit) {
     const auto [at, passed] = to_.clock.not_after(now, limit);
@@ -61,9 +61,9 @@ class arguments {
     arg(std::string_view(first, static_cast<std::size_t>(end - first)));
   }
 
-  // The script tells somebody something: that is to leave the server before its reply does.
-  void tells_first() { tells_first_ = true; }
-  bool told_first() const { return tells_first_; }
+  // The script notifies other clients: its messages are to leave the server before its reply does.
+  void set_publishes_first() { publishes_first_ = true; }
+  bool publishes_first() const { return publishes_first_; }
 
   // For a store that calls something else with the same keys.
   std::string_view key_at(std::size_t i) const { return views_[1 + i]; }
@@ -86,7 +86,7 @@ class arguments {
   std::array<char, 12> number_of_keys_;
   std::size_t used_ = 0;
   std::size_t keys_ = 0;
-  bool tells_first_ = false;
+  bool publishes_first_ = false;
 };
 
 // The reply to one command: its scalars in order, or the server's error.
@@ -157,32 +157,32 @@ struct answer {
   server_clock* server = nullptr;
 };
 
-// Somebody who calls scripts. `what` tells its calls apart.
+// What calls scripts, and is answered. `tag` is its own number for a call.
 class caller : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
   // Fills in keys and arguments, when it is sent, which may be later than store::run, or never; may happen again for the
   // same call (the server did not know the script yet).
-  virtual void write(std::uint32_t what, arguments&) = 0;
+  virtual void write(std::uint32_t tag, arguments&) = 0;
   // The server did not know the script, or the call has waited for others: is it still of use? It would run after whatever
   // was sent since.
-  virtual bool wants(std::uint32_t what) const {
-    (void)what;
+  virtual bool wants(std::uint32_t tag) const {
+    (void)tag;
     return true;
   }
   // Where calls wait for others: what keeps a hold goes first, then what releases one, then who asks for a new one.
   enum class turn : std::uint8_t { keeps, releases, asks };
-  virtual turn turn_of(std::uint32_t what) const {
-    (void)what;
+  virtual turn turn_of(std::uint32_t tag) const {
+    (void)tag;
     return turn::asks;
   }
   // A connection on which nothing is answered for so long after this call was sent is given up. More than
   // client_options::command_timeout is that.
-  virtual std::chrono::milliseconds patience_of(std::uint32_t what) const {
-    (void)what;
+  virtual std::chrono::milliseconds patience_of(std::uint32_t tag) const {
+    (void)tag;
     return std::chrono::milliseconds::max();
   }
   // Exactly once for each call, never from inside store::run.
-  virtual void answered(std::uint32_t what, const answer&) = 0;
+  virtual void answered(std::uint32_t tag, const answer&) = 0;
   // The store is up again, or has changed its mind; only after client_core::when_up.
   virtual void store_is_up() {}
   // The store refuses every connection; only after client_core::when_up, instead of store_is_up.
@@ -197,8 +197,8 @@ class store {
   // What a connection learns of its server.
   struct server {
     std::string version;
-    std::string maxmemory_policy;  // "" if the server does not tell.
-    std::string mute;              // The server's words if it does not let us publish, else "".
+    std::string maxmemory_policy;  // "" if the server does not say.
+    std::string publish_refusal;   // The server's words if it does not let us publish, else "".
     std::chrono::seconds uptime{0};
     bool again = false;    // It is not the first connection of this store to it.
     bool another = false;  // It may not know what the one before has granted: another process, or another server.
@@ -228,8 +228,8 @@ class store {
     virtual void on_message(std::string_view) = 0;
     // Somebody has published on this channel, or it is listened to from now on.
     virtual void on_channel(std::string_view channel) = 0;
-    // Whoever waits in a queue of this slot is told of his grant from now on.
-    virtual void on_told(std::uint16_t slot) = 0;
+    // Grants in this slot are pushed to this client from now on.
+    virtual void on_grants_pushed(std::uint16_t slot) = 0;
     // Calls that had nowhere to go may have now.
     virtual void on_rerouted() = 0;
     // What is in this slot is another server's from now on.
@@ -247,8 +247,8 @@ class store {
 
   // Waiters queue in the store. Without a queue they ask again from time to time, and releases wake them.
   virtual bool has_queue() const { return true; }
-  // Of an attempt that it does not grant the store takes back what was left of it somewhere: nobody else needs to, and the
-  // next attempt needs another token.
+  // The store itself releases what an attempt that it does not grant has left on some of its servers. The next attempt
+  // needs another token.
   virtual bool releases_leftovers() const { return false; }
 
   // Connects, and connects again whenever the connection is lost, until stop. `keep_alive` (the owner of the events)
@@ -269,16 +269,16 @@ class store {
   // the same token that overtakes it.
   virtual std::uint64_t epoch() const = 0;
   // Sends the script to where the record is; false (and no answer) if that is not up.
-  virtual bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what) = 0;
+  virtual bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag) = 0;
   // The same, and waits for up to `limit` until so many replicas have what it has written. How many had it follows the
   // reply's scalars. It is not ordered with other calls, and neither not-after nor the queue is known to it.
-  virtual bool run_acknowledged(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what,
+  virtual bool run_acknowledged(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag,
                                 std::uint32_t replicas, std::chrono::milliseconds limit) = 0;
   // The records by which a script of no record has to be run, in order to reach every server once.
   virtual std::vector<std::string> routes() const { return {std::string()}; }
-  // Somebody waits, or nobody waits any more, in a queue of this slot: he is to be told of his grant.
-  virtual void attend(std::uint16_t slot) { (void)slot; }
-  virtual void leave(std::uint16_t slot) { (void)slot; }
+  // An entry waits, or none waits any more, in a queue of this slot: its grant is to be pushed.
+  virtual void subscribe_slot(std::uint16_t slot) { (void)slot; }
+  virtual void unsubscribe_slot(std::uint16_t slot) { (void)slot; }
   // A server's clock was stepped forward by so much: until when this token certainly keeps what it was to have until
   // `deadline`.
   virtual clock::time_point after_jump(const std::string& token, clock::time_point deadline,

@@ -48,7 +48,7 @@ struct address {
 // which: "URL 2 of 3: ", where there are several.
 address parse_url(std::string_view url, std::string_view which = {});
 
-// Whether both name one server (or one Sentinel group), as far as their words tell: whatever the database and the user.
+// Whether both name one server (or one Sentinel group), as far as their words say: whatever the database and the user.
 bool is_same_server(const address&, const address&);
 
 }  // namespace leasehold::detail

@@ -32,9 +32,10 @@ inline clock::time_point local_deadline(clock::time_point sent, std::chrono::mil
   return later(sent, sure) - drift.of(sure);
 }
 
-// When to renew: after a third of the time until `lost` (the instant at which the loss would be told), so that two more
-// attempts fit; or up to a sixteenth of that sooner, so that what is due soon goes out together: all that is due within such
-// a step is due at its beginning. `phase` is the client's own, lest all clients of a machine renew at the same instants.
+// When to renew: after a third of the time until `lost` (the instant at which the loss would be reported), so that two
+// more attempts fit; or up to a sixteenth of that sooner, so that what is due soon goes out together: all that is due
+// within such a step is due at its beginning. `phase` is the client's own, lest all clients of a machine renew at the
+// same instants.
 inline clock::time_point renewal_due(clock::time_point now, clock::time_point lost, clock::duration phase) {
   const auto third = (lost - now) / 3;
   constexpr clock::duration least = std::chrono::milliseconds(1);

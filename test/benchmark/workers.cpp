@@ -108,7 +108,7 @@ contest run_contest(test::redis_server& server, std::size_t count, pace p, secon
                    [&] { return server.command("ZCARD", "leasehold:{0}:queue:" + name).integer == waiting; });
   const auto before = server.calls("evalsha");
   server.command("DEL", name);
-  // The first in the queue finds that at its next look, well within a second.
+  // The first in the queue finds that at its next poll, well within a second.
   std::this_thread::sleep_for(time + 1s);
   const auto scripts = server.calls("evalsha") - before;
   const auto end = steady::now();

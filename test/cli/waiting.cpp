@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(a_run_inside_another_that_does_not_wait_for_itself_goes_on)
       start({"run", "--permits", "2", "s", "--", "sh", "-c", "echo outer; " + inner + "--permits 2 s -- echo inner"});
   BOOST_TEST(c.read_line().value() == "outer");
   const auto begin = steady_clock::now();
-  wait_until("a look", [&] { return steady_clock::now() > begin + 1500ms; });
+  wait_until("a poll", [&] { return steady_clock::now() > begin + 1500ms; });
   BOOST_TEST(!c.status());
   third.signal(SIGTERM);
   BOOST_TEST(c.read_line().value() == "inner");

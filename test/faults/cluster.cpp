@@ -117,17 +117,17 @@ BOOST_AUTO_TEST_CASE(a_fail_over_that_loses_nothing) {
         BOOST_TEST(!ec, ec.message());
         BOOST_TEST(h.valid());
         BOOST_TEST(!lost.ended());
-        // Who could not look for a while is passed over until he does: two looks, and the first was answered.
-        const auto looks = two.stats().commands;
-        co_await eventually("it looks", [&] { return two.stats().commands > looks + 1; });
+        // A waiter that could not poll for a while is passed over until it does: two polls, and the first was answered.
+        const auto polls = two.stats().commands;
+        co_await eventually("it polls", [&] { return two.stats().commands > polls + 1; });
         co_await h.release();
-        co_await eventually("the first is let in", [&] { return second.ended(); });
+        co_await eventually("the first is granted", [&] { return second.ended(); });
         BOOST_TEST(!*second.ec, second.ec->message() + " " + two.last_refusal());
         BOOST_TEST(second.in());
         BOOST_TEST(!third.ended());
         BOOST_TEST(second.got.fence() > h.fence());
         co_await second.got.release();
-        co_await eventually("the second is let in", [&] { return third.in(); });
+        co_await eventually("the second is granted", [&] { return third.in(); });
         BOOST_TEST(third.got.fence() > second.got.fence());
         co_await third.got.release();
         for (const client* c : {&one, &two, &three}) co_await c->close();
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(a_grant_that_the_new_master_does_not_know) {
     h.lost(lost.handler());
     cluster.node(old).kill();
     cluster.node(replica).go_on();
-    co_await eventually("the loss is told", [&] { return lost.ended(); });
+    co_await eventually("the loss is reported", [&] { return lost.ended(); });
     BOOST_TEST(!*lost.ec);
     BOOST_TEST(!h.valid());
     mutex again(two, "n");
@@ -220,8 +220,8 @@ BOOST_AUTO_TEST_CASE(a_master_that_nobody_replaces) {
     co_await kept.extend(40s);
     // Empty, as it has saved nothing.
     cluster.node(dead).start();
-    co_await eventually("the loss is told", [&] { return lost.ended(); });
-    co_await eventually("it is let in", [&] { return waiting.in(); });
+    co_await eventually("the loss is reported", [&] { return lost.ended(); });
+    co_await eventually("it is granted", [&] { return waiting.in(); });
     BOOST_TEST(waiting.got.fence() > h.fence());
     co_await waiting.got.release();
     BOOST_TEST(kept.valid());

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(each_connection_is_cut_while_one_holds_and_one_waits) {
       BOOST_TEST(in_queue(names[i]) == 1);
       network[i].cut();
       co_await held[i].release();
-      co_await eventually("it is let in", [&] { return waiting[i].in(); });
+      co_await eventually("it is granted", [&] { return waiting[i].in(); });
       BOOST_TEST(waiting[i].got.fence() > held[i].fence());
       co_await waiting[i].got.release();
     }
@@ -173,9 +173,9 @@ BOOST_AUTO_TEST_CASE(a_grant_is_counted_from_the_request_that_came_before_it) {
       got = std::move(h);
     });
     co_await eventually("it waits in the queue", [&] { return in_queue(n) == 1; });
-    // It is told, and has just looked.
-    const auto looks = two.stats().round_trip.count();
-    co_await eventually("it looks", [&] { return two.stats().round_trip.count() > looks + 1; });
+    // It is notified, and has just polled.
+    const auto polls = two.stats().round_trip.count();
+    co_await eventually("it polls", [&] { return two.stats().round_trip.count() > polls + 1; });
     const auto released = steady::now();
     network[0].hold_replies();
     auto ignored = [](error_code) {};
@@ -186,8 +186,8 @@ BOOST_AUTO_TEST_CASE(a_grant_is_counted_from_the_request_that_came_before_it) {
     const auto left = std::chrono::milliseconds(ttl(n));
     const auto asked = steady::now();
     network[0].pass();
-    co_await eventually("it is let in", [&] { return got.has_value(); });
-    // It may look, which lengthens its lease, unless it is told before.
+    co_await eventually("it is granted", [&] { return got.has_value(); });
+    // It may poll, which lengthens its lease, unless it is notified before.
     if (steady::now() > released + 600ms || left > 2s) co_return;
     BOOST_TEST(two.stats().handed_off == 1U);
     BOOST_TEST((end <= asked + left));
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_silent_takes_its_own_holds_only) {
     network[1].swallow();
     silence(network[1]);
     const auto deadline = held[1].expires_at();
-    co_await eventually("the loss is told", [&] { return lost[1].ended(); });
+    co_await eventually("the loss is reported", [&] { return lost[1].ended(); });
     BOOST_TEST(!*lost[1].ec);
     BOOST_TEST(std::chrono::steady_clock::now() < deadline + 20s);
     co_await eventually("the others are renewed", [&] { return c.stats().renewed >= 2 || c.stats().lost > 1; });
@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(requests_that_arrive_when_the_slot_has_moved) {
       co_await eventually("the attempt was sent", sent);
       cluster.move_slot(slot, from, to);
       network[from].pass();
-      co_await eventually("it is let in", [&] { return first.in(); });
+      co_await eventually("it is granted", [&] { return first.in(); });
       BOOST_TEST(first.got.fence() > last);
       BOOST_TEST(record(name).value().starts_with("leasehold:" + first.got.token()));
       // And a release, for which somebody waits.
@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(requests_that_arrive_when_the_slot_has_moved) {
       network[from].pass();
       co_await eventually("the release ends", [&] { return released.ended(); });
       BOOST_TEST(!*released.ec, released.ec->message());
-      co_await eventually("it is let in", [&] { return second.in(); });
+      co_await eventually("it is granted", [&] { return second.in(); });
       BOOST_TEST(second.got.fence() > first.got.fence());
       last = second.got.fence();
       co_await second.got.release();
@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_broken_connection_leave_nothing) {
           network[i].cut_clients();
           BOOST_REQUIRE(network[i].late() == 1U);
           network[i].pass_connected();
-          co_await eventually("it is let in", [&] { return a.in(); });
+          co_await eventually("it is granted", [&] { return a.in(); });
           BOOST_TEST(c.stats().reconnects == ++reconnects);
           // The other nodes' locks are not concerned.
           mutex other(c, names[(i + 1) % 3]);

@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(who_dies_or_freezes_with_its_grant_loses_it) {
   }
 }
 
-// The connection goes dead without a word: the client notices when it next looks.
+// The connection goes dead without a word: the client notices when it next polls.
 BOOST_AUTO_TEST_CASE(a_half_open_connection_delays_a_grant_and_does_not_lose_it) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;

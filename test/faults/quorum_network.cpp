@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_sentinel_group_among_the_servers_fails_over) {
     others[0].kill();
     co_await h.extend(90s);
     co_await h.release();
-    co_await eventually("it is let in", [&] { return next.in(); });
+    co_await eventually("it is granted", [&] { return next.in(); });
     BOOST_TEST(next.got.fence() > h.fence());
     BOOST_TEST(master.get("n").value().find(next.got.token()) != std::string::npos);
     co_await next.got.release();

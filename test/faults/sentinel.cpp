@@ -28,7 +28,7 @@ struct loss {
   }
   loss(const loss&) = delete;
   std::optional<error_code> ec;
-  bool told() const { return ec.has_value(); }
+  bool notified() const { return ec.has_value(); }
 };
 
 // Runs what blocks on a thread of its own, while everything here goes on.
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_hold_that_the_new_master_does_not_know_is_lost_at_once) {
     group.server(old).kill();
     BOOST_TEST(h.valid());
     co_await aside([&] { group.wait_for_another_master(old); });
-    co_await eventually("the losses are told", [&] { return l.told() && m.told(); });
+    co_await eventually("the losses are reported", [&] { return l.notified() && m.notified(); });
     BOOST_TEST(!*l.ec);
     BOOST_TEST(!*m.ec);
     BOOST_TEST(!h.valid());
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_master_without_replicas_may_refuse) {
     auto [ec, none] = co_await mutex(c, "m").acquire(as_tuple);
     BOOST_TEST(ec == error::refused);
     BOOST_TEST(c.last_refusal().starts_with("NOREPLICAS"), c.last_refusal());
-    co_await eventually("the loss is told", [&] { return l.told(); });
+    co_await eventually("the loss is reported", [&] { return l.notified(); });
     BOOST_TEST(!*l.ec);
   });
 }

@@ -74,7 +74,7 @@ struct watch {
   watch(const watch&) = delete;
   std::optional<error_code> ec;
   std::chrono::steady_clock::time_point at;
-  bool told() const { return ec.has_value(); }
+  bool notified() const { return ec.has_value(); }
 };
 
 }  // namespace
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(a_server_restarted_empty_loses_the_holds_at_once) {
     redis.kill();
     BOOST_TEST(h.valid());
     redis.start();
-    co_await eventually("the losses are told", [&] { return w.told() && v.told(); });
+    co_await eventually("the losses are reported", [&] { return w.notified() && v.notified(); });
     BOOST_TEST(!*w.ec);
     BOOST_TEST(!*v.ec);
     BOOST_TEST(w.at < h.expires_at());
@@ -511,7 +511,7 @@ BOOST_AUTO_TEST_CASE(a_step_forward_shortens_every_deadline) {
     BOOST_TEST(a.expires_at() >= before - 30s);
     BOOST_TEST(a.valid());
     BOOST_TEST(!b.valid());
-    co_await eventually("the loss is told", [&] { return w.told(); });
+    co_await eventually("the loss is reported", [&] { return w.notified(); });
     BOOST_TEST(!*w.ec);
     BOOST_TEST(!redis.get("b"));
   });

@@ -26,7 +26,8 @@ inline std::string check_handshakes(std::string_view text) {
       if (replies[needed].is_error() && o->problem.empty()) return "a connection is used whose handshake was refused";
     }
     if (!o->problem.empty()) continue;
-    if (replies[3].is_error() == o->server.mute.empty()) return "that the server does not let us publish gets lost";
+    if (replies[3].is_error() == o->server.publish_refusal.empty())
+      return "that the server does not let us publish gets lost";
     if (o->time < 1000000 || o->time >= (std::int64_t{1} << 32) * 1000000) return "the time is out of range";
     if (o->server.uptime < std::chrono::seconds(0)) return "the uptime is negative";
     if (shake == &master && replies[5].text(0) == "slave") return "a replica is taken for the master";

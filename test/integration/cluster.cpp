@@ -53,7 +53,7 @@ struct with_cluster {
     next.acquire();
     co_await eventually("it waits in the queue", [&] { return in_queue(name) == 1; });
     co_await h.release();
-    co_await eventually("it is let in", [&] { return next.in(); });
+    co_await eventually("it is granted", [&] { return next.in(); });
     co_await next.got.release();
   }
 };
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(braces_in_names_are_not_trusted) {
       next.acquire();
       co_await eventually("it waits in the queue", [&] { return in_queue(name) == 1; });
       co_await h.release();
-      co_await eventually("it is let in", [&] { return next.ended(); });
+      co_await eventually("it is granted", [&] { return next.ended(); });
       BOOST_TEST(next.in());
       BOOST_TEST(two.stats().handed_off == 1U);
       BOOST_TEST(next.got.fence() > h.fence());
@@ -130,11 +130,11 @@ BOOST_AUTO_TEST_CASE(all_kinds_wait_and_are_told) {
         three.acquire();
         co_await eventually("both wait in the queue", [&] { return in_queue("n") == 2; });
         co_await holder.got.release();
-        co_await eventually("the first is let in", [&] { return two.in(); });
+        co_await eventually("the first is granted", [&] { return two.in(); });
         BOOST_TEST(second.stats().handed_off == 1U);
         if (!k.together) BOOST_TEST(!three.ended());
         co_await two.got.release();
-        co_await eventually("the second is let in", [&] { return three.in(); });
+        co_await eventually("the second is granted", [&] { return three.in(); });
         co_await three.got.release();
         co_await nothing_left();
         for (const client* c : {&first, &second, &third}) co_await c->close();
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(channels_are_few) {
     BOOST_TEST(channels() == 1U);
     for (hold& h : held) co_await h.release();
     for (asker& a : waiting) {
-      co_await eventually("it is let in", [&] { return a.in(); });
+      co_await eventually("it is granted", [&] { return a.in(); });
       co_await a.got.release();
     }
     co_await one.close();
@@ -224,14 +224,14 @@ BOOST_AUTO_TEST_CASE(who_waits_in_a_slot_that_was_just_given_up_stands_in_line) 
     asker behind{any_lock(mutex(three, "n0"))};
     behind.acquire();
     co_await eventually("somebody stands behind it", [&] { return in_queue("n0") == 2; });
-    // Whoever is not told of grants looks without keeping his place, and would be passed over by now.
+    // A waiter that is not notified of grants polls without keeping its place, and would be passed over by now.
     co_await pause(2500ms);
     co_await first.release();
-    co_await eventually("somebody is let in", [&] { return next.in() || behind.in(); });
+    co_await eventually("somebody is granted", [&] { return next.in() || behind.in(); });
     BOOST_TEST(next.in());
-    co_await eventually("it is let in", [&] { return next.in(); });
+    co_await eventually("it is granted", [&] { return next.in(); });
     co_await next.got.release();
-    co_await eventually("the other is let in", [&] { return behind.in(); });
+    co_await eventually("the other is granted", [&] { return behind.in(); });
     co_await behind.got.release();
     co_await three.close();
     co_await last.release();
@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(operators_see_every_node) {
     BOOST_TEST(status.queue.size() == 1U);
     const auto broken = co_await break_lock(one, "c");
     BOOST_TEST(broken.token == held[2].token());
-    co_await eventually("the next is let in", [&] { return next.in(); });
+    co_await eventually("the next is granted", [&] { return next.in(); });
     co_await next.got.release();
     for (auto& h : held) {
       auto [ec] = co_await h.release(as_tuple);
@@ -465,11 +465,11 @@ BOOST_AUTO_TEST_CASE(a_slot_moves_under_a_hold_and_its_queue) {
       co_await h.extend(40s);
       BOOST_TEST(h.valid());
       co_await h.release();
-      co_await eventually("the first is let in", [&] { return second.in(); });
+      co_await eventually("the first is granted", [&] { return second.in(); });
       BOOST_TEST(!third.ended());
       BOOST_TEST(second.got.fence() > h.fence());
       co_await second.got.release();
-      co_await eventually("the second is let in", [&] { return third.in(); });
+      co_await eventually("the second is granted", [&] { return third.in(); });
       BOOST_TEST(third.got.fence() > second.got.fence());
       co_await third.got.release();
     }
@@ -531,7 +531,7 @@ BOOST_AUTO_TEST_CASE(a_hold_in_a_slot_that_is_being_moved_goes_on) {
         BOOST_TEST(!next.ended());
         cluster.move_keys(slot, from, to);
         cluster.end_moving(slot, from, to);
-        co_await eventually("it is let in", [&] { return next.in(); });
+        co_await eventually("it is granted", [&] { return next.in(); });
         co_await next.got.release();
         co_await nothing_left();
         co_await one.close();
@@ -562,7 +562,7 @@ BOOST_AUTO_TEST_CASE(a_free_lock_in_a_slot_that_is_being_moved) {
     BOOST_TEST(!a.ended());
     cluster.move_keys(slot, from, to);
     cluster.end_moving(slot, from, to);
-    co_await eventually("it is let in", [&] { return a.in(); });
+    co_await eventually("it is granted", [&] { return a.in(); });
     co_await a.got.release();
     co_await nothing_left();
     co_await c.close();

@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(a_slot_that_moves_key_by_key) {
   b.model->begin_to_move(slot, from);
   b.model->end_move(slot);
   b.real.wait_until_ok();
-  for (std::size_t i = 0; i < b.real.size(); ++i) b.model->tell(i);
+  for (std::size_t i = 0; i < b.real.size(); ++i) b.model->announce_slots(i);
   set(from, record);
   set(from, fence);
   compare("with keys");
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_slot_that_moves_key_by_key) {
   b.real.end_moving(slot, from, to);
   b.real.wait_until_ok();
   b.model->end_move(slot);
-  for (std::size_t i = 0; i < b.real.size(); ++i) b.model->tell(i);
+  for (std::size_t i = 0; i < b.real.size(); ++i) b.model->announce_slots(i);
   compare("at the end");
 }
 

@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(locks_of_all_nodes_are_handed_over) {
       next.acquire();
       co_await eventually("it waits in the queue", [&] { return in_queue(name) == 1; });
       co_await h.release();
-      co_await eventually("it is let in", [&] { return next.in(); });
+      co_await eventually("it is granted", [&] { return next.in(); });
       BOOST_TEST(two.stats().handed_off == ++rounds);
       BOOST_TEST(next.got.fence() > h.fence());
       co_await next.got.release();
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_slot_moves_under_a_hold_and_its_queue) {
       auto none = co_await lock.try_acquire();
       BOOST_TEST(!none.has_value());
       co_await h.release();
-      co_await eventually("it is let in", [&] { return second.in(); });
+      co_await eventually("it is granted", [&] { return second.in(); });
       BOOST_TEST(second.got.fence() > h.fence());
 
       // In the middle of another move the record alone is at the new node.

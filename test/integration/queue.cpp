@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_contended_names_need_one_connection_and_one_chan
   });
 }
 
-// What the message to the next holder is not to wait behind (store::arguments::tells_first).
+// What the message to the next holder is not to wait behind (store::arguments::set_publishes_first).
 BOOST_AUTO_TEST_CASE(only_who_was_waited_for_sends_something_ahead_of_his_release) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());

@@ -101,12 +101,12 @@ BOOST_AUTO_TEST_CASE(without_memory_nobody_begins_a_queue_and_a_queue_moves_on) 
   BOOST_TEST(redis.size() == 0U);
 }
 
-// A4: who may not publish hands the lock on all the same; whoever is in front finds out when he looks.
+// A4: who may not publish hands the lock on all the same; whoever is in front finds out by its next poll.
 BOOST_AUTO_TEST_CASE(without_the_right_to_publish_a_queue_moves_on) {
   redis_server redis;
-  redis.command("ACL", "SETUSER", "mute", "on", ">pw", "~*", "resetchannels", "+@all");
+  redis.command("ACL", "SETUSER", "silent", "on", ">pw", "~*", "resetchannels", "+@all");
   redis_connection connection(redis.socket_path());
-  connection.command({"AUTH", "mute", "pw"});
+  connection.command({"AUTH", "silent", "pw"});
   const auto call = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"EVAL", std::string(leasehold::detail::scripts::mutex.text), "4", record,
                                          counter, queue, entries});

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(servers_with_tls) {
       co_await eventually(
           "it listens", [&] { return all.servers[0]->command("PUBSUB", "NUMSUB", channel).items.at(1).integer == 1; });
       co_await h.release();
-      co_await eventually("it is let in", [&] { return next.in(); });
+      co_await eventually("it is granted", [&] { return next.in(); });
       BOOST_TEST(next.got.fence() > h.fence());
       co_await next.got.release();
     }
@@ -140,10 +140,10 @@ BOOST_AUTO_TEST_CASE(members_of_different_kinds) {
     next.acquire();
     co_await eventually("it has found it busy", [&] { return two.stats().contended == 1; });
     co_await h.release();
-    co_await eventually("it is let in", [&] { return next.in(); });
+    co_await eventually("it is granted", [&] { return next.in(); });
     BOOST_TEST(next.got.fence() > h.fence());
     co_await next.got.release();
-    // Any two of them are a majority, of those that have the hold: whoever was let in at once may have only two.
+    // Any two of them are a majority, of those that have the hold: a client that was granted at once may have only two.
     co_await eventually("no server has it", [&] { return everywhere(0); });
     hold last = co_await mutex(two, "n").acquire();
     co_await eventually("every server has it again", [&] { return everywhere(1); });

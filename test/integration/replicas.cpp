@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(many_at_once) {
     for (int i = 0; i < 200; ++i)
       all.emplace_back(any_lock(mutex(c, "n" + std::to_string(i)))).acquire(acknowledged_by(1));
     for (asker& a : all) {
-      co_await eventually("it is let in", [&] { return a.in(); });
+      co_await eventually("it is granted", [&] { return a.in(); });
       BOOST_TEST(replica.get(std::get<mutex>(a.lock).name()).has_value());
     }
     BOOST_TEST(redis.calls("wait") > 0);

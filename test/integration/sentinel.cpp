@@ -147,10 +147,10 @@ BOOST_AUTO_TEST_CASE(a_user_of_the_sentinels_needs_few_rights) {
   auto s = small();
   s.sentinels = 1;
   const std::string rights = " on >pw -@all +hello +ping +sentinel|get-master-addr-by-name +sentinel|sentinels";
-  s.of_sentinels = {"user listens" + rights + " +subscribe &+switch-master", "user deaf" + rights};
+  s.of_sentinels = {"user listens" + rights + " +subscribe &+switch-master", "user does-not-listen" + rights};
   sentinel_group group(s);
   run([&]() -> awaitable<void> {
-    for (const std::string user : {"listens", "deaf"}) {
+    for (const std::string user : {"listens", "does-not-listen"}) {
       client c(co_await asio::this_coro::executor, group.url() + "?sentinel_password=pw&sentinel_user=" + user);
       hold h = co_await mutex(c, "n").acquire();
       BOOST_TEST(h.valid());

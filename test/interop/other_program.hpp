@@ -61,10 +61,10 @@ class waiter {
   bool is_in() const { return got_->has_value(); }
   hold& got() { return got_->value(); }
 
-  // Looks again and again: what it sees does not change unless the lock is released.
-  awaitable<void> looks(client c, int times) const {
+  // Polls again and again: what it sees does not change unless the lock is released.
+  awaitable<void> polls(client c, int times) const {
     const auto before = c.stats().commands;
-    co_await eventually("it looks", [&] { return c.stats().commands >= before + static_cast<unsigned>(times); });
+    co_await eventually("it polls", [&] { return c.stats().commands >= before + static_cast<unsigned>(times); });
   }
 
  private:

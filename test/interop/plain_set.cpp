@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(it_keeps_us_out_until_it_is_released) {
     BOOST_TEST(info.ttl.has_value());
     waiter ours(lock);
     co_await wait_in_queue(redis, "n");
-    co_await ours.looks(c, 2);
+    co_await ours.polls(c, 2);
     BOOST_TEST(!ours.is_in());
     BOOST_TEST(redis.get("n").value() == "request 1");
     BOOST_TEST(other.unlock());

@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(its_lock_without_a_timeout_is_waited_for_and_shown_as_such)
     co_await wait_in_queue(redis, "n");
     BOOST_TEST(output_of({LEASEHOLD_CLI_PATH, "status", "--redis", redis.url(), "n"})
                    .starts_with("n: held, for ever, without a fence, token " + token + ", 1 waiting"));
-    co_await ours.looks(c, 2);
+    co_await ours.polls(c, 2);
     BOOST_TEST(!ours.is_in());
     BOOST_TEST(redis.ttl("n") == -1);
     redis.command("RPUSH", "go", "1");
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(repair_missing_expiry_gives_its_lock_one_lease) {
     BOOST_TEST(left > 0);
     BOOST_TEST(left <= 5000);
     BOOST_TEST(redis.get("n").value() == value);
-    // It looks several times meanwhile, and gives no more.
+    // It polls several times meanwhile, and gives no more.
     co_await eventually("it is acquired", [&] { return ours.is_in(); });
     redis.command("RPUSH", "go", "1");
     BOOST_TEST(other.read_line().value() == "refused");

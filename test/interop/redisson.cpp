@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(its_lock_keeps_us_out_until_the_last_unlock) {
     co_await wait_in_queue(redis, "n");
     BOOST_TEST(other.unlock() == 0);
     BOOST_TEST(other.renew("60000"));
-    co_await ours.looks(c, 2);
+    co_await ours.polls(c, 2);
     BOOST_TEST(!ours.is_in());
     const std::vector<std::string> as_theirs{there, "1"};
     BOOST_TEST(hash_of(redis, "n") == as_theirs, boost::test_tools::per_element());
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(the_channel_is_named_as_redisson_names_it) {
   });
 }
 
-// By its timer it looks every 0.67 s: that would take a minute.
+// By its timer it polls every 0.67 s: that would take a minute.
 BOOST_AUTO_TEST_CASE(its_unlock_wakes_who_waits_at_once) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url(), with_redisson());

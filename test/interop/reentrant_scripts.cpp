@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(another_owner_of_theirs_keeps_us_out_until_the_last_unlock)
     waiter ours(lock);
     co_await wait_in_queue(redis, "n");
     BOOST_TEST(other.unlock() == "0");
-    co_await ours.looks(c, 2);
+    co_await ours.polls(c, 2);
     BOOST_TEST(!ours.is_in());
     const std::vector<std::string> as_theirs{"theirs", "1"};
     BOOST_TEST(hash_of(redis, "n") == as_theirs, boost::test_tools::per_element());
@@ -158,8 +158,8 @@ BOOST_AUTO_TEST_CASE(the_same_owner_enters_from_both_sides_and_leaves_in_any_ord
   });
 }
 
-// A hold that has ended by itself is still in the count until one of ours looks: their last unlock does not free the lock
-// then, and their other owners wait until the key expires.
+// A hold that has ended by itself is still in the count until a script of ours reads it: their last unlock does not
+// free the lock then, and their other owners wait until the key expires.
 BOOST_AUTO_TEST_CASE(an_expired_hold_beside_theirs_is_taken_out_by_who_waits) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_hash_without_an_expiry_is_waited_for_and_repaired_on_requ
     BOOST_TEST(!info.ttl.has_value());
     waiter patient(lock);
     co_await wait_in_queue(redis, "n");
-    co_await patient.looks(c, 2);
+    co_await patient.polls(c, 2);
     BOOST_TEST(!patient.is_in());
     BOOST_TEST(redis.ttl("n") == -1);
     client_options repairing;

@@ -215,7 +215,7 @@ bool queue_model::leave_queue(const std::string& token) {
   return true;
 }
 
-// The token of the next living entry that has not been let in, "" if there is none.
+// The token of the next living entry that has not been granted, "" if there is none.
 std::string queue_model::next_waiting(walk& w) {
   while (w.silent < 32 && w.at < 256 && w.at < waiting.size()) {
     const entry& e = waiting[w.at];
@@ -291,10 +291,10 @@ std::string queue_model::answer(int status, std::uint64_t fence, std::int64_t le
          (status == 1 ? lock.depth() : "");
 }
 
-std::string queue_model::lengthen(const std::string& token, std::int64_t lease, bool may_leave, bool let_in) {
+std::string queue_model::lengthen(const std::string& token, std::int64_t lease, bool may_leave, bool made_room) {
   const auto left = lock.lengthen(token, lease);
   const auto fence = lock.find(token)->fence;
-  if (may_leave && (leave_queue(token) || (let_in && !waiting.empty()))) advance("");
+  if (may_leave && (leave_queue(token) || (made_room && !waiting.empty()))) advance("");
   return answer(1, fence, left);
 }
 

@@ -158,7 +158,7 @@ class queue_model {
   void require_order(const std::string& token) const;
   bool others_wait(const std::string& token, const std::string& ask);
   std::string answer(int status, std::uint64_t fence, std::int64_t left);
-  std::string lengthen(const std::string& token, std::int64_t lease, bool may_leave, bool let_in = false);
+  std::string lengthen(const std::string& token, std::int64_t lease, bool may_leave, bool made_room = false);
 
   runs now_;  // As the script that runs takes them.
   bool runs_are_old_ = false;

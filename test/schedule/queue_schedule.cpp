@@ -262,7 +262,7 @@ void queue_schedule::flush() {
 void queue_schedule::keep_rules(const std::deque<call>& calls) {
   std::size_t next = 0;
   for (const auto& c : calls) {
-    // In the order of their fences: an acquire may let in others before the asker, or after him.
+    // In the order of their fences: an acquire may grant others before the asker, or after it.
     bool is_due = !c.seen.what.empty();
     for (; next < c.messages; ++next) {
       if (is_due && (c.seen.what != "acquire" || fence_of(c.seen.reply) < fence_of(m.sent[next].text))) {
@@ -397,7 +397,7 @@ void queue_crowd::step() {
       if (!w.frozen && s.acquire(w.token, w.lease, true, w.ask, false, s.one_in(10)).starts_with("-2")) replace(w);
       break;
     case 6:
-      // One that looks: late bytes, another lease.
+      // One that polls: late bytes, another lease.
       s.acquire(w.token, s.one_in(2) ? w.lease : any_lease(), true, w.ask, s.one_in(3));
       break;
     case 7:
@@ -451,7 +451,7 @@ void queue_crowd::step() {
   }
 }
 
-void queue_crowd::looks() {
+void queue_crowd::polls() {
   for (auto& w : all) {
     const auto e = s.m.find(w.token);
     if (!w.frozen && e != s.m.waiting.end() && e->due <= s.m.lock.now) s.acquire(w.token, w.lease, true, w.ask);
@@ -472,7 +472,7 @@ void virtual_clients::got(one& c) {
   }
 }
 
-void virtual_clients::look(one& c) {
+void virtual_clients::poll(one& c) {
   const std::string answer = s.acquire(c.token, c.lease, true, c.ask);
   if (answer.starts_with("-2")) {
     c.what = doing::absent;
@@ -497,9 +497,9 @@ void virtual_clients::act(one& c) {
       c.token = std::to_string(s.random(5)) + "." + std::to_string(++tokens);
       c.ask = s.any_ask();
       c.lease = s.one_in(2) ? 2000 : 30000;
-      return look(c);
+      return poll(c);
     case doing::waiting:
-      if (!faults || !s.one_in(20)) return look(c);
+      if (!faults || !s.one_in(20)) return poll(c);
       [[fallthrough]];  // It has had enough.
     case doing::holding:
       s.release(c.token);
@@ -568,7 +568,7 @@ void random_schedules_agree_with_the_model(script_host& host, lock_kind kind, st
       const bool attentive = s.one_in(2);
       for (int i = 0; s.steps < until; ++i) {
         c.step();
-        if (attentive && i % 20 == 0) c.looks();
+        if (attentive && i % 20 == 0) c.polls();
       }
       s.check();
       if (s.m.lock.expires < 0) s.foreign_delete();
@@ -607,7 +607,7 @@ void waiting_clients_are_granted_soon(script_host& host, lock_kind kind, std::si
     dying.run(steps);
     BOOST_TEST(dying.tenures > steps / 10);
     BOOST_TEST(dying.deaths > steps / 1000);
-    // A lease of two seconds, and the next look of those in front.
+    // A lease of two seconds, and the next poll of those in front.
     BOOST_TEST(dying.longest_idle <= 2000000 + 667000 + 2000);
     s.pass(100000000);
     virtual_clients failing(s, true);

@@ -119,8 +119,8 @@ struct queue_crowd {
   std::uint64_t tokens = 0;
 
   void step();
-  // All that living clients would do: they look when it is time. So nobody is silent who is not frozen.
-  void looks();
+  // All that living clients would do: they poll when it is time. So nobody is silent who is not frozen.
+  void polls();
 
  private:
   waiter& somebody() { return all[s.random(all.size())]; }
@@ -133,9 +133,9 @@ struct queue_crowd {
   void let_time_pass();
 };
 
-// Clients that do what the library's do, in the server's time: they look when it is due or when they are told, hold the
-// lock for a while and release it. Some die while they hold it, and, if there are to be worse faults, freeze, give up,
-// or miss messages.
+// Clients that do what the library's do, in the server's time: they poll when it is due or when they are notified, hold
+// the lock for a while and release it. Some die while they hold it, and, if there are to be worse faults, freeze, give
+// up, or miss messages.
 class virtual_clients {
  public:
   virtual_clients(queue_schedule& schedule, bool worse_faults) : s(schedule), faults(worse_faults) {}
@@ -167,7 +167,7 @@ class virtual_clients {
     return static_cast<std::int64_t>(s.random(static_cast<std::uint64_t>(most)));
   }
   void got(one& c);
-  void look(one& c);
+  void poll(one& c);
   void act(one& c);
   void deliver();
   void watch_the_time();

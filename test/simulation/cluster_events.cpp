@@ -80,7 +80,7 @@ void cluster_events::refuse(clock::duration d) {
 void cluster_events::tell_all() {
   bool all = true;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
-    is_at_work(i) ? cluster_.tell(i) : void(all = false);
+    is_at_work(i) ? cluster_.announce_slots(i) : void(all = false);
   }
   if (!all) world_.after(std::chrono::milliseconds(100), [this] { tell_all(); });
 }

@@ -328,7 +328,7 @@ BOOST_AUTO_TEST_CASE(every_kind_leaves_the_records_of_every_other_kind_alone) {
   }
 }
 
-// B10: whoever waits is let in by the script of the kind that he waits for, and by no other.
+// B10: a waiter is granted by the script of the kind that it waits for, and by no other.
 BOOST_AUTO_TEST_CASE(every_kind_leaves_the_queues_of_every_other_kind_alone) {
   std::vector<kind_of_lock> all = kinds();
   all[2].ask = all[2].other = "1";
@@ -632,7 +632,7 @@ BOOST_AUTO_TEST_CASE(an_entry_again_past_those_who_wait_does_not_keep_the_queue)
   }
 }
 
-// More than one script lets in at a time: every confirmation lets in more.
+// More than one script grants at a time: every confirmation grants more.
 BOOST_AUTO_TEST_CASE(hundreds_who_may_be_in_together_all_get_in) {
   const script& s = scripts::shared_mutex;
   acquire(s, "x", "w");

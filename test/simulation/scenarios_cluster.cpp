@@ -33,7 +33,7 @@ struct cluster_scene : scene {
   // By key, as MIGRATE moves them.
   void move_key(const std::string& key) { w.cluster()->move_key(slot, key); }
   void tell_all() {
-    for (std::size_t i = 0; i < w.number_of_servers(); ++i) w.cluster()->tell(i);
+    for (std::size_t i = 0; i < w.number_of_servers(); ++i) w.cluster()->announce_slots(i);
   }
   // At once.
   void move_slot() {

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_lets_us_in_is_described) {
   BOOST_TEST(o->server.version == "7.0.15");
   BOOST_TEST(o->server.maxmemory_policy == "noeviction");
   BOOST_TEST(o->server.uptime == std::chrono::seconds(42));
-  BOOST_TEST(o->server.mute == "");
+  BOOST_TEST(o->server.publish_refusal == "");
   BOOST_TEST(o->run_id == "f00d");
   BOOST_TEST(o->time == 1700000000123456);
 }
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(a_refusal_without_words_is_one_all_the_same) {
   }
   auto all = replies();
   all[3] = error_of("");
-  BOOST_TEST(handshake(server, "channel", false).read(all)->server.mute == "the server gives no reason");
+  BOOST_TEST(handshake(server, "channel", false).read(all)->server.publish_refusal == "the server gives no reason");
 }
 
 BOOST_AUTO_TEST_CASE(a_server_without_hello_is_not_quoted) {
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(without_the_right_to_info_and_publish_it_goes_on) {
   BOOST_TEST(o->problem == "");
   BOOST_TEST(o->run_id == "");
   BOOST_TEST(o->server.version == "");
-  BOOST_TEST(o->server.mute == "NOPERM no channel");
+  BOOST_TEST(o->server.publish_refusal == "NOPERM no channel");
 }
 
 BOOST_AUTO_TEST_CASE(a_32_bit_server_is_refused) {

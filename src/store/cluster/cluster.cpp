@@ -25,7 +25,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How often the nodes are asked for the topology: while something is missing, and in case nothing tells of a change.
+// How often the nodes are asked for the topology: while something is missing, and in case a change is not announced.
 constexpr milliseconds refresh_often{100};
 constexpr milliseconds refresh_rarely{10000};
 
@@ -78,17 +78,17 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
 
   std::uint64_t epoch() const override { return epoch_; }
 
-  bool run(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what) override {
+  bool run(const script& s, std::string_view record, std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
     if (!known_ || stopping_) return false;
     node* const n = record.empty() ? first_serving() : by_slot_[slot_of(record)];
-    return n != nullptr && n->server->run(s, record, std::move(who), what);
+    return n != nullptr && n->server->run(s, record, std::move(the_caller), tag);
   }
 
-  bool run_acknowledged(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what,
+  bool run_acknowledged(const script& s, std::string_view record, std::shared_ptr<caller> the_caller, std::uint32_t tag,
                         std::uint32_t replicas, milliseconds limit) override {
     if (!known_ || stopping_) return false;
     node* const n = by_slot_[slot_of(record)];
-    return n != nullptr && n->server->run_acknowledged(s, record, std::move(who), what, replicas, limit);
+    return n != nullptr && n->server->run_acknowledged(s, record, std::move(the_caller), tag, replicas, limit);
   }
 
   // Of Redisson's unlock channels: those of all nodes are one.
@@ -112,23 +112,23 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     return found;
   }
 
-  void attend(std::uint16_t slot) override {
-    attended_.insert(slot);
+  void subscribe_slot(std::uint16_t slot) override {
+    wanted_slots_.insert(slot);
     std::erase(idle_, slot);
     if (node* const n = by_slot_[slot]) n->listen_in(slot);
   }
 
-  void leave(std::uint16_t slot) override {
+  void unsubscribe_slot(std::uint16_t slot) override {
     idle_.push_back(slot);
     if (idle_.size() <= most_idle_slots) return;
     const auto oldest = idle_.front();
     idle_.pop_front();
-    attended_.erase(oldest);
+    wanted_slots_.erase(oldest);
     if (node* const n = by_slot_[oldest]) n->ignore_in(oldest);
   }
 
  private:
-  // One server of the cluster. It lives as long as its server has something to tell.
+  // One server of the cluster. It lives as long as its server has something to report.
   class node final : public store::events, public redis_server::router, public std::enable_shared_from_this<node> {
    public:
     node(cluster_store& c, host_and_port w) : where(std::move(w)), cluster_(&c) {}
@@ -147,7 +147,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     }
     void ignore_in(std::uint16_t slot) {
       if (asked_.erase(slot) == 0) return;
-      told_.erase(slot);
+      subscribed_.erase(slot);
       left_.insert(slot);
       server->change_shard_channel(client_channel(tag_of_slot(slot), cluster_->servers_.client()), false);
     }
@@ -156,7 +156,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     std::shared_ptr<redis_server> server;
     bool wanted = true;      // It is a master with slots, as far as anybody knows. Others are only asked for the slots.
     bool announced = false;  // The client knows of this connection.
-    std::string failure;     // Why there is none, as far as it was told.
+    std::string failure;     // Why there is none, as far as it is known.
     bool failed = false;     // Its latest attempt has come to nothing,
     std::string refusal;     // because the server said so.
     store::server found;
@@ -183,7 +183,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     void on_channel(std::string_view c) override {
       if (cluster_->events_ != nullptr) cluster_->events_->on_channel(c);
     }
-    void on_told(std::uint16_t) override {}
+    void on_grants_pushed(std::uint16_t) override {}
     void on_clock_jump(clock::duration jump) override {
       if (cluster_->events_ != nullptr) cluster_->events_->on_clock_jump(jump);
     }
@@ -200,33 +200,33 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     bool redirect(redis_server::call& c, std::string_view words) override {
       return cluster_->redirect(*this, c, words);
     }
-    bool tells(std::uint16_t slot) const override { return told_.contains(slot); }
-    void on_shard_channel(std::string_view channel, bool tells) override {
+    bool pushes_grants(std::uint16_t slot) const override { return subscribed_.contains(slot); }
+    void on_shard_channel(std::string_view channel, bool subscribed) override {
       const auto slot = slot_of(channel);
-      if (const auto own = left_.find(slot); !tells && own != left_.end()) {
+      if (const auto own = left_.find(slot); !subscribed && own != left_.end()) {
         left_.erase(own);
-      } else if (tells) {
+      } else if (subscribed) {
         if (!asked_.contains(slot)) return;
-        told_.insert(slot);
-        if (cluster_->events_ != nullptr) cluster_->events_->on_told(slot);
+        subscribed_.insert(slot);
+        if (cluster_->events_ != nullptr) cluster_->events_->on_grants_pushed(slot);
       } else if (asked_.erase(slot) != 0) {
         // Not asked for: the slot has another master.
-        told_.erase(slot);
+        subscribed_.erase(slot);
         cluster_->refresh_soon();
       }
     }
 
     void forget_channels() {
       asked_.clear();
-      told_.clear();
+      subscribed_.clear();
       left_.clear();
     }
 
     cluster_store* const cluster_;
     bool leaving_ = false;
-    std::unordered_set<std::uint16_t> asked_;      // Slots whose channel the server was asked for,
-    std::unordered_set<std::uint16_t> told_;       // and has confirmed.
-    std::unordered_multiset<std::uint16_t> left_;  // Slots whose channel was left, which it has not confirmed.
+    std::unordered_set<std::uint16_t> asked_;       // Slots whose channel the server was asked for,
+    std::unordered_set<std::uint16_t> subscribed_;  // and has confirmed.
+    std::unordered_multiset<std::uint16_t> left_;   // Slots whose channel was left, which it has not confirmed.
   };
 
   node& add(const host_and_port& where, bool wanted = true) {
@@ -274,7 +274,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
 
   void announce(node& n) {
     if (std::exchange(n.announced, true)) return;
-    for (const auto slot : attended_) {
+    for (const auto slot : wanted_slots_) {
       if (by_slot_[slot] == &n) n.listen_in(slot);
     }
     if (events_ != nullptr) events_->on_up(n.found);
@@ -296,14 +296,14 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
       const node* const refusing = refusing_while_others_fail();
       return refusing != nullptr ? events_->on_refused(refusing->refusal) : events_->on_no_answer(why);
     }
-    tell_failure(n, why);
+    report_failure(n, why);
   }
 
   void on_refused(node& n, std::string_view words) {
     n.failed = true;
     n.refusal = words;
     if (events_ == nullptr) return;
-    if (up()) return tell_failure(n, words);
+    if (up()) return report_failure(n, words);
     if (refusing_while_others_fail() != nullptr) events_->on_refused(words);
   }
 
@@ -317,8 +317,8 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     return refusing;
   }
 
-  void tell_failure(node& n, std::string_view why) {
-    // The slots of the others are served. There is an attempt every second: the same is told once.
+  void report_failure(node& n, std::string_view why) {
+    // The slots of the others are served. There is an attempt every second: the same is reported once.
     if (!n.wanted || n.failure == why) return;
     n.failure = why;
     events_->on_no_answer(n.where.host + ':' + n.where.port + ": " + n.failure);
@@ -354,7 +354,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     if (moved && by_slot_[slot] != &to) {
       by_slot_[slot] = &to;
       to.wanted = true;
-      if (attended_.contains(slot)) to.listen_in(slot);
+      if (wanted_slots_.contains(slot)) to.listen_in(slot);
       if (events_ != nullptr) events_->on_moved(slot);
     }
     if (!to.serves()) return false;
@@ -467,7 +467,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     }
     if (before == by_slot_) return;
     ++epoch_;
-    for (const auto slot : attended_) {
+    for (const auto slot : wanted_slots_) {
       if (by_slot_[slot] != nullptr && by_slot_[slot] != before[slot]) by_slot_[slot]->listen_in(slot);
     }
     if (events_ != nullptr) events_->on_rerouted();
@@ -485,7 +485,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
   std::vector<std::uint64_t> epochs_;                   // Of by_slot_.
   std::vector<host_and_port> others_;                   // All that are known, with or without slots,
   std::map<std::string, host_and_port> by_address_;     // and by what a redirection calls them.
-  bool known_ = false;                                  // by_slot_ was told by a node.
+  bool known_ = false;                                  // by_slot_ came from a node.
   bool stopping_ = false;
   std::uint64_t epoch_ = 0;
 
@@ -496,7 +496,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
   std::size_t turn_ = 0;
 
   std::set<std::string> channels_;
-  std::unordered_set<std::uint16_t> attended_;
+  std::unordered_set<std::uint16_t> wanted_slots_;
   std::deque<std::uint16_t> idle_;  // Of these, those in which nobody waits; the longest first.
 };
 

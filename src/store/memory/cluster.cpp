@@ -23,7 +23,7 @@ cluster::cluster(const std::vector<server*>& nodes, std::size_t masters)
     nodes_.push_back(std::make_unique<node>(*this, i, *nodes[i]));
     nodes[i]->join(nodes_.back().get());
   }
-  for (std::size_t i = 0; i < nodes.size(); ++i) tell(i);
+  for (std::size_t i = 0; i < nodes.size(); ++i) announce_slots(i);
 }
 
 cluster::~cluster() {
@@ -52,8 +52,8 @@ void cluster::end_move(std::uint16_t slot) {
   epochs_[*to] = *std::max_element(epochs_.begin(), epochs_.end()) + 1;
   ++changes_;
   moving_.erase(slot);
-  tell(before);
-  tell(*to);
+  announce_slots(before);
+  announce_slots(*to);
 }
 
 void cluster::take_over(std::size_t from, std::size_t to) {
@@ -61,10 +61,10 @@ void cluster::take_over(std::size_t from, std::size_t to) {
   epochs_[to] = *std::max_element(epochs_.begin(), epochs_.end()) + 1;
   ++changes_;
   std::erase_if(moving_, [&](const auto& m) { return owner(m.first) == to || m.second == from; });
-  tell(to);
+  announce_slots(to);
 }
 
-void cluster::tell(std::size_t number) {
+void cluster::announce_slots(std::size_t number) {
   node& n = *nodes_[number];
   const auto before = std::exchange(n.slots, slots_);
   n.epochs = epochs_;

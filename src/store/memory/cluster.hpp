@@ -41,7 +41,7 @@ class cluster {
   // A node without slots, with the data that it has, takes the place of a master. The others do not know it yet.
   void take_over(std::size_t from, std::size_t to);
   // The node hears what is so.
-  void tell(std::size_t node);
+  void announce_slots(std::size_t node);
 
   // Every node knows which node has which slot, and no slot is being moved.
   bool is_settled() const;

@@ -44,14 +44,14 @@ void flatten(const reply& from, client_reply& to) {
 
 // A script call, as it travels.
 struct request {
-  const script* what_script;
+  const script* the_script;
   bool whole_text = false, asking = false;
   std::vector<std::string> keys, arguments;
 
   reply run(server& s, bool* wrote = nullptr) const {
     const std::vector<std::string_view> k(keys.begin(), keys.end());
     const std::vector<std::string_view> a(arguments.begin(), arguments.end());
-    return s.run(*what_script, whole_text, k, a, asking, wrote);
+    return s.run(*the_script, whole_text, k, a, asking, wrote);
   }
 };
 
@@ -162,9 +162,9 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   bool up() const override { return up_; }
   std::uint64_t epoch() const override { return epoch_; }
 
-  bool run(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what) override {
+  bool run(const script& s, std::string_view record, std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
     if (!up_) return false;
-    send_call({&s, std::move(who), what, clock::now(), router_ == nullptr ? std::uint16_t{0} : slot_of(record)});
+    send_call({&s, std::move(the_caller), tag, clock::now(), router_ == nullptr ? std::uint16_t{0} : slot_of(record)});
     return true;
   }
 
@@ -174,29 +174,29 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   }
 
   // WAIT counts the replicas that have the last write of its own connection: all of them if that has written nothing.
-  bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> who, std::uint32_t what,
+  bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> the_caller, std::uint32_t tag,
                         std::uint32_t replicas, std::chrono::milliseconds limit) override {
     if (!up_) return false;
     const auto sent = clock::now();
-    auto r = written(s, *who, what);
+    auto r = written(s, *the_caller, tag);
     r.whole_text = true;
-    waits_.push_back({who, what, sent});
+    waits_.push_back({the_caller, tag, sent});
     // After the limit and a command's time there is no answer any more.
-    where_.over->at(where_.over->now() + limit + command_timeout_, [weak = weak_from_this(), who, what, sent] {
-      if (const auto self = weak.lock()) self->give_up_waiting(who, what, sent);
+    where_.over->at(where_.over->now() + limit + command_timeout_, [weak = weak_from_this(), the_caller, tag, sent] {
+      if (const auto self = weak.lock()) self->give_up_waiting(the_caller, tag, sent);
     });
-    link_->send([l = link_, r = std::move(r), who = std::weak_ptr(who), what, sent, replicas, limit,
+    link_->send([l = link_, r = std::move(r), the_caller = std::weak_ptr(the_caller), tag, sent, replicas, limit,
                  over = where_.over](memory_server& at) {
       bool wrote = false;
       const auto answered = r.run(at, &wrote);
       const auto number = [wrote, &at] { return wrote ? at.replicas_that_answer : at.replicas; };
       over->at(over->now() + (number() >= replicas ? over->takes() : clock::duration(limit)),
-               [l, answered, who, what, sent, number] {
-                 l->reply_to_client([who, what, sent, answered, n = number()](memory_store& self) {
+               [l, answered, the_caller, tag, sent, number] {
+                 l->reply_to_client([the_caller, tag, sent, answered, n = number()](memory_store& self) {
                    client_reply said;
                    flatten(answered, said);
                    said.add(std::to_string(n));
-                   self.on_acknowledged(who.lock(), what, sent, said);
+                   self.on_acknowledged(the_caller.lock(), tag, sent, said);
                  });
                });
     });
@@ -266,18 +266,18 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 
  private:
   struct pending_call {
-    call what;
+    call of;
     std::chrono::milliseconds patience;
   };
   struct acknowledged_call {
-    std::shared_ptr<caller> who;
-    std::uint32_t what;
+    std::shared_ptr<caller> the_caller;
+    std::uint32_t tag;
     clock::time_point sent;
   };
 
-  request written(const script& s, caller& who, std::uint32_t what, std::uint16_t slot = 0) {
-    arguments args({clock_, router_ == nullptr || router_->tells(slot)});
-    who.write(what, args);
+  request written(const script& s, caller& the_caller, std::uint32_t tag, std::uint16_t slot = 0) {
+    arguments args({clock_, router_ == nullptr || router_->pushes_grants(slot)});
+    the_caller.write(tag, args);
     request r{&s, false, false, {}, {}};
     for (std::size_t i = 0; i < args.number_of_keys(); ++i) r.keys.emplace_back(args.key_at(i));
     for (std::size_t i = 0; i < args.number_of_args(); ++i) r.arguments.emplace_back(args.arg_at(i));
@@ -285,10 +285,10 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   }
 
   void send_call(call c) {
-    auto r = written(*c.what_script, *c.who, c.what, c.slot);
+    auto r = written(*c.the_script, *c.the_caller, c.tag, c.slot);
     r.whole_text = c.whole_text;
     r.asking = c.asking;
-    const auto patience = std::min(command_timeout_, c.who->patience_of(c.what));
+    const auto patience = std::min(command_timeout_, c.the_caller->patience_of(c.tag));
     calls_.push_back({std::move(c), patience});
     watch(patience);
     link_->send([l = link_, r = std::move(r)](memory_server& at) {
@@ -298,20 +298,20 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 
   void on_reply(const memory_reply& from) {
     if (calls_.empty()) return;
-    auto c = std::move(calls_.front().what);
+    auto c = std::move(calls_.front().of);
     calls_.pop_front();
     client_reply r;
     flatten(from, r);
     const bool unknown = r.is_error() && r.text(0).starts_with("NOSCRIPT") && !c.whole_text;
-    if (unknown && c.who->wants(c.what)) {
+    if (unknown && c.the_caller->wants(c.tag)) {
       c.whole_text = true;
       return send_call(std::move(c));
     }
     const bool elsewhere =
         router_ != nullptr && r.is_error() && (r.text(0).starts_with("MOVED ") || r.text(0).starts_with("ASK "));
-    if (elsewhere && c.who->wants(c.what) && router_->redirect(c, r.text(0))) return;
-    const auto who = std::move(c.who);
-    who->answered(c.what, answer{unknown ? nullptr : &r, c.sent, clock::now(), &clock_});
+    if (elsewhere && c.the_caller->wants(c.tag) && router_->redirect(c, r.text(0))) return;
+    const auto the_caller = std::move(c.the_caller);
+    the_caller->answered(c.tag, answer{unknown ? nullptr : &r, c.sent, clock::now(), &clock_});
   }
 
   // In the order in which they were sent.
@@ -321,17 +321,18 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     then(&replies);
   }
 
-  void on_acknowledged(const std::shared_ptr<caller>& who, std::uint32_t what, clock::time_point sent,
+  void on_acknowledged(const std::shared_ptr<caller>& the_caller, std::uint32_t tag, clock::time_point sent,
                        const client_reply& r) {
-    if (forget_wait(who)) who->answered(what, answer{&r, sent, clock::now(), &clock_});
+    if (forget_wait(the_caller)) the_caller->answered(tag, answer{&r, sent, clock::now(), &clock_});
   }
-  void give_up_waiting(const std::shared_ptr<caller>& who, std::uint32_t what, clock::time_point sent) {
-    asio::post(strand_, [self = shared_from_this(), who, what, sent] {
-      if (self->forget_wait(who)) who->answered(what, answer{nullptr, sent, clock::now(), nullptr});
+  void give_up_waiting(const std::shared_ptr<caller>& the_caller, std::uint32_t tag, clock::time_point sent) {
+    asio::post(strand_, [self = shared_from_this(), the_caller, tag, sent] {
+      if (self->forget_wait(the_caller)) the_caller->answered(tag, answer{nullptr, sent, clock::now(), nullptr});
     });
   }
-  bool forget_wait(const std::shared_ptr<caller>& who) {
-    const auto found = std::find_if(waits_.begin(), waits_.end(), [&who](const auto& w) { return w.who == who; });
+  bool forget_wait(const std::shared_ptr<caller>& the_caller) {
+    const auto found =
+        std::find_if(waits_.begin(), waits_.end(), [&the_caller](const auto& w) { return w.the_caller == the_caller; });
     if (found == waits_.end()) return false;
     waits_.erase(found);
     return true;
@@ -395,7 +396,9 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     const bool was_up = std::exchange(up_, false);
     doubted_ = false;
     for (const auto& c : std::exchange(calls_, {})) {
-      asio::post(strand_, [c = c.what] { c.who->answered(c.what, answer{nullptr, c.sent, clock::now(), nullptr}); });
+      asio::post(strand_, [c = c.of] {
+        c.the_caller->answered(c.tag, answer{nullptr, c.sent, clock::now(), nullptr});
+      });
     }
     for (auto& then : std::exchange(execs_, {})) asio::post(strand_, [then = std::move(then)] { then(nullptr); });
     was_up ? events_->on_down(why) : events_->on_no_answer(why);
@@ -409,10 +412,10 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 
   void fail_calls() {
     for (const auto& c : std::exchange(calls_, {})) {
-      c.what.who->answered(c.what.what, answer{nullptr, c.what.sent, clock::now(), nullptr});
+      c.of.the_caller->answered(c.of.tag, answer{nullptr, c.of.sent, clock::now(), nullptr});
     }
     for (const auto& w : std::exchange(waits_, {})) {
-      w.who->answered(w.what, answer{nullptr, w.sent, clock::now(), nullptr});
+      w.the_caller->answered(w.tag, answer{nullptr, w.sent, clock::now(), nullptr});
     }
     for (const auto& then : std::exchange(execs_, {})) then(nullptr);
   }
@@ -432,7 +435,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   void look_for_silence() {
     const auto now = clock::now();
     const bool is_silent = std::any_of(calls_.begin(), calls_.end(), [&](const auto& c) {
-      return now >= later(std::max(c.what.sent, heard_at_), c.patience);
+      return now >= later(std::max(c.of.sent, heard_at_), c.patience);
     });
     if (!is_silent) {
       if (!calls_.empty()) watch(second_look);

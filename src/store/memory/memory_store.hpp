@@ -51,7 +51,7 @@ class connection {
   ~connection() = default;
 };
 
-// The server exists as long as the network does. `on_connect` is told each connection.
+// The server exists as long as the network does. `on_connect` is called with each connection.
 struct endpoint {
   server* to;
   std::shared_ptr<network> over;

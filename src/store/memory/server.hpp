@@ -98,7 +98,7 @@ class server {
   // As EVAL, or as EVALSHA if the text does not come along. `wrote`: whether it has changed anything.
   reply run(const script&, bool whole_text, scripting::strings keys, scripting::strings arguments, bool asking = false,
             bool* wrote = nullptr);
-  // As EVAL, of a text that is none of the library's scripts; on_run is not told.
+  // As EVAL, of a text that is none of the library's scripts; on_run is not called.
   reply eval(std::string_view text, scripting::strings keys, scripting::strings arguments) {
     return scripting_.run(text, keys, arguments, data());
   }
@@ -116,7 +116,7 @@ class server {
   // How many connections have subscribed to the channel, as PUBSUB NUMSUB counts.
   std::int64_t subscribers(std::string_view channel) const;
 
-  // Told of each script that has run, or whose slot is another node's.
+  // Called with each script that has run, or whose slot is another node's.
   std::function<void(const script&, const std::vector<std::string_view>& arguments, const reply&)> on_run;
 
  private:

@@ -26,13 +26,13 @@ constexpr milliseconds between_looks{5};
 
 }  // namespace
 
-ballot::ballot(quorum_store& q, const script& s, kept_call c, std::shared_ptr<caller> who, std::uint32_t what)
+ballot::ballot(quorum_store& q, const script& s, kept_call c, std::shared_ptr<caller> the_caller, std::uint32_t tag)
     : quorum_(q),
       script_(s),
       call_(std::move(c)),
-      who_(std::move(who)),
-      what_(what),
-      patience_(who_->patience_of(what)),
+      caller_(std::move(the_caller)),
+      tag_(tag),
+      patience_(caller_->patience_of(tag)),
       voices_(q.voters().size()) {
   const auto& operation = call_.operation();
   kind_ = operation == "acquire"     ? kind::acquire
@@ -44,7 +44,7 @@ ballot::ballot(quorum_store& q, const script& s, kept_call c, std::shared_ptr<ca
 
 void ballot::start_late() {
   // Nobody is asked for what was released meanwhile.
-  if (who_->wants(what_)) return start();
+  if (caller_->wants(tag_)) return start();
   sent_ = clock::now();
   quorum_.set(*this, sent_);
 }
@@ -89,16 +89,16 @@ bool ballot::ask(voter& v, std::uint32_t phase) {
   return v.run(script_, call_.record(), shared_from_this(), static_cast<std::uint32_t>(v.number) * phases + phase);
 }
 
-void ballot::write(std::uint32_t what, arguments& a) {
-  if (what % phases == restoring) return write_restored(a);
-  if (what % phases == asking) return write_call(a);
+void ballot::write(std::uint32_t tag, arguments& a) {
+  if (tag % phases == restoring) return write_restored(a);
+  if (tag % phases == asking) return write_call(a);
   // A renewal has the record alone.
   for (const auto& k : kind_ == kind::renew ? claim_->attempt().keys : call_.keys) a.key(k);
   a.arg("raise");
   a.arg(call_.token());
   a.arg(static_cast<std::int64_t>(fence_));
   a.arg(static_cast<std::int64_t>(fence_ / 2048));
-  if (voices_[what / phases].asked_to_restore) a.arg("1");
+  if (voices_[tag / phases].asked_to_restore) a.arg("1");
 }
 
 // The attempt once more, for what is left of the hold and not later than that.
@@ -130,12 +130,12 @@ void ballot::write_call(arguments& a) {
   }
 }
 
-bool ballot::wants(std::uint32_t) const { return kind_ == kind::inspect ? who_ != nullptr : !is_releasing(); }
+bool ballot::wants(std::uint32_t) const { return kind_ == kind::inspect ? caller_ != nullptr : !is_releasing(); }
 
-void ballot::answered(std::uint32_t what, const answer& a) {
+void ballot::answered(std::uint32_t tag, const answer& a) {
   const auto self = shared_from_this();
-  auto& v = *quorum_.voters()[what / phases];
-  const auto phase = what % phases;
+  auto& v = *quorum_.voters()[tag / phases];
+  const auto phase = tag % phases;
   v.on_answer(a.received);
   auto& its = voices_[v.number];
   auto& said = said_in(its, phase);
@@ -216,7 +216,7 @@ void ballot::restore_where_missing() {
 void ballot::ring(clock::time_point) {
   const auto self = shared_from_this();
   // Nobody is asked for what was released meanwhile.
-  if (starts_by_ && who_ && who_->wants(what_)) return start();
+  if (starts_by_ && caller_ && caller_->wants(tag_)) return start();
   starts_by_.reset();
   decide(/*late=*/true);
 }
@@ -234,7 +234,7 @@ bool ballot::busy(std::size_t yes) const {
 bool ballot::is_releasing() const { return claim_ && claim_->is_releasing(); }
 
 void ballot::decide(bool late) {
-  if (!who_) return;
+  if (!caller_) return;
   switch (kind_) {
     case kind::acquire:
     case kind::downgrade: return fence_ == 0 ? decide_grant(late) : decide_raise(late);
@@ -377,8 +377,8 @@ void ballot::end_with(int status, std::uint64_t fence, milliseconds left, std::u
 void ballot::end(const reply& r) {
   unset();
   quorum_.forget(shared_from_this());
-  const auto who = std::move(who_);
-  who->answered(what_, answer{&r, sent_, clock::now(), nullptr});
+  const auto the_caller = std::move(caller_);
+  the_caller->answered(tag_, answer{&r, sent_, clock::now(), nullptr});
 }
 
 }  // namespace leasehold::detail

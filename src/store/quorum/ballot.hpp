@@ -10,7 +10,7 @@
 // Owned by the quorum until it has answered its caller, and by each of its calls on its way: late answers still count
 // for the claim.
 //
-// A ballot releases nothing: what it was granted, and what it may have been granted, is the claim's, which it tells
+// A ballot releases nothing: what it was granted, and what it may have been granted, is the claim's, which it notifies
 // of everything it sends and hears. Whatever is changed here, this is to stay true: the caller is answered once; no
 // more is said than a majority has said, in the round that counts; a server whose answer to an attempt is not known
 // is taken to have granted it; and a grant is written again only while a majority has it and it is not being released.
@@ -36,7 +36,7 @@ class voter;
 
 class ballot final : public caller, public alarm, public std::enable_shared_from_this<ballot> {
  public:
-  ballot(quorum_store&, const script&, kept_call, std::shared_ptr<caller> who, std::uint32_t what);
+  ballot(quorum_store&, const script&, kept_call, std::shared_ptr<caller> the_caller, std::uint32_t tag);
 
   bool is_attempt() const { return kind_ == kind::acquire; }
   void start();
@@ -63,7 +63,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   // --- With each server ---
 
   bool ask(voter&, std::uint32_t phase);
-  void write(std::uint32_t what, arguments&) override;
+  void write(std::uint32_t tag, arguments&) override;
   void write_call(arguments&);
   void write_restored(arguments&);
   // An attempt must not run behind the release that undoes it, and nothing is renewed after its release.
@@ -72,13 +72,13 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
     return kind_ == kind::renew || kind_ == kind::downgrade ? turn::keeps : turn::asks;
   }
   std::chrono::milliseconds patience_of(std::uint32_t) const override { return patience_; }
-  void answered(std::uint32_t what, const answer&) override;
+  void answered(std::uint32_t tag, const answer&) override;
   void take(voter&, voice& its, std::uint32_t phase, answer_is& said, const answer&);
   // A renewal counts a server only if its record has the hold's fence: there is no second round.
   answer_is& said_in(voice& its, std::uint32_t phase) const {
     return phase == raising && kind_ != kind::renew ? its.raised : its.said;
   }
-  // Who grants when the fence is known already is told of it.
+  // A server that grants when the fence is known already is told it.
   void late_grant(voter&);
   void raise(voter&);
   // Of a renewal: on servers that never had the hold, or lost it.
@@ -116,9 +116,9 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   quorum_store& quorum_;
   const script& script_;
   const kept_call call_;
-  std::shared_ptr<caller> who_;  // Until he is answered.
-  const std::uint32_t what_;
-  const std::chrono::milliseconds patience_;  // Of who_.
+  std::shared_ptr<caller> caller_;  // Until it is answered.
+  const std::uint32_t tag_;
+  const std::chrono::milliseconds patience_;  // Of caller_.
   kind kind_;
   std::chrono::milliseconds lease_{0};
   std::shared_ptr<claim> claim_;

@@ -83,10 +83,10 @@ void claim::release() {
   schedule();
 }
 
-void claim::release(kept_call call, std::shared_ptr<caller> who, std::uint32_t what) {
+void claim::release(kept_call call, std::shared_ptr<caller> the_caller, std::uint32_t tag) {
   release_ = std::move(call);
-  who_ = std::move(who);
-  what_ = what;
+  caller_ = std::move(the_caller);
+  tag_ = tag;
   release();
 }
 
@@ -136,10 +136,10 @@ void claim::answered(std::uint32_t number, const answer& a) {
 
 void claim::settle(clock::time_point now) {
   const auto self = shared_from_this();
-  if (who_) conclude(now);
+  if (caller_) conclude(now);
   const bool over =
       std::none_of(places_.begin(), places_.end(), [](const place& p) { return p.open() || p.once_more || p.asking; });
-  if ((over && !who_ && releasing_) || now >= gone_by_) return end();
+  if ((over && !caller_ && releasing_) || now >= gone_by_) return end();
   schedule();
 }
 
@@ -149,18 +149,19 @@ void claim::conclude(clock::time_point now) {
   const auto open = number_of(outcome::unknown);
   const auto majority = quorum_.majority();
   if (waits(now)) return;
-  if (released >= majority) return tell(1);
-  if (refused >= majority) return tell(0, words_);
-  if (released + open < majority || now >= gone_by_) return tell(0);
-  // Some that had granted it are away, and no other one has lost it: it is free on a majority, and they are told later.
+  if (released >= majority) return report(1);
+  if (refused >= majority) return report(0, words_);
+  if (released + open < majority || now >= gone_by_) return report(0);
+  // Some that had granted it are away, and no other one has lost it: it is free on a majority, and those that are away
+  // are released later.
   const auto never_asked = std::count_if(places_.begin(), places_.end(), [](const place& p) { return !p.asked; });
   const auto free = released + number_of(outcome::absent) + static_cast<std::size_t>(never_asked);
   const bool lost_somewhere = std::any_of(places_.begin(), places_.end(),
                                           [](const place& p) { return p.found == outcome::absent && p.granted; });
-  if (!lost_somewhere && released != 0 && free >= majority) tell(1);
+  if (!lost_somewhere && released != 0 && free >= majority) report(1);
 }
 
-void claim::tell(std::int64_t number, std::string_view error) {
+void claim::report(std::int64_t number, std::string_view error) {
   reply r;
   if (!error.empty()) r.set_error();
   r.add(error.empty() ? std::to_string(number) : std::string(error));
@@ -171,14 +172,14 @@ void claim::tell(std::int64_t number, std::string_view error) {
       if (!v->is_full(now)) v->server->publish(channel, "0");
     }
   }
-  const auto who = std::move(who_);
-  who->answered(what_, answer{&r, began_, clock::now(), nullptr});
+  const auto the_caller = std::move(caller_);
+  the_caller->answered(tag_, answer{&r, began_, clock::now(), nullptr});
 }
 
 void claim::end() {
   const auto self = shared_from_this();
   unset();
-  if (who_) tell(0);
+  if (caller_) report(0);
   quorum_.forget(*this);
 }
 
@@ -200,7 +201,7 @@ void claim::schedule() {
   if (releasing_) {
     const bool late = std::any_of(places_.begin(), places_.end(), [](const place& p) { return p.once_more; });
     if (late && clock::now() < may_run_until_) due = std::min(due, may_run_until_);
-    if (who_) due = std::min(due, std::max(patience_ends(), woken_));
+    if (caller_) due = std::min(due, std::max(patience_ends(), woken_));
     const bool nothing =
         std::none_of(places_.begin(), places_.end(), [](const place& p) { return p.open() || p.once_more; });
     if (nothing) due = clock::time_point::min();

@@ -4,8 +4,8 @@
 // be left anywhere.
 //
 // Owned by the quorum, which finds it by its token, until it ends itself; beside that by the ballots that work for it
-// and by each of its releases on its way. Ballots tell it what they ask for and what they hear; it asks for nothing but
-// releases. It keeps the attempt, so that a ballot can repeat it on a server that lacks the hold.
+// and by each of its releases on its way. Ballots report to it what they ask for and what they hear; it asks for
+// nothing but releases. It keeps the attempt, so that a ballot can repeat it on a server that lacks the hold.
 //
 // Whatever is changed here, this is to stay true:
 //   * until() is never later than what a majority has granted, by the local clock.
@@ -13,7 +13,7 @@
 //   server has
 //     answered a release or what it may have granted has expired (gone_by_). A release that may have overtaken its
 //     attempt is sent once more when the attempt cannot run any more.
-//   * Who has asked for the release is told once: when a majority has decided it and the others that answer have done
+//   * The caller of the release is answered once: when a majority has decided it and the others that answer have done
 //     so within quorum_store::patience, or when all has expired. Servers that are away get their release later.
 #pragma once
 
@@ -50,7 +50,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   // Until when a majority has it.
   clock::time_point until() const;
 
-  // --- What ballots tell ---
+  // --- What ballots report ---
 
   // An attempt goes to this server, or a grant that is written again.
   void asked(const voter&);
@@ -73,8 +73,8 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   // --- The release ---
 
   void release();
-  // The same with its user's words, who is told what came of it.
-  void release(kept_call call, std::shared_ptr<caller> who, std::uint32_t what);
+  // The same with the call of its user, who is answered.
+  void release(kept_call call, std::shared_ptr<caller> the_caller, std::uint32_t tag);
 
   void on_voter_up(voter&);
   void on_clock_jump(const voter&, clock::duration);
@@ -104,11 +104,11 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
 
   void settle(clock::time_point now);
   void conclude(clock::time_point now);
-  void tell(std::int64_t number, std::string_view error = {});
+  void report(std::int64_t number, std::string_view error = {});
   void end();
 
   std::size_t number_of(outcome) const;
-  // Servers that answer are waited for, so that nothing is left on them when the release is told.
+  // Servers that answer are waited for, so that nothing is left on them when the release is answered.
   bool waits(clock::time_point now) const;
   clock::time_point patience_ends() const;
 
@@ -128,9 +128,9 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   clock::time_point woken_ = clock::time_point::min();
   std::chrono::milliseconds lease_{0};
   bool releasing_ = false;
-  std::string words_;            // Of a server that refuses.
-  std::shared_ptr<caller> who_;  // Until he is told.
-  std::uint32_t what_ = 0;
+  std::string words_;               // Of a server that refuses.
+  std::shared_ptr<caller> caller_;  // Until it is answered.
+  std::uint32_t tag_ = 0;
 };
 
 }  // namespace leasehold::detail

@@ -81,18 +81,18 @@ bool quorum_store::too_few_answer() const {
   return std::any_of(voters_.begin(), voters_.end(), [now](const auto& v) { return v->up() && !v->overdue(now); });
 }
 
-bool quorum_store::run(const script& s, std::string_view, std::shared_ptr<caller> who, std::uint32_t what) {
+bool quorum_store::run(const script& s, std::string_view, std::shared_ptr<caller> the_caller, std::uint32_t tag) {
   if (stopping_) return false;
   arguments probe({nowhere_, false});
-  who->write(what, probe);
+  the_caller->write(tag, probe);
   kept_call call(probe);
   if (call.operation() == "release") {
     const auto c = claim_of(s, call);
-    c->release(std::move(call), std::move(who), what);
+    c->release(std::move(call), std::move(the_caller), tag);
     return true;
   }
   if (!up()) return false;
-  const auto b = std::make_shared<ballot>(*this, s, std::move(call), std::move(who), what);
+  const auto b = std::make_shared<ballot>(*this, s, std::move(call), std::move(the_caller), tag);
   if (b->is_attempt() && attempts_ == most_attempts) {
     waiting_.push_back(b);
   } else {

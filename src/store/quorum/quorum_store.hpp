@@ -65,7 +65,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   bool releases_leftovers() const override { return true; }
   // Every call is settled with each server by itself.
   std::uint64_t epoch() const override { return 0; }
-  bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t what) override;
+  bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag) override;
   // Refused before it comes to that (acquire.cpp).
   bool run_acknowledged(const script&, std::string_view, std::shared_ptr<caller>, std::uint32_t, std::uint32_t,
                         std::chrono::milliseconds) override {

@@ -5,8 +5,8 @@
 // Owns the connection. Is owned by the quorum, and kept by the connection's coroutines, which keep the quorum as well.
 //
 // What one server says of itself belongs here (for how long it has been up, whether it refuses us, whether it lets us
-// wait), and what a majority makes of it to the quorum. It knows neither claims nor ballots: they ask it, and tell it
-// when their answer is there, since only a call that was answered ends the wait that overdue() speaks of.
+// wait), and what a majority makes of it to the quorum. It knows neither claims nor ballots: they ask it, and report to
+// it when their answer is there, since only a call that was answered ends the wait that overdue() speaks of.
 #pragma once
 
 #include "store/server.hpp"
@@ -35,7 +35,7 @@ class voter final : public store::events, public redis_server::router {
   voter(quorum_store&, std::size_t number, const address& where, const server_maker&);
 
   // As store::run. Whoever is answered calls on_answer.
-  bool run(const script&, const std::string& record, std::shared_ptr<caller>, std::uint32_t what);
+  bool run(const script&, const std::string& record, std::shared_ptr<caller>, std::uint32_t tag);
   void on_answer(clock::time_point now);
   // It has let somebody wait for too long.
   bool overdue(clock::time_point now) const { return unanswered_ != 0 && now - waiting_since_ > least_patience; }
@@ -66,12 +66,12 @@ class voter final : public store::events, public redis_server::router {
   void on_clock_jump(clock::duration) override;
   void on_stopped() override;
   void on_message(std::string_view) override {}
-  void on_told(std::uint16_t) override {}
+  void on_grants_pushed(std::uint16_t) override {}
   void on_rerouted() override {}
   void on_moved(std::uint16_t) override {}
 
   bool redirect(redis_server::call&, std::string_view) override { return false; }
-  bool tells(std::uint16_t) const override { return false; }
+  bool pushes_grants(std::uint16_t) const override { return false; }
   void on_shard_channel(std::string_view, bool) override {}
 
   quorum_store& quorum_;

@@ -29,7 +29,7 @@ inline constexpr std::size_t most_scalars = 1000000;
 // that is done with backoff and jitter. limit: of each step until the connection is there.
 boost::redis::config common_config(std::chrono::milliseconds limit);
 
-// Boost.Redis's log goes nowhere: what matters is told by events.
+// Boost.Redis's log goes nowhere: what matters is reported by events.
 boost::redis::logger make_logger();
 
 // A request that was written and not answered when the connection is lost is never sent again by Boost.Redis: whether it

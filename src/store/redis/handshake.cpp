@@ -111,7 +111,7 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
     o.server.uptime = read_uptime(field_of(about, "uptime_in_seconds"));
     o.run_id = field_of(about, "run_id");
   }
-  if (replies[publish].is_error()) o.server.mute = words_of(replies[publish]);
+  if (replies[publish].is_error()) o.server.publish_refusal = words_of(replies[publish]);
   return o;
 }
 

@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // The first exchange on a connection to a server: who we are and in which database, what server that is and by which
-// clock, and that the client is told of its grants from now on (docs/protocol.md, "The connection"). One pipeline. No
-// I/O: redis.cpp sends the request, and does what the outcome says.
+// clock, and that the client is notified of its grants from now on (docs/protocol.md, "The connection"). One pipeline.
+// No I/O: redis.cpp sends the request, and does what the outcome says.
 //
 // The commands and the places of their replies are known here alone.
 #pragma once
@@ -31,7 +31,8 @@ class handshake {
     std::int64_t time = 0;  // Of the server's clock, in microseconds.
   };
 
-  // channel: where the client is told of its grants; "": nowhere. must_be_master: somebody else has said that this is one.
+  // channel: where the client is notified of its grants; "": nowhere. must_be_master: somebody else has said that this
+  // is one.
   handshake(const address& where, const std::string& channel, bool must_be_master);
 
   const boost::redis::request& request() const { return request_; }

@@ -172,11 +172,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   bool up() const override { return up_; }
   std::uint64_t epoch() const override { return epoch_; }
 
-  bool run(const script& s, std::string_view record, std::shared_ptr<caller> who, std::uint32_t what) override {
+  bool run(const script& s, std::string_view record, std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
     if (!up_) return false;
     const std::uint16_t slot = router_ == nullptr ? 0 : slot_of(record);
-    call c{&s, std::move(who), what, clock::now(), slot};
-    const auto turn = static_cast<std::size_t>(c.who->turn_of(what));
+    call c{&s, std::move(the_caller), tag, clock::now(), slot};
+    const auto turn = static_cast<std::size_t>(c.the_caller->turn_of(tag));
     const bool others_wait =
         std::any_of(queues_.begin(), queues_.begin() + turn + 1, [](const auto& q) { return !q.empty(); });
     if (under_way_ >= most_under_way || others_wait) {
@@ -184,7 +184,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       if (!in_flight_.empty()) {
         batch& last = *in_flight_.back();
         const auto since = std::max(last.sent, heard_at_);
-        last.be_answered_by(later(c.sent, c.who->patience_of(what)), since);
+        last.be_answered_by(later(c.sent, c.the_caller->patience_of(tag)), since);
         if (const auto due = last.gives_up_at(heard_at_); due < watched_until_) watch(due);
       }
       queues_[turn].push_back(std::move(c));
@@ -199,10 +199,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     append(std::move(c));
   }
 
-  bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> who, std::uint32_t what,
+  bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> the_caller, std::uint32_t tag,
                         std::uint32_t replicas, std::chrono::milliseconds limit) override {
     if (!up_) return false;
-    witness::run(witness_, another_, s, std::move(who), what, replicas, limit);
+    witness::run(witness_, another_, s, std::move(the_caller), tag, replicas, limit);
     return true;
   }
 
@@ -428,8 +428,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const auto e = std::make_shared<exchange>(
         exchange{handshake(where_, channel_, /*must_be_master=*/sentinels_ != nullptr), {}, clock::now()});
     redis::any_adapter adapter(
-        [e, begins = false](redis::any_adapter::parse_event what, const redis::resp3::node_view& node,
-                            error_code& ec) mutable { add_to_last(e->replies, begins, what, node, ec); });
+        [e, begins = false](redis::any_adapter::parse_event kind, const redis::resp3::node_view& node,
+                            error_code& ec) mutable { add_to_last(e->replies, begins, kind, node, ec); });
     connection_.async_exec(e->script.request(), std::move(adapter),
                            [self = this->shared_from_this(), e, epoch = epoch_](error_code ec, std::size_t) {
                              if (ec || epoch != self->epoch_ || self->stopping_) return;
@@ -461,8 +461,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   // --- Other channels ---
 
-  // Success is told by pushes, a refusal by a reply, which nobody expects: it takes the place of that to PING, and every
-  // later reply the place of another. The connection is given up then, and for lack of rights such channels for good.
+  // Success is reported by pushes, a refusal by a reply, which nobody expects: it takes the place of that to PING, and
+  // every later reply the place of another. The connection is given up then, and for lack of rights such channels for
+  // good.
   void change_channels(std::string_view command, const std::set<std::string>& channels) {
     if (deaf_) return;
     const auto request = std::make_shared<redis::request>(make_request());
@@ -509,17 +510,17 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       next_ = take_batch();
       if (!at_once) asio::post(strand_, [self = this->shared_from_this()] { self->flush(); });
     }
-    arguments args({clock_, router_ == nullptr || router_->tells(c.slot)});
-    c.who->write(c.what, args);
+    arguments args({clock_, router_ == nullptr || router_->pushes_grants(c.slot)});
+    c.the_caller->write(c.tag, args);
     // Redis writes first to whom it had something to say last. A client that gets another reply before is no longer
-    // behind those who are told something by its script.
-    if (args.told_first() && next_->calls.empty()) {
+    // behind the clients that its script notifies.
+    if (args.publishes_first() && next_->calls.empty()) {
       push_for_nobody("PING", c.sent);
     }
     if (c.asking) push_for_nobody("ASKING", c.sent);
-    next_->request.push_range(c.whole_text ? "EVAL" : "EVALSHA",
-                              c.whole_text ? c.what_script->text : c.what_script->sha1, args.begin(), args.end());
-    next_->patience = std::min({next_->patience, command_timeout_, c.who->patience_of(c.what)});
+    next_->request.push_range(c.whole_text ? "EVAL" : "EVALSHA", c.whole_text ? c.the_script->text : c.the_script->sha1,
+                              args.begin(), args.end());
+    next_->patience = std::min({next_->patience, command_timeout_, c.the_caller->patience_of(c.tag)});
     next_->calls.push_back(std::move(c));
     ++under_way_;
     if (at_once) flush();
@@ -531,7 +532,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       while (up_ && !queue.empty() && under_way_ < most_under_way) {
         call c = std::move(queue.front());
         queue.pop_front();
-        if (!c.who->wants(c.what)) {
+        if (!c.the_caller->wants(c.tag)) {
           fail(std::move(c));
           continue;
         }
@@ -559,7 +560,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     auto b = std::exchange(next_, nullptr);
     b->sent = clock::now();
     const auto scripts =
-        std::count_if(b->calls.begin(), b->calls.end(), [](const call& c) { return c.who != nullptr; });
+        std::count_if(b->calls.begin(), b->calls.end(), [](const call& c) { return c.the_caller != nullptr; });
     alone_ = scripts == 1 && in_flight_.empty();
     if (const auto due = b->gives_up_at(b->sent); due < watched_until_) watch(due);
     in_flight_.push_back(b);
@@ -582,7 +583,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (b.answered == b.calls.size()) return;
     call& c = b.calls[b.answered++];
     --under_way_;
-    if (!c.who) return;  // Nobody waits for this one.
+    if (!c.the_caller) return;  // Nobody waits for this one.
     if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
     ready_.push_back({std::move(c), std::move(reading_), true});
     reading_.clear();
@@ -590,10 +591,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   // In the order of its arrival among the replies.
   void on_push() {
-    const std::string_view what = pushed_.text(0);
-    const bool told = what == "message" || what == "smessage" || what == "ssubscribe" || what == "sunsubscribe" ||
-                      (what == "subscribe" && pushed_.text(1) != channel_);
-    if (pushed_.size() != 3 || !told) return pushed_.clear();
+    const std::string_view kind = pushed_.text(0);
+    const bool expected = kind == "message" || kind == "smessage" || kind == "ssubscribe" || kind == "sunsubscribe" ||
+                          (kind == "subscribe" && pushed_.text(1) != channel_);
+    if (pushed_.size() != 3 || !expected) return pushed_.clear();
     if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
     ready_.push_back({call{}, std::move(pushed_), true});
     pushed_.clear();
@@ -611,7 +612,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     while (b.answered != b.calls.size()) {
       call& c = b.calls[b.answered++];
       --under_way_;
-      if (c.who) fail(std::move(c));
+      if (c.the_caller) fail(std::move(c));
     }
   }
 
@@ -635,39 +636,39 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     heard_at_ = now;
     doubted_ = false;
     for (auto& r : ready) {
-      if (!r.of.who) {
-        if (events_ != nullptr) on_told(r.from_store);
+      if (!r.of.the_caller) {
+        if (events_ != nullptr) on_push_message(r.from_store);
         continue;
       }
       const std::string_view words = r.arrived && r.from_store.is_error() ? r.from_store.text(0) : std::string_view();
       // After EVAL it is an answer like any other.
       const bool unknown = words.starts_with("NOSCRIPT") && !r.of.whole_text;
       // Counted from the first sending: earlier is safe.
-      if (unknown && up_ && r.of.who->wants(r.of.what)) {
+      if (unknown && up_ && r.of.the_caller->wants(r.of.tag)) {
         r.of.whole_text = true;
         append(std::move(r.of));
         continue;
       }
       const bool elsewhere = router_ != nullptr && (words.starts_with("MOVED ") || words.starts_with("ASK "));
-      if (elsewhere && r.of.who->wants(r.of.what) && router_->redirect(r.of, words)) continue;
+      if (elsewhere && r.of.the_caller->wants(r.of.tag) && router_->redirect(r.of, words)) continue;
       // A master that was made a replica: the answer is another server's to give.
       const bool demoted = sentinels_ && is_read_only(words);
       if (demoted) reset(words);
-      const auto who = std::move(r.of.who);
+      const auto the_caller = std::move(r.of.the_caller);
       const bool known = r.arrived && !unknown && !demoted;
-      who->answered(r.of.what, answer{known ? &r.from_store : nullptr, r.of.sent, now, &clock_});
+      the_caller->answered(r.of.tag, answer{known ? &r.from_store : nullptr, r.of.sent, now, &clock_});
     }
     ready.clear();
     if (ready_.empty()) ready_.swap(ready);  // Keeps the memory.
     append_waiting();
   }
 
-  void on_told(const reply& push) {
-    const auto what = push.text(0);
+  void on_push_message(const reply& push) {
+    const auto kind = push.text(0);
     const auto channel = push.text(1);
-    if (what.ends_with("unsubscribe") || what == "ssubscribe") {
-      if (router_ != nullptr) router_->on_shard_channel(channel, what == "ssubscribe");
-    } else if (what == "smessage" || channel == channel_) {
+    if (kind.ends_with("unsubscribe") || kind == "ssubscribe") {
+      if (router_ != nullptr) router_->on_shard_channel(channel, kind == "ssubscribe");
+    } else if (kind == "smessage" || channel == channel_) {
       events_->on_message(push.text(2));
     } else {
       events_->on_channel(channel);

@@ -68,7 +68,7 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
     });
   }
 
-  // Nothing is told any more.
+  // Nothing is reported any more.
   void forget() { owner_ = nullptr; }
   void drop() {
     forget();

@@ -8,14 +8,15 @@
 
 namespace leasehold::detail {
 
-void witness::run(std::shared_ptr<witness>& self, const maker& make, const script& s, std::shared_ptr<caller> who,
-                  std::uint32_t what, std::uint32_t replicas, std::chrono::milliseconds limit) {
+void witness::run(std::shared_ptr<witness>& self, const maker& make, const script& s,
+                  std::shared_ptr<caller> the_caller, std::uint32_t tag, std::uint32_t replicas,
+                  std::chrono::milliseconds limit) {
   if (!self) {
     self = std::make_shared<witness>();
     self->server_ = make(*self);
     self->server_->start(self);
   }
-  self->queue_.push_back(call{&s, std::move(who), what, replicas, limit});
+  self->queue_.push_back(call{&s, std::move(the_caller), tag, replicas, limit});
   self->flush();
 }
 
@@ -28,14 +29,14 @@ void witness::stop() {
 void witness::on_refused(std::string_view) { fail(std::exchange(queue_, {})); }
 
 void witness::fail(std::deque<call> calls) {
-  for (auto& c : calls) c.who->answered(c.what, answer{nullptr, clock::now(), clock::now()});
+  for (auto& c : calls) c.the_caller->answered(c.tag, answer{nullptr, clock::now(), clock::now()});
 }
 
 void witness::flush() {
   if (busy_) return;
   // What has waited for the connection may be wanted no more.
   const auto unwanted =
-      std::stable_partition(queue_.begin(), queue_.end(), [](const call& c) { return c.who->wants(c.what); });
+      std::stable_partition(queue_.begin(), queue_.end(), [](const call& c) { return c.the_caller->wants(c.tag); });
   std::deque<call> rest(std::make_move_iterator(unwanted), std::make_move_iterator(queue_.end()));
   queue_.erase(unwanted, queue_.end());
   fail(std::move(rest));
@@ -56,10 +57,10 @@ void witness::flush() {
   std::vector<std::vector<std::string>> commands;
   for (const call& c : calls) {
     arguments args({unknown_, true});
-    c.who->write(c.what, args);
+    c.the_caller->write(c.tag, args);
     auto& words = commands.emplace_back();
     words.emplace_back(c.whole_text ? "EVAL" : "EVALSHA");
-    words.emplace_back(c.whole_text ? c.what_script->text : c.what_script->sha1);
+    words.emplace_back(c.whole_text ? c.the_script->text : c.the_script->sha1);
     words.insert(words.end(), args.begin(), args.end());
   }
   commands.push_back({"WAIT", std::to_string(replicas), std::to_string(std::max<std::int64_t>(limit.count(), 1))});
@@ -78,7 +79,7 @@ void witness::take(std::vector<call>& calls, const std::vector<reply>* replies, 
   for (std::size_t i = 0; i < calls.size(); ++i) {
     call& c = calls[i];
     if (replies == nullptr || replies->size() != calls.size() + 1) {
-      c.who->answered(c.what, answer{nullptr, sent, now});
+      c.the_caller->answered(c.tag, answer{nullptr, sent, now});
       continue;
     }
     reply r = (*replies)[i];
@@ -87,7 +88,7 @@ void witness::take(std::vector<call>& calls, const std::vector<reply>* replies, 
       continue;
     }
     if (!r.is_error()) r.add(replies->back().is_error() ? "0" : replies->back().text(0));
-    c.who->answered(c.what, answer{&r, sent, now});
+    c.the_caller->answered(c.tag, answer{&r, sent, now});
   }
 }
 

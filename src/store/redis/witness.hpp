@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Scripts that replicas have to acknowledge (WAIT). WAIT blocks its connection, so these have one of their own, which is
-// made when it is first needed; and it tells about the writes of its own connection only, so the script runs there, too.
+// made when it is first needed; and it is about the writes of its own connection only, so the script runs there, too.
 #pragma once
 
 #include "store/server.hpp"
@@ -23,15 +23,16 @@ class witness final : public store::events, public std::enable_shared_from_this<
   using maker = std::function<std::shared_ptr<redis_server>(store::events&)>;
 
   // As store::run_acknowledged. What is asked for together is acknowledged together, and what comes meanwhile waits.
-  static void run(std::shared_ptr<witness>& self, const maker& make, const script& s, std::shared_ptr<caller> who,
-                  std::uint32_t what, std::uint32_t replicas, std::chrono::milliseconds limit);
+  static void run(std::shared_ptr<witness>& self, const maker& make, const script& s,
+                  std::shared_ptr<caller> the_caller, std::uint32_t tag, std::uint32_t replicas,
+                  std::chrono::milliseconds limit);
   void stop();
 
  private:
   struct call {
-    const script* what_script;
-    std::shared_ptr<caller> who;
-    std::uint32_t what;
+    const script* the_script;
+    std::shared_ptr<caller> the_caller;
+    std::uint32_t tag;
     std::uint32_t replicas;
     std::chrono::milliseconds limit;
     bool whole_text = false;
@@ -42,7 +43,7 @@ class witness final : public store::events, public std::enable_shared_from_this<
   void on_no_answer(std::string_view) override {}
   void on_message(std::string_view) override {}
   void on_channel(std::string_view) override {}
-  void on_told(std::uint16_t) override {}
+  void on_grants_pushed(std::uint16_t) override {}
   void on_rerouted() override {}
   void on_moved(std::uint16_t) override {}
   void on_clock_jump(clock::duration) override {}

@@ -149,7 +149,7 @@ class one_round {
     check({});
   }
 
-  // A queue's keys stay for a minute after the last look of somebody who was killed; a record as long as its lease.
+  // A queue's keys stay for a minute after the last poll of a client that was killed; a record as long as its lease.
   void nothing_left(judgement& j) {
     const auto records = [&] {
       std::vector<std::string> all;

@@ -705,7 +705,7 @@ BOOST_AUTO_TEST_CASE(a_break_that_is_repeated_after_a_lost_reply_leaves_the_next
     client c(executor, between.url());
     co_await c.ready();
     {
-      // The server knows the script from now on, so that the first reply is that to the look.
+      // The server knows the script from now on, so that the first reply is that to the poll.
       auto [ec, nothing] = co_await break_lock(c, "other", as_tuple);
       BOOST_TEST(ec == error::not_held);
     }

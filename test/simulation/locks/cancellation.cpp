@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(with_a_connection_that_breaks_nothing_is_left) {
   });
 }
 
-// It waited in the queue, and its looks could not be sent any more.
+// It waited in the queue, and its polls could not be sent any more.
 BOOST_AUTO_TEST_CASE(who_is_cancelled_out_of_reach_does_not_stay_in_the_queue) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(who_is_cancelled_out_of_reach_does_not_stay_in_the_queue) {
       co_await eventually("it waits in the queue", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
       network.refuse();
       network.cut();
-      // The first in the queue looks every 667 ms.
+      // The first in the queue polls every 667 ms.
       co_await pause(1500ms);
       if (by_deadline) {
         co_await eventually("the wait ends", [&] { return a.ended(); });

@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(close_gives_everything_back) {
     auto [ec] = co_await c.close(as_tuple);
     BOOST_TEST(!ec);
     BOOST_TEST(redis.size() == 0U);
-    co_await eventually("all are told", [&] {
+    co_await eventually("all are notified", [&] {
       return lost.ended() && std::all_of(waiters.begin(), waiters.end(), [](auto& w) { return w.ended(); });
     });
     for (const auto& w : waiters) BOOST_TEST(*w.ec == error::closed);
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(close_of_a_client_that_never_connected_is_bounded) {
     co_await turn();
     auto [ec] = co_await c.close(as_tuple);
     BOOST_TEST((!ec || ec == error::unreachable));
-    co_await eventually("all are told", [&] { return waiter.ended() && ready.ended(); });
+    co_await eventually("all are notified", [&] { return waiter.ended() && ready.ended(); });
     BOOST_TEST(*waiter.ec == error::closed);
     BOOST_TEST(*ready.ec == error::closed);
   });

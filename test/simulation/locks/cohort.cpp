@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_passed_on_after_a_pause_past_the_lease) {
     BOOST_TEST(info.token == "somebody else");
     BOOST_TEST(!next);
     redis.command("DEL", "n");
-    co_await eventually("it is let in", [&] { return next.has_value(); });
+    co_await eventually("it is granted", [&] { return next.has_value(); });
     BOOST_TEST(next->token() != h.token());
     BOOST_TEST(c.stats().passed == 0U);
     co_await next->release();
@@ -249,8 +249,8 @@ BOOST_AUTO_TEST_CASE(nothing_is_passed_on_after_a_pause_past_the_lease) {
   });
 }
 
-// B1: another server has taken over and does not know of the grant. Who is let in there is ahead of all whom the cohort
-// lets in on what it was granted.
+// B1: another server has taken over and does not know of the grant. A grant there has a larger fence than all
+// that the cohort passes on.
 BOOST_AUTO_TEST_CASE(passes_never_reach_the_fence_of_the_next_grant_elsewhere) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;

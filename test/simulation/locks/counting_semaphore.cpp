@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(a_permit_whose_lease_ends_comes_back_by_itself) {
     next.acquire();
     co_await wait_in_queue(1);
     co_await eventually("the next is in", [&] { return next.in(); });
-    co_await eventually("the loss is told", [&] { return brief.lost.ended(); });
+    co_await eventually("the loss is reported", [&] { return brief.lost.ended(); });
     BOOST_TEST(lasting.valid());
     BOOST_TEST(redis.ttl("n") > 20000);
     auto [ec] = co_await brief.got.release(as_tuple);
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(resize_does_not_turn_away_who_asks_at_the_same_time) {
   });
 }
 
-// Operations that are let in at once have found nothing busy, however many they are.
+// Operations that are granted at once have found nothing busy, however many they are.
 BOOST_AUTO_TEST_CASE(who_is_let_in_at_once_is_not_contended) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(who_is_let_in_at_once_is_not_contended) {
   });
 }
 
-// Those who wait are let in whatever the limit has become: also who stands behind another of his client.
+// Those that wait are granted whatever the limit has become: also who stands behind another of his client.
 BOOST_AUTO_TEST_CASE(resize_elsewhere_does_not_turn_away_who_waits) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;

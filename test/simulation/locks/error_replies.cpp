@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_pushed_grant_that_cannot_be_confirmed_is_lost_in_time_and
         next.watch();
         const auto deadline = next.got.expires_at();
         BOOST_TEST((deadline <= now() + 2s));
-        co_await eventually("the loss is told", [&] { return next.lost.ended(); });
+        co_await eventually("the loss is reported", [&] { return next.lost.ended(); });
         BOOST_TEST((now() <= deadline + 1ms));
         BOOST_TEST(!next.got.valid());
         next.got = hold();
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(a_pushed_grant_that_is_gone_when_it_is_confirmed_leaves_the
     co_await h.release();
     co_await eventually("it has the pushed grant", [&] { return next.ended(); });
     next.watch();
-    co_await eventually("the loss is told", [&] { return next.lost.ended(); });
+    co_await eventually("the loss is reported", [&] { return next.lost.ended(); });
     co_await pause(10ms);
     BOOST_TEST(in_queue(redis) == 0);
     auto free = co_await mutex(first, "n").try_acquire();

@@ -25,7 +25,7 @@ struct watch {
   watch(const watch&) = delete;
   std::optional<error_code> ec;
   std::chrono::steady_clock::time_point at;
-  bool told() const { return ec.has_value(); }
+  bool notified() const { return ec.has_value(); }
 };
 
 }  // namespace
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(assignment_releases_what_was_held) {
     BOOST_TEST(a.name() == "b");
     BOOST_TEST(a.valid());
     co_await eventually("the other lock is free", [&] { return !redis.get("a"); });
-    co_await eventually("whoever watched is told", [&] { return w.told(); });
+    co_await eventually("the watcher is notified", [&] { return w.notified(); });
     BOOST_TEST(*w.ec == error::not_held);
     BOOST_TEST(redis.get("b").has_value());
     a = hold();
@@ -159,14 +159,14 @@ BOOST_AUTO_TEST_CASE(renewal_keeps_a_short_lease_alive) {
     watch w(h);
     const std::string value = redis.get("n").value();
     const auto first = h.expires_at();
-    co_await eventually("three leases have passed", [&] { return h.expires_at() > first + 2700ms || w.told(); });
-    BOOST_TEST(!w.told());
+    co_await eventually("three leases have passed", [&] { return h.expires_at() > first + 2700ms || w.notified(); });
+    BOOST_TEST(!w.notified());
     BOOST_TEST(h.valid());
     BOOST_TEST(redis.get("n").value() == value);
     BOOST_TEST(c.stats().renewed >= 4U);
     BOOST_TEST(redis.ttl("n") <= 900);
     co_await h.release();
-    co_await eventually("whoever watched is told", [&] { return w.told(); });
+    co_await eventually("the watcher is notified", [&] { return w.notified(); });
     BOOST_TEST(*w.ec == error::not_held);
   });
 }
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(without_renewal_the_hold_ends_with_its_lease) {
     hold h = co_await mutex(c, "n").acquire({.lease = 300ms, .renew = renewal::none});
     const auto end = h.expires_at();
     watch w(h);
-    co_await eventually("the loss is told", [&] { return w.told(); });
+    co_await eventually("the loss is reported", [&] { return w.notified(); });
     BOOST_TEST(!*w.ec);
     BOOST_TEST(!h.valid());
     // Not before its time; promise 6: at the local deadline, which lies before the server's own.
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(at_most_n_renewals_are_at_most_n_plus_one_leases) {
     const auto start = now();
     hold h = co_await mutex(c, "n").acquire({.lease = 600ms, .renew = renewal::at_most(2)});
     watch w(h);
-    co_await eventually("the loss is told", [&] { return w.told(); });
+    co_await eventually("the loss is reported", [&] { return w.notified(); });
     BOOST_TEST(!*w.ec);
     BOOST_TEST(c.stats().renewed == 2U);
     BOOST_TEST(w.at > start + 600ms);
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(margin_tells_the_loss_before_the_deadline) {
     hold h = co_await mutex(c, "n").acquire({.lease = 20s, .renew = renewal::none, .margin = 19700ms});
     const auto end = h.expires_at();
     watch w(h);
-    co_await eventually("the loss is told", [&] { return w.told(); });
+    co_await eventually("the loss is reported", [&] { return w.notified(); });
     BOOST_TEST(!*w.ec);
     BOOST_TEST(w.at >= end - 19700ms - 5ms);
     BOOST_TEST(w.at < end);
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(a_key_deleted_by_hand_is_told_at_the_next_renewal) {
     hold h = co_await mutex(c, "n").acquire({.lease = 1500ms});
     watch w(h);
     redis.command("DEL", "n");
-    co_await eventually("the loss is told", [&] { return w.told(); });
+    co_await eventually("the loss is reported", [&] { return w.notified(); });
     BOOST_TEST(!*w.ec);
     BOOST_TEST(w.at < h.expires_at());
     BOOST_TEST(!h.valid());
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(a_key_overwritten_by_somebody_is_told_and_left_alone) {
       } else {
         redis.command("SET", "n", "somebody's");
       }
-      co_await eventually("the loss is told", [&] { return w.told(); });
+      co_await eventually("the loss is reported", [&] { return w.notified(); });
       BOOST_TEST(!*w.ec);
       auto [ec] = co_await h.release(as_tuple);
       BOOST_TEST(ec == error::lost);
@@ -459,7 +459,7 @@ BOOST_AUTO_TEST_CASE(extend_of_a_lost_hold_says_so_and_creates_nothing) {
     BOOST_TEST(ec == error::lost);
     BOOST_TEST(!redis.get("n"));
     BOOST_TEST(!h.valid());
-    co_await eventually("the loss is told", [&] { return w.told(); });
+    co_await eventually("the loss is reported", [&] { return w.notified(); });
     BOOST_TEST(!*w.ec);
   });
 }
@@ -514,7 +514,7 @@ BOOST_AUTO_TEST_CASE(every_watcher_is_told) {
     watch b(h);
     hold moved = std::move(h);
     watch d(moved);
-    co_await eventually("all are told", [&] { return a.told() && b.told() && d.told(); });
+    co_await eventually("all are notified", [&] { return a.notified() && b.notified() && d.notified(); });
     BOOST_TEST(!*a.ec);
     BOOST_TEST(!*b.ec);
     BOOST_TEST(!*d.ec);
@@ -528,7 +528,7 @@ BOOST_AUTO_TEST_CASE(destruction_tells_the_watchers_not_held) {
     std::optional<hold> h = co_await mutex(c, "n").acquire();
     watch w(*h);
     h.reset();
-    co_await eventually("the watcher is told", [&] { return w.told(); });
+    co_await eventually("the watcher is notified", [&] { return w.notified(); });
     BOOST_TEST(*w.ec == error::not_held);
   });
 }
@@ -539,7 +539,7 @@ BOOST_AUTO_TEST_CASE(closing_the_client_tells_the_loss) {
     hold h = co_await mutex(c, "n").acquire();
     watch w(h);
     co_await c.close();
-    co_await eventually("the loss is told", [&] { return w.told(); });
+    co_await eventually("the loss is reported", [&] { return w.notified(); });
     BOOST_TEST(!*w.ec);
     BOOST_TEST(!h.valid());
     BOOST_TEST(!redis.get("n"));

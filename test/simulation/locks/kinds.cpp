@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(many_of_one_client_are_served_and_are_one_entry) {
       const bool owners = k.name == std::string("recursive_mutex");
       std::array<int, 2> inside{};
       const auto one = [&](asker& a, std::size_t owner) -> awaitable<void> {
-        // Nobody looks again and again: two hundred would take the processor for themselves.
+        // No waiter polls again and again: two hundred would take the processor for themselves.
         auto acquiring = std::visit([](const auto& l) { return l.acquire(asio::use_awaitable); }, a.lock);
         hold h = co_await std::move(acquiring);
         ++inside[owner];
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE(what_is_lost_stays_lost_and_is_told) {
       redis.command("DEL", "n");
       auto [extended] = co_await a.got.extend(10s, as_tuple);
       BOOST_TEST(extended == error::lost);
-      co_await eventually("the loss is told", [&] { return a.lost.ended(); });
+      co_await eventually("the loss is reported", [&] { return a.lost.ended(); });
       BOOST_TEST(!*a.lost.ec);
       BOOST_TEST(!a.got.valid());
       auto [released] = co_await a.got.release(as_tuple);
@@ -270,7 +270,7 @@ BOOST_AUTO_TEST_CASE(what_is_lost_stays_lost_and_is_told) {
       co_await acquired(b, {.lease = 600ms});
       b.watch();
       redis.command("DEL", "n");
-      co_await eventually("the loss is told", [&] { return b.lost.ended(); });
+      co_await eventually("the loss is reported", [&] { return b.lost.ended(); });
       asker d(k.holder(c));
       co_await acquired(d);
       redis.command("DEL", "n");

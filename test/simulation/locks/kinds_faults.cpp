@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_forgets_everything_loses_the_holds_and_lets_i
       co_await wait_in_queue(1);
       redis.kill();
       redis.start();
-      co_await eventually("the loss is told", [&] { return first.lost.ended(); });
+      co_await eventually("the loss is reported", [&] { return first.lost.ended(); });
       BOOST_TEST(!*first.lost.ec);
       BOOST_TEST(!first.got.valid());
       co_await eventually("the next is in", [&] { return next.in(); });
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(who_is_killed_or_frozen_loses_the_lock_when_its_lease_ends)
             BOOST_TEST(!lost.ended());
             BOOST_TEST(!its->valid());
             other.go_on();
-            co_await eventually("the loss is told", [&] { return lost.ended(); });
+            co_await eventually("the loss is reported", [&] { return lost.ended(); });
             BOOST_TEST(!*lost.ec);
             BOOST_TEST(next.got.valid());
             BOOST_TEST((co_await inspected(next.lock)).token == next.got.token());

@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_foreign_lock_is_waited_for_and_left_alone) {
       BOOST_TEST(!ec);
       got = std::move(h);
     });
-    co_await eventually("the waiter has looked", [&] { return c.stats().contended == 2; });
+    co_await eventually("the waiter has polled", [&] { return c.stats().contended == 2; });
     BOOST_TEST(redis.get("n").value() == "somebody's");
     redis.command("DEL", "n");
     co_await eventually("the waiter gets the lock", [&] { return got.has_value(); });

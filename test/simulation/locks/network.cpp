@@ -535,7 +535,7 @@ BOOST_AUTO_TEST_CASE(a_confirmation_that_is_answered_late_loses_nothing) {
     co_await eventually("it waits in the queue", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
     const auto released = now();
     co_await first.release();
-    co_await eventually("it is let in", [&] { return got.has_value(); });
+    co_await eventually("it is granted", [&] { return got.has_value(); });
     BOOST_TEST(p.c.stats().handed_off == 1U);
     BOOST_TEST((got->expires_at() < now() + 2s));
     co_await pause(1200ms);

@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(who_runs_into_a_deadline_leaves_the_queue) {
 BOOST_AUTO_TEST_CASE(waiting_costs_few_commands) {
   run([&]() -> awaitable<void> {
     client first(co_await asio::this_coro::executor, redis.url());
-    // Renewed again and again: whoever waits need not look each time.
+    // Renewed again and again: a waiter need not poll each time.
     hold h = co_await mutex(first, "n").acquire({.lease = 300ms});
     hold far = co_await mutex(first, "m").acquire({.lease = 30s});
     auto all = co_await queue_of(6);
@@ -440,7 +440,7 @@ BOOST_AUTO_TEST_CASE(a_watch_that_arrives_together_with_the_answer_is_not_lost) 
     co_await eventually("one has left", [&] { return in_queue() == 2; });
     const auto start = now();
     network.pass();
-    co_await eventually("it looks", [&] { return c.stats().commands >= 2; });
+    co_await eventually("it polls", [&] { return c.stats().commands >= 2; });
     BOOST_TEST((now() - start < 4s));
     co_await h.release();
     co_await eventually("the first has it", [&] { return all[0].ended(); });
@@ -498,7 +498,7 @@ BOOST_AUTO_TEST_CASE(a_hold_whose_token_has_another_fence_is_lost_and_released) 
         auto [ec] = co_await h.extend(40s, as_tuple);
         BOOST_TEST(ec == error::lost);
       }
-      co_await eventually("the loss is told", [&] { return lost.ended(); });
+      co_await eventually("the loss is reported", [&] { return lost.ended(); });
       BOOST_TEST(!*lost.ec);
       BOOST_TEST(!h.valid());
       co_await nothing_left();

@@ -113,8 +113,8 @@ BOOST_AUTO_TEST_CASE(a_wait_that_ends_without_an_answer_to_its_last_question_is_
   });
 }
 
-// Whoever stands behind another of his client joins anew when that one is let in: he has been told that the lock is busy, and
-// it is.
+// A waiter behind another one of its client joins anew when that one is granted: the answer was that the lock is busy,
+// and it is.
 BOOST_AUTO_TEST_CASE(a_wait_that_ends_while_its_entry_is_made_anew_has_timed_out) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
@@ -179,8 +179,8 @@ BOOST_AUTO_TEST_CASE(who_is_granted_and_dead_costs_the_queue_a_short_time) {
         if (!killed) {
           // It thaws with a grant from long ago in its socket.
           other.go_on();
-          co_await eventually("it has looked", [&] {
-            // Its place is kept, and it is alive again: its next look is due.
+          co_await eventually("it has polled", [&] {
+            // Its place is kept, and it is alive again: its next poll is due.
             const auto e = redis.command("HGET", entries_key, dead);
             const auto t = redis.command("TIME");
             return !e.is_nil() &&
@@ -282,7 +282,7 @@ BOOST_AUTO_TEST_CASE(a_crowd_of_dead_entries_in_front_is_passed_over) {
       co_await now->got.release();
     }
   });
-  // Nobody looks any more: Redis itself forgets the dead.
+  // Nobody polls any more: Redis itself forgets the dead.
   BOOST_TEST(redis.ttl(the_queue) <= 60000);
   BOOST_TEST((redis.ttl(the_queue) > 0 || in_queue() == 0));
 }

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_is_woken_by_the_release) {
     co_await h.release();
     co_await eventually("it is acquired", [&] { return got.has_value(); });
     BOOST_TEST(got->valid());
-    // The other two may have let it in before this one has heard of that.
+    // The other two may have granted it before this one has heard of that.
     co_await eventually("it listens no more", [&] {
       return (*this)[0].command("PUBSUB", "NUMSUB", "leasehold:{0}:free:n").items.at(1).integer == 0;
     });

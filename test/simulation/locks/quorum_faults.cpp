@@ -19,7 +19,7 @@ struct watch {
   }
   watch(const watch&) = delete;
   std::optional<error_code> ec;
-  bool told() const { return ec.has_value(); }
+  bool notified() const { return ec.has_value(); }
 };
 
 }  // namespace
@@ -366,9 +366,9 @@ BOOST_AUTO_TEST_CASE(a_hold_lives_on_a_majority) {
     renewed = c.stats().renewed;
     co_await eventually("it is renewed", [&] { return c.stats().renewed >= renewed + 4; });
     BOOST_TEST(h.valid());
-    BOOST_TEST(!w.told());
+    BOOST_TEST(!w.notified());
     all[1].command("FLUSHALL");
-    co_await eventually("the loss is told", [&] { return w.told(); });
+    co_await eventually("the loss is reported", [&] { return w.notified(); });
     BOOST_TEST(!h.valid());
     h = hold();
     co_await all.nothing_left();
@@ -553,7 +553,7 @@ BOOST_AUTO_TEST_CASE(a_hold_is_not_written_over_another) {
     co_await eventually("the server has answered all", [&] { return all[1].scripts() >= calls + 4; });
     BOOST_TEST(all[1].get("n").value() == "another's");
     all[1].command("DEL", "n");
-    // A majority forgets before the hold is asked for: another client is let in, and the hold is lost for good.
+    // A majority forgets before the hold is asked for: another client is granted, and the hold is lost for good.
     all[1].command("FLUSHALL");
     all[2].command("FLUSHALL");
     hold next = co_await mutex(two, "n").acquire({.lease = 1min, .renew = renewal::none});
@@ -584,13 +584,13 @@ BOOST_AUTO_TEST_CASE(a_majority_that_forgets_loses_the_hold) {
       all[i].start();
       co_await eventually("it is back", [&] { return c.stats().reconnects == i + 1; });
       co_await eventually("it has the hold again", [&] { return all.with("n") == 3; });
-      BOOST_TEST(!w.told());
+      BOOST_TEST(!w.notified());
     }
     all[0].kill();
     all[1].kill();
     all[0].start();
     all[1].start();
-    co_await eventually("the loss is told", [&] { return w.told(); });
+    co_await eventually("the loss is reported", [&] { return w.notified(); });
     BOOST_TEST(!h.valid());
     co_await all.nothing_left();
   });
@@ -733,15 +733,15 @@ BOOST_AUTO_TEST_CASE(a_step_of_one_clock_takes_nothing_that_the_others_have) {
       return c.stats().clock_jumps == 1;
     });
     co_await pause(50ms);
-    BOOST_TEST(!w.told());
+    BOOST_TEST(!w.notified());
     BOOST_TEST(h.valid());
     // It gets back what it has lost by that. The two together are a majority.
     co_await eventually("it has the hold again", [&] { return all.with("n") == 3; });
     all[0].clock().offset = std::chrono::hours(2);
     all[1].clock().offset = std::chrono::hours(2);
-    co_await eventually("the loss is told", [&] {
-      if (!w.told()) other.try_acquire([](error_code, std::optional<hold>) {});
-      return w.told();
+    co_await eventually("the loss is reported", [&] {
+      if (!w.notified()) other.try_acquire([](error_code, std::optional<hold>) {});
+      return w.notified();
     });
     BOOST_TEST(!h.valid());
   });

@@ -45,7 +45,7 @@ struct watch {
   }
   watch(const watch&) = delete;
   std::optional<error_code> ec;
-  bool told() const { return ec.has_value(); }
+  bool notified() const { return ec.has_value(); }
 };
 
 }  // namespace
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(a_minority_that_refuses_is_in_nobodys_way) {
           co_await pause(1s);
           BOOST_TEST(!next.ended());
           co_await h.release();
-          co_await eventually("it is let in", [&] { return next.in(); });
+          co_await eventually("it is granted", [&] { return next.in(); });
           last = next.got.fence();
           BOOST_TEST(last > h.fence());
           co_await next.got.release();
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_majority_that_begins_to_refuse_under_a_hold) {
         r.begin(all[2]);
         if (r.words == "OOM ") {
           const auto renewed = c.stats().renewed;
-          co_await eventually("it is renewed", [&] { return c.stats().renewed > renewed || w.told(); });
+          co_await eventually("it is renewed", [&] { return c.stats().renewed > renewed || w.notified(); });
           co_await kept.extend(60s);
           BOOST_TEST(kept.valid());
           co_await kept.release();
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(a_majority_that_begins_to_refuse_under_a_hold) {
           auto [extended] = co_await kept.extend(60s, as_tuple);
           BOOST_TEST(extended == error::refused, extended.message());
           BOOST_TEST(r.is_in(c.last_refusal()), c.last_refusal());
-          co_await eventually("the loss is told", [&] { return w.told(); });
+          co_await eventually("the loss is reported", [&] { return w.notified(); });
           BOOST_TEST(!*w.ec);
           BOOST_TEST(!h.valid());
           BOOST_TEST(c.stats().lost == 1U);

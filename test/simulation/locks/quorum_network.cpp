@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(each_connection_is_cut_while_one_holds_and_one_waits) {
     BOOST_TEST(one.stats().lost == 0U);
     network[1].cut();
     co_await h.release();
-    co_await eventually("it is let in", [&] { return next.in(); });
+    co_await eventually("it is granted", [&] { return next.in(); });
     BOOST_TEST(next.got.fence() > h.fence());
     co_await next.got.release();
     co_await all.nothing_left();
@@ -485,7 +485,7 @@ BOOST_AUTO_TEST_CASE(when_all_are_silent_the_hold_is_lost_at_its_deadline) {
     asker waiting{any_lock(mutex(c, "m"))};
     waiting.acquire({.wait = 100ms});
     const auto deadline = h.expires_at();
-    co_await eventually("the loss is told", [&] { return lost.ended(); });
+    co_await eventually("the loss is reported", [&] { return lost.ended(); });
     BOOST_TEST(!*lost.ec);
     BOOST_TEST(!h.valid());
     BOOST_TEST(*told == deadline);

@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(owners_are_checked_and_may_be_any_bytes) {
   });
 }
 
-// Entries of one owner that stand one behind another in the queue are let in together.
+// Entries of one owner that stand one behind another in the queue are granted together.
 BOOST_AUTO_TEST_CASE(an_owner_who_waits_in_several_places_is_let_in_in_all_of_them) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(an_owner_who_waits_in_several_places_is_let_in_in_all_of_th
     co_await first.got.release();
     co_await eventually("the first two are in", [&] { return all[0].in() && all[1].in(); });
     BOOST_TEST(all[0].got.fence() == all[1].got.fence());
-    // He does not wait for who waits for him: at its next look it is in.
+    // He does not wait for who waits for him: at its next poll it is in.
     co_await eventually("and the last", [&] { return all[3].in(); });
     BOOST_TEST(!all[2].ended());
     for (const std::size_t i : {0U, 1U, 3U}) co_await all[i].got.release();

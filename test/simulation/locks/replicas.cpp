@@ -63,7 +63,7 @@ BOOST_FIXTURE_TEST_CASE(all_kinds, with_replica) {
       next.acquire(acknowledged_by(1));
       co_await eventually("it waits in the queue", [&] { return in_queue() == 1; });
       co_await holder.got.release();
-      co_await eventually("it is let in", [&] { return next.in(); });
+      co_await eventually("it is granted", [&] { return next.in(); });
       BOOST_TEST(next.got.fence() > holder.got.fence());
       co_await next.got.release();
       co_await eventually("nothing is left", [&] { return redis.size() == 0; });
@@ -185,7 +185,7 @@ BOOST_FIXTURE_TEST_CASE(a_hand_off_is_acknowledged_before_it_counts, with_replic
   });
 }
 
-// Local waiters: nobody is let in by a pass that no replica knows of.
+// Local waiters: nobody is granted by a pass that no replica knows of.
 BOOST_FIXTURE_TEST_CASE(a_cohort_does_not_pass_on_what_has_to_be_acknowledged, with_replica) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
@@ -195,7 +195,7 @@ BOOST_FIXTURE_TEST_CASE(a_cohort_does_not_pass_on_what_has_to_be_acknowledged, w
     next.acquire(acknowledged_by(1));
     co_await eventually("it waits in the queue", [&] { return in_queue() == 1; });
     co_await h.release();
-    co_await eventually("it is let in", [&] { return next.in(); });
+    co_await eventually("it is granted", [&] { return next.in(); });
     BOOST_TEST(c.stats().passed == 0U);
     BOOST_TEST(next.got.token() != h.token());
     co_await next.got.release();

@@ -32,12 +32,12 @@ struct watch {
   watch(const watch&) = delete;
   std::optional<error_code> ec;
   std::chrono::steady_clock::time_point at;
-  bool told() const { return ec.has_value(); }
+  bool notified() const { return ec.has_value(); }
 };
 
 }  // namespace
 
-// Nobody is let in by the cohort where Redis may not know the hold.
+// Nobody is granted by the cohort where Redis may not know the hold.
 BOOST_AUTO_TEST_CASE(a_hold_is_not_passed_on_at_another_server_unasked) {
   run([&]() -> awaitable<void> {
     client_options o = short_timeouts();
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_hangs_past_the_deadline_loses_the_hold_in_tim
     hold h = co_await mutex(c, "n").acquire({.lease = 1s});
     watch w(h);
     redis.stop();
-    co_await eventually("the loss is told", [&] { return w.told(); });
+    co_await eventually("the loss is reported", [&] { return w.notified(); });
     BOOST_TEST(!*w.ec);
     BOOST_TEST(w.at == h.expires_at());
     BOOST_TEST(!h.valid());
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(a_replica_refuses) {
     const auto deadline = h.expires_at();
     auto [extended] = co_await h.extend(5s, as_tuple);
     BOOST_TEST(extended == error::refused);
-    co_await eventually("the loss is told", [&] { return w.told(); });
+    co_await eventually("the loss is reported", [&] { return w.notified(); });
     BOOST_TEST(!*w.ec);
     BOOST_TEST(w.at == deadline);
     BOOST_TEST(c.stats().renewal_failed > 0U);
@@ -359,7 +359,7 @@ BOOST_AUTO_TEST_CASE(a_step_forward_shortens_every_deadline) {
     BOOST_TEST(a.expires_at() >= before - 20s - 5ms);
     BOOST_TEST(a.valid());
     BOOST_TEST(!b.valid());
-    co_await eventually("the loss is told", [&] { return lost.ended(); });
+    co_await eventually("the loss is reported", [&] { return lost.ended(); });
     BOOST_TEST(!*lost.ec);
     BOOST_TEST(!redis.get("b"));
   });
@@ -378,9 +378,9 @@ BOOST_AUTO_TEST_CASE(a_hold_that_is_kept_for_a_local_waiter_knows_of_a_step) {
     co_await eventually("it waits", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
     redis.clock().offset = 50s;
     co_await h.release();
-    co_await eventually("it is let in", [&] { return next.has_value(); });
+    co_await eventually("it is granted", [&] { return next.has_value(); });
     BOOST_TEST((next->expires_at() < now() + 10s));
-    // If it was let in by a message, its confirmation tells of the step.
+    // If it was granted by a message, its confirmation shows the step.
     co_await eventually("the step is noticed", [&] { return c.stats().clock_jumps == 1; });
     co_await next->release();
     co_await c.close();

@@ -371,7 +371,7 @@ BOOST_AUTO_TEST_CASE(downgrade_of_what_is_lost_says_so) {
     redis.command("DEL", "n");
     auto [ec] = co_await a.got.downgrade(as_tuple);
     BOOST_TEST(ec == error::lost);
-    co_await eventually("the loss is told", [&] { return a.lost.ended(); });
+    co_await eventually("the loss is reported", [&] { return a.lost.ended(); });
     BOOST_TEST(redis.size() == 0U);
     co_await acquired(a, {.lease = 200ms, .renew = renewal::none});
     co_await eventually("it ends", [&] { return !a.got.valid(); });
@@ -509,7 +509,7 @@ BOOST_AUTO_TEST_CASE(a_writer_is_not_starved_by_readers) {
     const shared_mutex l = co_await lock();
     int written = 0;
     while (now() < end) {
-      // In the queue: whoever reads from now on was let in before, or stands behind.
+      // In the queue: a reader from now on was granted before, or stands behind.
       const auto before = entered;
       hold h = co_await l.acquire();
       ++writers;
