@@ -130,6 +130,8 @@ class judge {
   void note_step(std::size_t server);
   // A server has answered a call of this token, and has said what time it is.
   void note_answer(std::size_t server, std::string_view token);
+  // A server of a quorum has granted something to this token.
+  void note_grant(std::size_t server, std::string_view token);
 
   std::uint64_t grants() const { return grants_; }
 
@@ -207,6 +209,8 @@ class judge {
     clock::time_point since{};
   };
   std::map<const process*, connections> connections_;
+  std::map<std::string, std::vector<std::uint64_t>>
+      counters_at_grant_;  // By token and server; 0: it has granted nothing.
   clock::time_point last_step_{};
   bool rested_on_a_step_ = false;  // A hold of the one server did, when it was granted.
   struct tenure {

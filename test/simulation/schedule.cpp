@@ -735,7 +735,9 @@ void schedule::note_call(std::size_t server, const std::vector<std::string_view>
                          const detail::memory::reply& r) {
   if (arguments.size() < 2 || r.is_error() || arguments.front() == "release") return;
   judge_->note_answer(server, arguments[1]);
-  if (arguments.front() != "raise" || !r.text.starts_with('1')) return;
+  if (!r.text.starts_with('1')) return;
+  if (arguments.front() == "acquire" && deployment_ == deployment::quorum) judge_->note_grant(server, arguments[1]);
+  if (arguments.front() != "raise") return;
   if (const auto strike = at_raise_) strike(server);
 }
 
