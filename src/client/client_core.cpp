@@ -9,6 +9,7 @@
 #include <boost/asio/execution_context.hpp>
 #include <boost/asio/query.hpp>
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -213,7 +214,7 @@ void client_core::set(alarm& a, clock::time_point due) {
   alarms_->set(a, due, *this);
 }
 
-std::string client_core::next_token() { return fmt::format("{}.{}", client_id_, ++tokens_); }
+std::string client_core::next_token() { return fmt::format(FMT_COMPILE("{}.{}"), client_id_, ++tokens_); }
 
 void client_core::observe_time(std::int64_t microseconds, const answer& a) {
   if (std::exchange(excused_, false)) note_failure({});

@@ -66,21 +66,25 @@ class arguments {
   bool publishes_first() const { return publishes_first_; }
 
   // For a store that calls something else with the same keys.
-  std::string_view key_at(std::size_t i) const { return views_[1 + i]; }
+  std::string_view key_at(std::size_t i) const { return views_[in_front + i]; }
   std::size_t number_of_keys() const { return keys_; }
-  std::size_t number_of_args() const { return views_.size() - 1 - keys_; }
-  std::string_view arg_at(std::size_t i) const { return views_[1 + keys_ + i]; }
+  std::size_t number_of_args() const { return views_.size() - in_front - keys_; }
+  std::string_view arg_at(std::size_t i) const { return views_[in_front + keys_ + i]; }
 
-  // What EVALSHA takes behind the digest: the number of keys, the keys, the arguments.
-  const std::string_view* begin() {
-    *std::to_chars(number_of_keys_.data(), number_of_keys_.data() + number_of_keys_.size() - 1, keys_).ptr = '\0';
-    views_[0] = std::string_view(number_of_keys_.data());
+  // What EVALSHA and EVAL take: the digest or the text of the script, the number of keys, the keys, the arguments.
+  const std::string_view* begin(std::string_view script) {
+    char* const first = number_of_keys_.data();
+    const char* const end = std::to_chars(first, first + number_of_keys_.size(), keys_).ptr;
+    views_[0] = script;
+    views_[1] = std::string_view(first, static_cast<std::size_t>(end - first));
     return views_.data();
   }
   const std::string_view* end() const { return views_.data() + views_.size(); }
 
  private:
-  boost::container::small_vector<std::string_view, 16> views_{std::string_view()};
+  // The script and the number of keys.
+  static constexpr std::size_t in_front = 2;
+  boost::container::small_vector<std::string_view, 18> views_{in_front, std::string_view()};
   const destination to_;
   std::array<char, 96> digits_;  // Room for four numbers and some.
   std::array<char, 12> number_of_keys_;

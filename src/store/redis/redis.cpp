@@ -2,6 +2,7 @@
 #include "store/redis/redis.hpp"
 
 #include "protocol/slots.hpp"
+#include "store/redis/bulk.hpp"
 #include "store/redis/connections.hpp"
 #include "store/redis/deprecated.hpp"
 #include "store/redis/handshake.hpp"
@@ -23,6 +24,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/iterator/transform_iterator.hpp>
 #include <boost/redis/connection.hpp>
 
 #include <fmt/format.h>
@@ -518,8 +520,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       push_for_nobody("PING", c.sent);
     }
     if (c.asking) push_for_nobody("ASKING", c.sent);
-    next_->request.push_range(c.whole_text ? "EVAL" : "EVALSHA", c.whole_text ? c.the_script->text : c.the_script->sha1,
-                              args.begin(), args.end());
+    const auto as_bulk = [](std::string_view text) { return bulk{text}; };
+    next_->request.push_range(
+        c.whole_text ? "EVAL" : "EVALSHA",
+        boost::make_transform_iterator(args.begin(c.whole_text ? c.the_script->text : c.the_script->sha1), as_bulk),
+        boost::make_transform_iterator(args.end(), as_bulk));
     next_->patience = std::min({next_->patience, command_timeout_, c.the_caller->patience_of(c.tag)});
     next_->calls.push_back(std::move(c));
     ++under_way_;

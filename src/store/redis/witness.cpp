@@ -60,8 +60,8 @@ void witness::flush() {
     c.the_caller->write(c.tag, args);
     auto& words = commands.emplace_back();
     words.emplace_back(c.whole_text ? "EVAL" : "EVALSHA");
-    words.emplace_back(c.whole_text ? c.the_script->text : c.the_script->sha1);
-    words.insert(words.end(), args.begin(), args.end());
+    const auto* const first = args.begin(c.whole_text ? c.the_script->text : c.the_script->sha1);
+    words.insert(words.end(), first, args.end());
   }
   commands.push_back({"WAIT", std::to_string(replicas), std::to_string(std::max<std::int64_t>(limit.count(), 1))});
   busy_ = true;
