@@ -1,7 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "protocol/slots.hpp"
 
-#include <array>
+#include <boost/crc.hpp>
+
 #include <string>
 #include <vector>
 
@@ -9,22 +10,8 @@ namespace leasehold::detail {
 namespace {
 
 // CRC-16/XMODEM: polynomial 0x1021, nothing reflected, from 0.
-constexpr std::array<std::uint16_t, 256> make_crc_table() {
-  std::array<std::uint16_t, 256> table{};
-  for (std::uint32_t i = 0; i < table.size(); ++i) {
-    std::uint32_t crc = i << 8U;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc & 0x8000U) != 0 ? (crc << 1U) ^ 0x1021U : crc << 1U;
-    table[i] = static_cast<std::uint16_t>(crc);
-  }
-  return table;
-}
-
-constexpr auto crc_table = make_crc_table();
-
 std::uint16_t crc16(std::string_view s) noexcept {
-  std::uint32_t crc = 0;
-  for (const char c : s) crc = ((crc << 8U) & 0xffffU) ^ crc_table[(crc >> 8U) ^ static_cast<unsigned char>(c)];
-  return static_cast<std::uint16_t>(crc);
+  return boost::crc<16, 0x1021, 0, 0, false, false>(s.data(), s.size());
 }
 
 constexpr std::string_view before_tag = "leasehold:{", behind_tag = "}:fence";
