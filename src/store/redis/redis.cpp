@@ -2,10 +2,10 @@
 #include "store/redis/redis.hpp"
 
 #include "protocol/slots.hpp"
-#include "store/redis/bulk.hpp"
 #include "store/redis/connections.hpp"
 #include "store/redis/deprecated.hpp"
 #include "store/redis/handshake.hpp"
+#include "store/redis/pipeline.hpp"
 #include "store/redis/sentinels.hpp"
 #include "store/redis/tls.hpp"
 #include "store/redis/witness.hpp"
@@ -24,7 +24,6 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/iterator/transform_iterator.hpp>
 #include <boost/redis/connection.hpp>
 
 #include <fmt/format.h>
@@ -49,37 +48,6 @@ namespace {
 namespace redis = boost::redis;
 
 using call = redis_server::call;
-
-// So many calls are on their way at once, the others wait for room: as many as keep a distant server busy. Whoever writes
-// more than he reads fills the server's memory with replies, and is cut off (client-output-buffer-limit pubsub). And a call
-// that waits here is as young as its sending.
-constexpr std::size_t most_under_way = 1024;
-
-// How long a connection that seems silent has to show something.
-constexpr std::chrono::milliseconds second_look{50};
-
-// The scripts that go out together in one request of Boost.Redis: those asked for in one turn of the event loop, but for the
-// first of them if the one before was alone.
-struct batch {
-  redis::request request;
-  std::vector<call> calls;
-  std::size_t answered = 0;
-  clock::time_point sent{};  // A call may have been sent to another server before.
-  std::chrono::milliseconds patience = std::chrono::milliseconds::max();
-
-  clock::time_point gives_up_at(clock::time_point heard_at) const { return later(std::max(sent, heard_at), patience); }
-  // If nothing is heard after `since`.
-  void be_answered_by(clock::time_point due, clock::time_point since) {
-    patience = std::min(patience, std::chrono::duration_cast<std::chrono::milliseconds>(due - since));
-  }
-
-  void clear() {
-    request.clear();
-    calls.clear();
-    answered = 0;
-    patience = std::chrono::milliseconds::max();
-  }
-};
 
 // Commands that Boost.Redis does not know to have no reply but a push, as it knows SUBSCRIBE. They travel behind an
 // argument of PING, which it does not look into.
@@ -178,20 +146,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (!up_) return false;
     const std::uint16_t slot = router_ == nullptr ? 0 : slot_of(record);
     call c{&s, std::move(the_caller), tag, clock::now(), slot};
-    const auto turn = static_cast<std::size_t>(c.the_caller->turn_of(tag));
-    const bool others_wait =
-        std::any_of(queues_.begin(), queues_.begin() + turn + 1, [](const auto& q) { return !q.empty(); });
-    if (under_way_ >= most_under_way || others_wait) {
-      // It is answered behind those in front: how long nothing may be heard of them counts from now on.
-      if (!in_flight_.empty()) {
-        batch& last = *in_flight_.back();
-        const auto since = std::max(last.sent, heard_at_);
-        last.be_answered_by(later(c.sent, c.the_caller->patience_of(tag)), since);
-        if (const auto due = last.gives_up_at(heard_at_); due < watched_until_) watch(due);
-      }
-      queues_[turn].push_back(std::move(c));
-    } else {
+    if (pipeline_.has_room_for(c)) {
       append(std::move(c));
+    } else if (const auto due = pipeline_.wait(std::move(c)); due < watched_until_) {
+      watch(due);
     }
     return true;
   }
@@ -305,7 +263,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       self->connection_.cancel(redis::operation::exec);
       self->unwatch();
       const bool was_up = std::exchange(self->up_, false);
-      self->drop_calls();
+      self->collect([&] { self->pipeline_.drop(); });
       const std::string why = self->why_ended(ec);
       if (was_up || self->refused_) {
         self->addresses_.clear();
@@ -492,8 +450,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         [self = this->shared_from_this(), weak = std::weak_ptr(limit), patience, epoch = epoch_](error_code ec) {
           const auto still_there = weak.lock();
           if (ec || !still_there || epoch != self->epoch_ || self->stopping_) return;
-          if (later(self->heard_at_, patience) <= clock::now()) return self->reset("no answer");
-          self->limit_silence(still_there, self->heard_at_, patience);
+          if (later(self->pipeline_.heard_at(), patience) <= clock::now()) return self->reset("no answer");
+          self->limit_silence(still_there, self->pipeline_.heard_at(), patience);
         });
   }
 
@@ -506,69 +464,20 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   // --- Scripts ---
 
   void append(call c) {
-    // Who was alone the last time is not kept waiting for others.
-    const bool at_once = !next_ && alone_ && in_flight_.empty();
-    if (!next_) {
-      next_ = take_batch();
-      if (!at_once) asio::post(strand_, [self = this->shared_from_this()] { self->flush(); });
+    const bool pushes_grants = router_ == nullptr || router_->pushes_grants(c.slot);
+    switch (pipeline_.add(std::move(c), {clock_, pushes_grants})) {
+      case pipeline::then::nothing: break;
+      case pipeline::then::flush_now: flush(); break;
+      case pipeline::then::flush_at_the_end:
+        asio::post(strand_, [self = this->shared_from_this()] { self->flush(); });
+        break;
     }
-    arguments args({clock_, router_ == nullptr || router_->pushes_grants(c.slot)});
-    c.the_caller->write(c.tag, args);
-    // Redis writes first to whom it had something to say last. A client that gets another reply before is no longer
-    // behind the clients that its script notifies.
-    if (args.publishes_first() && next_->calls.empty()) {
-      push_for_nobody("PING", c.sent);
-    }
-    if (c.asking) push_for_nobody("ASKING", c.sent);
-    const auto as_bulk = [](std::string_view text) { return bulk{text}; };
-    next_->request.push_range(
-        c.whole_text ? "EVAL" : "EVALSHA",
-        boost::make_transform_iterator(args.begin(c.whole_text ? c.the_script->text : c.the_script->sha1), as_bulk),
-        boost::make_transform_iterator(args.end(), as_bulk));
-    next_->patience = std::min({next_->patience, command_timeout_, c.the_caller->patience_of(c.tag)});
-    next_->calls.push_back(std::move(c));
-    ++under_way_;
-    if (at_once) flush();
-  }
-
-  // As many of those that wait, and are still wanted, as there is room for.
-  void append_waiting() {
-    for (auto& queue : queues_) {
-      while (up_ && !queue.empty() && under_way_ < most_under_way) {
-        call c = std::move(queue.front());
-        queue.pop_front();
-        if (!c.the_caller->wants(c.tag)) {
-          fail(std::move(c));
-          continue;
-        }
-        c.sent = clock::now();
-        append(std::move(c));
-      }
-    }
-  }
-
-  void push_for_nobody(std::string_view command, clock::time_point sent) {
-    next_->request.push(command);
-    next_->calls.push_back(call{nullptr, nullptr, 0, sent});
-    ++under_way_;
-  }
-
-  std::shared_ptr<batch> take_batch() {
-    if (spare_.empty()) return std::make_shared<batch>(batch{make_request(), {}, 0, {}});
-    auto b = std::move(spare_.back());
-    spare_.pop_back();
-    return b;
   }
 
   void flush() {
-    if (!next_) return;
-    auto b = std::exchange(next_, nullptr);
-    b->sent = clock::now();
-    const auto scripts =
-        std::count_if(b->calls.begin(), b->calls.end(), [](const call& c) { return c.the_caller != nullptr; });
-    alone_ = scripts == 1 && in_flight_.empty();
+    const auto b = pipeline_.flush(clock::now());
+    if (!b) return;
     if (const auto due = b->gives_up_at(b->sent); due < watched_until_) watch(due);
-    in_flight_.push_back(b);
     // The connection keeps the adapter, so the adapter must not keep the store.
     redis::any_adapter adapter(
         [this, b](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code& ec) {
@@ -576,22 +485,26 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
           switch (e) {
             case redis::any_adapter::parse_event::init: reading_.clear(); break;
             case redis::any_adapter::parse_event::node: add_node(reading_, node, ec); break;
-            case redis::any_adapter::parse_event::done: on_reply(*b); break;
+            case redis::any_adapter::parse_event::done:
+              collect([&] { pipeline_.on_reply(*b, std::move(reading_)); });
+              reading_.clear();
+              break;
           }
         });
     connection_.async_exec(b->request, std::move(adapter),
-                           [self = this->shared_from_this(), b](error_code, std::size_t) { self->on_batch_end(b); });
+                           [self = this->shared_from_this(), b](error_code, std::size_t) {
+                             self->collect([&] { self->pipeline_.end(b); });
+                           });
   }
 
-  // A reply is kept until Boost.Redis has finished with what it has read: callers must not find it in the middle.
-  void on_reply(batch& b) {
-    if (b.answered == b.calls.size()) return;
-    call& c = b.calls[b.answered++];
-    --under_way_;
-    if (!c.the_caller) return;  // Nobody waits for this one.
-    if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
-    ready_.push_back({std::move(c), std::move(reading_), true});
-    reading_.clear();
+  // f may have results. They are taken in a later turn: callers must not find Boost.Redis in the middle of a read.
+  template <class F>
+  void collect(F f) {
+    const bool is_expected = pipeline_.has_results();
+    f();
+    if (!is_expected && pipeline_.has_results()) {
+      asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
+    }
   }
 
   // In the order of its arrival among the replies.
@@ -600,52 +513,19 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const bool expected = kind == "message" || kind == "smessage" || kind == "ssubscribe" || kind == "sunsubscribe" ||
                           (kind == "subscribe" && pushed_.text(1) != channel_);
     if (pushed_.size() != 3 || !expected) return pushed_.clear();
-    if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
-    ready_.push_back({call{}, std::move(pushed_), true});
+    collect([&] { pipeline_.on_push(std::move(pushed_)); });
     pushed_.clear();
   }
 
-  void on_batch_end(const std::shared_ptr<batch>& b) {
-    fail(*b);
-    std::erase(in_flight_, b);
-    b->clear();
-    if (spare_.size() < 16) spare_.push_back(b);
-  }
-
-  // Nobody will answer the rest of this batch.
-  void fail(batch& b) {
-    while (b.answered != b.calls.size()) {
-      call& c = b.calls[b.answered++];
-      --under_way_;
-      if (c.the_caller) fail(std::move(c));
-    }
-  }
-
-  void fail(call c) {
-    if (ready_.empty()) asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
-    ready_.push_back({std::move(c), {}, false});
-  }
-
-  // What was not sent.
-  void drop_calls() {
-    if (next_) fail(*std::exchange(next_, nullptr));
-    for (auto& queue : queues_) {
-      for (auto& c : std::exchange(queue, {})) fail(std::move(c));
-    }
-  }
-
   void drain() {
-    auto ready = std::move(ready_);
-    ready_.clear();
     const auto now = clock::now();
-    heard_at_ = now;
-    doubted_ = false;
-    for (auto& r : ready) {
+    auto results = pipeline_.take_results(now);
+    for (auto& r : results) {
       if (!r.of.the_caller) {
-        if (events_ != nullptr) on_push_message(r.from_store);
+        if (events_ != nullptr) on_push_message(r.from_server);
         continue;
       }
-      const std::string_view words = r.arrived && r.from_store.is_error() ? r.from_store.text(0) : std::string_view();
+      const std::string_view words = r.arrived && r.from_server.is_error() ? r.from_server.text(0) : std::string_view();
       // After EVAL it is an answer like any other.
       const bool unknown = words.starts_with("NOSCRIPT") && !r.of.whole_text;
       // Counted from the first sending: earlier is safe.
@@ -661,11 +541,16 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       if (demoted) reset(words);
       const auto the_caller = std::move(r.of.the_caller);
       const bool known = r.arrived && !unknown && !demoted;
-      the_caller->answered(r.of.tag, answer{known ? &r.from_store : nullptr, r.of.sent, now, &clock_});
+      the_caller->answered(r.of.tag, answer{known ? &r.from_server : nullptr, r.of.sent, now, &clock_});
     }
-    ready.clear();
-    if (ready_.empty()) ready_.swap(ready);  // Keeps the memory.
-    append_waiting();
+    pipeline_.give_back(std::move(results));
+    collect([this] {
+      while (up_) {
+        auto next = pipeline_.next_waiting(clock::now());
+        if (!next) break;
+        append(*std::move(next));
+      }
+    });
   }
 
   void on_push_message(const reply& push) {
@@ -692,32 +577,17 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       self->watched_until_ = clock::time_point::max();
       // A server without TLS may wait for the rest of what it takes for a command.
       if (!self->up_) return self->reset(self->where_.tls ? "no answer: does this port speak TLS?" : "no answer");
-      auto next = clock::time_point::max();
-      for (const auto& b : self->in_flight_) {
-        if (b->answered != b->calls.size()) next = std::min(next, b->gives_up_at(self->heard_at_));
-      }
-      const auto now = clock::now();
-      if (next > now) {
-        if (next != clock::time_point::max()) self->watch(next);
-        return;
-      }
-      // It may be the context that stood still, and what has arrived is not read yet.
-      if (std::exchange(self->doubted_, true)) return self->reset("no answer");
-      self->watch(later(now, second_look));
+      const auto next = self->pipeline_.look_for_silence(clock::now());
+      if (!next) return self->reset("no answer");
+      if (*next != clock::time_point::max()) self->watch(*next);
     });
   }
 
   void unwatch() {
     watched_until_ = clock::time_point::max();
-    doubted_ = false;
+    pipeline_.forget_silence();
     watch_.cancel();
   }
-
-  struct answered_call {
-    call of;
-    reply from_store;
-    bool arrived;
-  };
 
   const Strand strand_;
   const address where_;
@@ -745,7 +615,6 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   timer watch_;
   // When the watch looks again: maybe earlier than what is under way needs.
   clock::time_point watched_until_ = clock::time_point::max();
-  bool doubted_ = false;  // It has looked, and nothing was heard since.
 
   const std::string channel_;
   const witness::maker another_;
@@ -764,17 +633,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   bool out_of_step_ = false;        // The replies of this connection are not those to its commands.
   bool deaf_ = false;               // The server does not let us listen to other channels.
 
-  std::shared_ptr<batch> next_;
-  bool alone_ = false;                      // The last batch was one script, and nothing else was on its way.
-  std::array<std::deque<call>, 3> queues_;  // What waits for room, by caller::turn.
-  std::size_t under_way_ = 0;               // Of next_ and in_flight_, what is not answered.
-  clock::time_point heard_at_{};
-  std::deque<std::shared_ptr<batch>> in_flight_;
-  std::vector<std::shared_ptr<batch>> spare_;
+  pipeline pipeline_{command_timeout_};
   reply reading_;
   reply pushed_;
   push_sink<redis_store> push_sink_{this};
-  std::vector<answered_call> ready_;
 };
 
 }  // namespace

@@ -1,0 +1,174 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "store/redis/pipeline.hpp"
+
+#include "store/redis/bulk.hpp"
+#include "store/redis/connections.hpp"
+
+#include <boost/iterator/transform_iterator.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How long a connection that seems silent has to show something.
+constexpr milliseconds second_look{50};
+
+constexpr std::size_t most_spare = 16;
+
+}  // namespace
+
+clock::time_point pipeline::batch::gives_up_at(clock::time_point heard_at) const {
+  return later(std::max(sent, heard_at), patience);
+}
+
+bool pipeline::has_room_for(const call& c) const {
+  const auto turn = static_cast<std::size_t>(c.the_caller->turn_of(c.tag));
+  return under_way_ < most_under_way &&
+         std::all_of(waiting_.begin(), waiting_.begin() + turn + 1, [](const auto& queue) { return queue.empty(); });
+}
+
+clock::time_point pipeline::wait(call c) {
+  auto due = clock::time_point::max();
+  if (!in_flight_.empty()) {
+    // From now on it counts how long nothing is heard of what is in front of it.
+    batch& last = *in_flight_.back();
+    const auto heard = std::max(last.sent, heard_at_);
+    const auto answered_by = later(c.sent, c.the_caller->patience_of(c.tag));
+    last.patience = std::min(last.patience, std::chrono::duration_cast<milliseconds>(answered_by - heard));
+    due = last.gives_up_at(heard_at_);
+  }
+  waiting_[static_cast<std::size_t>(c.the_caller->turn_of(c.tag))].push_back(std::move(c));
+  return due;
+}
+
+pipeline::then pipeline::add(call c, const destination& to) {
+  auto next = then::nothing;
+  if (!next_) {
+    // A caller that was alone the last time is not kept waiting for others.
+    next = alone_ && in_flight_.empty() ? then::flush_now : then::flush_at_the_end;
+    next_ = take_batch();
+  }
+  arguments args(to);
+  c.the_caller->write(c.tag, args);
+  // Redis writes first to the client that it had something to say to last. A client that gets another reply before is no
+  // longer behind those that its script notifies.
+  if (args.publishes_first() && next_->calls.empty()) push_without_caller("PING", c.sent);
+  if (c.asking) push_without_caller("ASKING", c.sent);
+  const auto as_bulk = [](std::string_view text) { return bulk{text}; };
+  next_->request.push_range(
+      c.whole_text ? "EVAL" : "EVALSHA",
+      boost::make_transform_iterator(args.begin(c.whole_text ? c.the_script->text : c.the_script->sha1), as_bulk),
+      boost::make_transform_iterator(args.end(), as_bulk));
+  next_->patience = std::min({next_->patience, patience_, c.the_caller->patience_of(c.tag)});
+  next_->calls.push_back(std::move(c));
+  ++under_way_;
+  return next;
+}
+
+void pipeline::push_without_caller(std::string_view command, clock::time_point sent) {
+  next_->request.push(command);
+  next_->calls.push_back(call{nullptr, nullptr, 0, sent});
+  ++under_way_;
+}
+
+std::optional<pipeline::call> pipeline::next_waiting(clock::time_point now) {
+  for (auto& queue : waiting_) {
+    while (!queue.empty() && under_way_ < most_under_way) {
+      call c = std::move(queue.front());
+      queue.pop_front();
+      if (!c.the_caller->wants(c.tag)) {
+        fail(std::move(c));
+        continue;
+      }
+      c.sent = now;
+      return c;
+    }
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<pipeline::batch> pipeline::take_batch() {
+  if (spare_.empty()) return std::make_shared<batch>(batch{make_request(), {}});
+  auto b = std::move(spare_.back());
+  spare_.pop_back();
+  return b;
+}
+
+std::shared_ptr<pipeline::batch> pipeline::flush(clock::time_point now) {
+  if (!next_) return nullptr;
+  auto b = std::exchange(next_, nullptr);
+  b->sent = now;
+  const auto scripts = std::count_if(b->calls.begin(), b->calls.end(), [](const call& c) { return c.the_caller != nullptr; });
+  alone_ = scripts == 1 && in_flight_.empty();
+  in_flight_.push_back(b);
+  return b;
+}
+
+void pipeline::end(const std::shared_ptr<batch>& b) {
+  fail_rest(*b);
+  std::erase(in_flight_, b);
+  if (spare_.size() == most_spare) return;
+  b->request.clear();
+  b->calls.clear();
+  b->answered = 0;
+  b->patience = milliseconds::max();
+  spare_.push_back(b);
+}
+
+void pipeline::drop() {
+  if (next_) fail_rest(*std::exchange(next_, nullptr));
+  for (auto& queue : waiting_) {
+    for (auto& c : std::exchange(queue, {})) fail(std::move(c));
+  }
+}
+
+void pipeline::fail_rest(batch& b) {
+  while (b.answered != b.calls.size()) {
+    call& c = b.calls[b.answered++];
+    --under_way_;
+    if (c.the_caller) fail(std::move(c));
+  }
+}
+
+void pipeline::fail(call c) { results_.push_back({std::move(c), {}, false}); }
+
+void pipeline::on_reply(batch& b, reply&& r) {
+  if (b.answered == b.calls.size()) return;
+  call& c = b.calls[b.answered++];
+  --under_way_;
+  if (c.the_caller) results_.push_back({std::move(c), std::move(r), true});
+}
+
+void pipeline::on_push(reply&& r) { results_.push_back({call{}, std::move(r), true}); }
+
+std::vector<pipeline::result> pipeline::take_results(clock::time_point now) {
+  heard_at_ = now;
+  doubted_ = false;
+  return std::exchange(results_, {});
+}
+
+void pipeline::give_back(std::vector<result>&& taken) {
+  taken.clear();
+  if (results_.empty()) results_.swap(taken);
+}
+
+clock::time_point pipeline::silent_at() const {
+  auto first = clock::time_point::max();
+  for (const auto& b : in_flight_) {
+    if (b->answered != b->calls.size()) first = std::min(first, b->gives_up_at(heard_at_));
+  }
+  return first;
+}
+
+std::optional<clock::time_point> pipeline::look_for_silence(clock::time_point now) {
+  if (const auto next = silent_at(); next > now) return next;
+  // Perhaps the execution context stood still, and what has arrived is not read yet.
+  if (std::exchange(doubted_, true)) return std::nullopt;
+  return later(now, second_look);
+}
+
+}  // namespace leasehold::detail

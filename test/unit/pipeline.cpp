@@ -1,0 +1,219 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What a connection does with its calls, without a connection.
+#include "store/redis/pipeline.hpp"
+
+#include "support/unit_test.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leasehold::test {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::pipeline;
+
+const detail::script script_of_calls{"none", "0123456789012345678901234567890123456789", "return 1"};
+
+class pipeline_caller final : public detail::caller {
+ public:
+  void write(std::uint32_t tag, detail::arguments& a) override {
+    a.key("n");
+    a.arg(static_cast<std::int64_t>(tag));
+    if (notifies) a.set_publishes_first();
+  }
+  bool wants(std::uint32_t) const override { return wanted; }
+  turn turn_of(std::uint32_t) const override { return its_turn; }
+  std::chrono::milliseconds patience_of(std::uint32_t) const override { return patience; }
+  void answered(std::uint32_t, const detail::answer&) override {}
+
+  bool notifies = false;
+  bool wanted = true;
+  turn its_turn = turn::asks;
+  std::chrono::milliseconds patience = std::chrono::milliseconds::max();
+};
+
+struct with_pipeline {
+  pipeline::call call(std::uint32_t tag) { return call(tag, caller); }
+  pipeline::call call(std::uint32_t tag, std::shared_ptr<pipeline_caller> of) {
+    return {&script_of_calls, std::move(of), tag, now};
+  }
+  pipeline::then add(std::uint32_t tag) { return calls.add(call(tag), {server, false}); }
+  detail::reply reply(std::string_view text) {
+    detail::reply r;
+    r.add(text);
+    return r;
+  }
+  // What has come of calls since the last time: "<tag>=<reply>", "<tag> failed".
+  std::vector<std::string> results() {
+    std::vector<std::string> all;
+    for (const auto& r : calls.take_results(now)) {
+      const auto tag = std::to_string(r.of.tag);
+      all.push_back(r.arrived ? tag + "=" + std::string(r.from_server.text(0)) : tag + " failed");
+    }
+    return all;
+  }
+
+  clock::time_point now = clock::time_point(1h);
+  detail::server_clock server{0.0};
+  std::shared_ptr<pipeline_caller> caller = std::make_shared<pipeline_caller>();
+  pipeline calls{5s};
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(pipelines, with_pipeline)
+
+using texts = std::vector<std::string>;
+
+BOOST_AUTO_TEST_CASE(calls_of_one_turn_travel_together) {
+  BOOST_TEST((add(1) == pipeline::then::flush_at_the_end));
+  BOOST_TEST((add(2) == pipeline::then::nothing));
+  const auto b = calls.flush(now);
+  BOOST_REQUIRE(b);
+  BOOST_TEST(b->request.get_commands() == 2U);
+  BOOST_TEST(
+      b->request.payload() ==
+      "*5\r\n$7\r\nEVALSHA\r\n$40\r\n0123456789012345678901234567890123456789\r\n$1\r\n1\r\n$1\r\nn\r\n$1\r\n1\r\n"
+      "*5\r\n$7\r\nEVALSHA\r\n$40\r\n0123456789012345678901234567890123456789\r\n$1\r\n1\r\n$1\r\nn\r\n$1\r\n2\r\n");
+  BOOST_TEST(calls.flush(now) == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_was_alone_the_last_time_is_sent_at_once) {
+  add(1);
+  const auto first = calls.flush(now);
+  // Not while another is under way.
+  BOOST_TEST((add(2) == pipeline::then::flush_at_the_end));
+  const auto second = calls.flush(now);
+  calls.on_reply(*first, reply("a"));
+  calls.end(first);
+  calls.on_reply(*second, reply("b"));
+  calls.end(second);
+  add(3);
+  const auto alone = calls.flush(now);
+  calls.on_reply(*alone, reply("c"));
+  calls.end(alone);
+  BOOST_TEST((add(4) == pipeline::then::flush_now));
+}
+
+BOOST_AUTO_TEST_CASE(a_script_is_sent_whole_if_the_server_does_not_know_it) {
+  auto c = call(1);
+  c.whole_text = true;
+  calls.add(std::move(c), {server, false});
+  BOOST_TEST(calls.flush(now)->request.payload().starts_with("*5\r\n$4\r\nEVAL\r\n$8\r\nreturn 1\r\n"));
+}
+
+BOOST_AUTO_TEST_CASE(each_reply_belongs_to_the_next_call) {
+  caller->notifies = true;  // PING stands in front of such a call, and its reply is nobody's.
+  add(1);
+  auto asks_elsewhere = call(2);
+  asks_elsewhere.asking = true;  // ASKING, too.
+  calls.add(std::move(asks_elsewhere), {server, false});
+  const auto b = calls.flush(now);
+  BOOST_TEST(b->request.get_commands() == 4U);
+  for (const char* const text : {"PONG", "one", "OK", "two", "not asked for"}) calls.on_reply(*b, reply(text));
+  BOOST_TEST(results() == (texts{"1=one", "2=two"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_has_no_reply_when_its_request_ends_has_failed) {
+  add(1);
+  add(2);
+  const auto b = calls.flush(now);
+  calls.on_reply(*b, reply("one"));
+  calls.end(b);
+  BOOST_TEST(results() == (texts{"1=one", "2 failed"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(what_was_not_sent_fails_with_the_connection) {
+  add(1);
+  calls.flush(now);
+  add(2);
+  calls.wait(call(3));
+  calls.drop();
+  BOOST_TEST(results() == (texts{"2 failed", "3 failed"}), boost::test_tools::per_element());
+  BOOST_TEST(calls.flush(now) == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(calls_wait_for_room_and_those_that_keep_a_hold_go_first) {
+  for (std::size_t i = 0; i < pipeline::most_under_way; ++i) {
+    BOOST_TEST_REQUIRE(calls.has_room_for(call(0)));
+    add(0);
+  }
+  const auto b = calls.flush(now);
+  const auto keeps = std::make_shared<pipeline_caller>(), releases = std::make_shared<pipeline_caller>();
+  keeps->its_turn = detail::caller::turn::keeps;
+  releases->its_turn = detail::caller::turn::releases;
+  for (const auto& c : {call(1), call(2, releases), call(3, keeps), call(4)}) {
+    BOOST_TEST(!calls.has_room_for(c));
+    calls.wait(c);
+  }
+  BOOST_TEST(!calls.next_waiting(now));
+  for (int i = 0; i < 3; ++i) calls.on_reply(*b, reply(""));
+  // There is room, but those that wait go first; none of a later turn is waited for.
+  BOOST_TEST(!calls.has_room_for(call(5)));
+  BOOST_TEST(calls.next_waiting(now)->tag == 3U);
+  BOOST_TEST(calls.has_room_for(call(6, keeps)));
+  BOOST_TEST(!calls.has_room_for(call(6, releases)));
+  now += 1s;
+  const auto next = calls.next_waiting(now);
+  BOOST_TEST(next->tag == 2U);
+  BOOST_TEST((next->sent == now));
+  calls.take_results(now);
+  caller->wanted = false;
+  BOOST_TEST(!calls.next_waiting(now));
+  BOOST_TEST(results() == (texts{"1 failed", "4 failed"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_connection_is_silent_when_no_reply_comes_for_the_patience_of_a_call) {
+  BOOST_TEST((calls.silent_at() == clock::time_point::max()));
+  add(1);
+  const auto patient = calls.flush(now);
+  BOOST_TEST((calls.silent_at() == now + 5s));
+  caller->patience = 2s;
+  now += 1s;
+  add(2);
+  const auto impatient = calls.flush(now);
+  BOOST_TEST((calls.silent_at() == now + 2s));
+  // Whatever arrives shows that the server answers.
+  now += 1s;
+  calls.on_push(reply("message"));
+  calls.take_results(now);
+  BOOST_TEST((calls.silent_at() == now + 2s));
+  calls.on_reply(*patient, reply(""));
+  calls.on_reply(*impatient, reply(""));
+  BOOST_TEST((calls.silent_at() == clock::time_point::max()));
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_waits_for_room_has_no_less_patience) {
+  add(1);
+  calls.flush(now);
+  caller->patience = 1s;
+  now += 3s;
+  BOOST_TEST((calls.wait(call(2)) == now + 1s));
+  BOOST_TEST((calls.silent_at() == now + 1s));
+}
+
+// Perhaps the process stood still, and the replies have arrived.
+BOOST_AUTO_TEST_CASE(a_silent_connection_is_looked_at_twice) {
+  add(1);
+  const auto b = calls.flush(now);
+  BOOST_TEST((calls.look_for_silence(now) == now + 5s));
+  now += 6s;
+  const auto again = calls.look_for_silence(now);
+  BOOST_REQUIRE(again);
+  BOOST_TEST((*again > now && *again < now + 1s));
+  BOOST_TEST(!calls.look_for_silence(*again));
+  // Something was heard in between.
+  calls.take_results(now);
+  BOOST_TEST((calls.look_for_silence(now + 6s)).has_value());
+  calls.end(b);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
