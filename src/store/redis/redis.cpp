@@ -6,11 +6,11 @@
 #include "store/redis/deprecated.hpp"
 #include "store/redis/handshake.hpp"
 #include "store/redis/pipeline.hpp"
+#include "store/redis/reconnection.hpp"
 #include "store/redis/sentinels.hpp"
 #include "store/redis/tls.hpp"
 #include "store/redis/witness.hpp"
 #include "time/alarms.hpp"
-#include "time/pauses.hpp"
 #include "time/random.hpp"
 
 #include <boost/asio/as_tuple.hpp>
@@ -29,14 +29,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <deque>
 #include <memory>
-#include <optional>
 #include <random>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace leasehold::detail {
@@ -87,9 +85,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
               redis_server::router* r, witness::maker another)
       : strand_(strand),
         where_(std::move(where)),
-        connect_timeout_(options.connect_timeout),
-        command_timeout_(options.command_timeout),
-        backoff_(options.reconnect),
+        options_(options),
+        reconnection_(options.reconnect),
         events_(&owner),
         router_(r),
         clock_(options.drift),
@@ -105,10 +102,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   void start(std::shared_ptr<void> keep_alive) override {
     if (where_.kind == address::scheme::sentinel) {
-      sentinels_ =
-          std::make_shared<sentinels>(strand_, where_, connect_timeout_, backoff_, [weak = this->weak_from_this()] {
-            if (const auto self = weak.lock()) self->follow_master();
-          });
+      sentinels_ = std::make_shared<sentinels>(strand_, where_, options_.connect_timeout, options_.reconnect,
+                                               [weak = this->weak_from_this()] {
+                                                 if (const auto self = weak.lock()) self->follow_master();
+                                               });
       sentinels_->add(more_sentinels_);
     }
     asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), asio::detached);
@@ -177,7 +174,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       if (!out_of_step_) add_to_last(*replies, begins, e, node, ec);
     });
     const auto limit = std::make_shared<timer>(strand_);
-    limit_silence(limit, clock::now(), command_timeout_ + longer);
+    limit_silence(limit, clock::now(), options_.command_timeout + longer);
     connection_.async_exec(
         *request, std::move(adapter),
         [request, replies, limit, number = all.size(), then = std::move(then)](error_code ec, std::size_t) {
@@ -219,37 +216,28 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   // A member function's coroutine parameters keep the store and its owner alive while the loop runs.
   static awaitable run_connections(std::shared_ptr<redis_store> self, std::shared_ptr<void> keep_alive) {
     const asio::use_awaitable_t<Strand> use;
-    pauses pause(self->backoff_);
-    pauses pause_of_short_lived(slower(self->backoff_));
     redis::config config = self->make_config();
     const std::string name = config.addr.host;
     while (!self->stopping_) {
-      auto patience = clock::duration(self->connect_timeout_);
+      auto patience = clock::duration(self->options_.connect_timeout);
       if (self->sentinels_) {
-        // Whom to connect to is asked before each connection.
+        // Which server to connect to is asked before each connection.
         sentinels* const group = self->sentinels_.get();
         auto ask = [group](auto handler) { group->ask(std::move(handler)); };
         co_await asio::async_initiate<const asio::use_awaitable_t<Strand>&, void()>(ask, use);
         if (self->stopping_) break;
         if (!self->take_master(config)) {
-          self->pause_.expires_after(pause.next(self->random()));
-          error_code ignored;
-          auto token = asio::redirect_error(use, ignored);
-          co_await self->pause_.async_wait(token);
+          const auto pause = self->reconnection_.pause(self->random());
+          co_await rest(self, pause);
           continue;
         }
       } else {
-        if (self->addresses_.empty()) co_await look_up(self);
+        if (self->reconnection_.needs_addresses()) co_await look_up(self);
         if (self->stopping_) break;
-        config.addr.host = name;
-        if (!self->addresses_.empty()) {
-          config.addr.host = self->addresses_.back();
-          self->addresses_.pop_back();
-          patience /= static_cast<clock::rep>(self->found_);
-        }
+        std::tie(config.addr.host, patience) = self->reconnection_.next_address(name, self->options_.connect_timeout);
       }
       ++self->epoch_;
-      self->hurry_ = false;
+      self->reconnection_.begins();
       self->why_down_.clear();
       self->why_no_certificate_->clear();
       self->refused_ = false;
@@ -265,26 +253,14 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       const bool was_up = std::exchange(self->up_, false);
       self->collect([&] { self->pipeline_.drop(); });
       const std::string why = self->why_ended(ec);
-      if (was_up || self->refused_) {
-        self->addresses_.clear();
-      } else if (!self->addresses_.empty()) {
-        continue;
-      }
-      // A server that lets clients in and then closes the connection is not asked faster than one that does not answer.
-      const bool short_lived = was_up && clock::now() - self->up_since_ < self->backoff_.max;
-      if (was_up) {
-        pause.reset();
-        if (!short_lived) pause_of_short_lived.reset();
-        self->events_->on_down(why);
-      } else if (!self->refused_) {
-        self->events_->on_no_answer(why);
-      }
+      using end = reconnection::end;
+      const end how = was_up ? end::lost : self->refused_ ? end::refused : end::not_reached;
+      const reconnection::plan plan = self->reconnection_.ended(how, clock::now(), self->random());
+      if (!plan.is_reported) continue;
+      if (how == end::lost) self->events_->on_down(why);
+      if (how == end::not_reached) self->events_->on_no_answer(why);
       if (self->stopping_) break;
-      if (self->hurry_) continue;
-      pauses& next = short_lived ? pause_of_short_lived : pause;
-      self->pause_.expires_after(next.next(self->random()));
-      auto pause_token = asio::redirect_error(use, ec);
-      co_await self->pause_.async_wait(pause_token);
+      if (plan.pause != clock::duration(0)) co_await rest(self, plan.pause);
     }
     // Let the answers of the last connection arrive first.
     co_await asio::post(self->strand_, use);
@@ -305,34 +281,26 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     auto token = asio::redirect_error(use, ec);
     const auto found = co_await self->resolver_.async_resolve(where.host, where.port, token);
     if (ec) co_return;
+    std::vector<std::string> addresses;
     for (const auto& entry : found) {
       const std::string text = entry.endpoint().address().to_string();
-      if (std::find(self->addresses_.begin(), self->addresses_.end(), text) == self->addresses_.end()) {
-        self->addresses_.push_back(text);
-      }
+      if (std::find(addresses.begin(), addresses.end(), text) == addresses.end()) addresses.push_back(text);
     }
-    std::reverse(self->addresses_.begin(), self->addresses_.end());
-    self->found_ = self->addresses_.size();
+    self->reconnection_.found(std::move(addresses));
   }
 
-  // Of a server whose connections end as soon as they are up: fewer than ten connections in ten seconds by default.
-  static backoff slower(backoff b) {
-    b.factor *= b.factor;
-    b.max *= 4;
-    return b;
+  static awaitable rest(std::shared_ptr<redis_store> self, clock::duration pause) {
+    self->pause_.expires_after(pause);
+    error_code ignored;
+    auto token = asio::redirect_error(asio::use_awaitable_t<Strand>(), ignored);
+    co_await self->pause_.async_wait(token);
   }
 
   double random() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
 
-  // The Sentinels have announced another master: no pause before the connection to it. A Sentinel that announces one after
-  // the other saves no further pause.
+  // The Sentinels have announced another master.
   void follow_master() {
-    const auto now = clock::now();
-    if (!hurried_at_ || now - *hurried_at_ >= backoff_.max) {
-      hurried_at_ = now;
-      hurry_ = true;
-      pause_.cancel();
-    }
+    if (reconnection_.hurry(clock::now())) pause_.cancel();
     reset("the Sentinels have another master");
   }
 
@@ -354,7 +322,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   redis::config make_config() const {
-    redis::config config = common_config(connect_timeout_);
+    redis::config config = common_config(options_.connect_timeout);
     if (where_.kind == address::scheme::unix_socket) {
       config.unix_socket = where_.path;
     } else {
@@ -412,7 +380,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (found.another) clock_.reset();
     const auto jump = clock_.observe(o.time, sent, clock::now());
     up_ = true;
-    up_since_ = clock::now();
+    reconnection_.is_up(clock::now());
     unwatch();
     if (jump != clock::duration(0)) events_->on_clock_jump(jump);
     if (!channels_.empty()) change_channels("SUBSCRIBE", channels_);
@@ -591,9 +559,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   const Strand strand_;
   const address where_;
-  const std::chrono::milliseconds connect_timeout_;
-  const std::chrono::milliseconds command_timeout_;
-  const backoff backoff_;
+  const client_options& options_;  // They outlive the store.
+  reconnection reconnection_;
   store::events* events_;
   // Whose certificate is verified.
   const std::shared_ptr<std::string> host_ =
@@ -609,8 +576,6 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   const std::shared_ptr<std::string> why_no_certificate_ = std::make_shared<std::string>();  // Written by tls.cpp.
   redis::basic_connection<Strand> connection_;
   asio::ip::basic_resolver<asio::ip::tcp, Strand> resolver_;
-  std::vector<std::string> addresses_;  // Of the host, still to be tried: the next one last.
-  std::size_t found_ = 1;               // How many there were.
   timer pause_;
   timer watch_;
   // When the watch looks again: maybe earlier than what is under way needs.
@@ -623,17 +588,14 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   std::string why_down_;
   std::uint64_t epoch_ = 0;
   bool up_ = false;
-  clock::time_point up_since_{};
   bool refused_ = false;  // By the handshake of this connection.
-  bool hurry_ = false;    // The next connection needs no pause before it.
-  std::optional<clock::time_point> hurried_at_;
   bool stopping_ = false;
 
   std::set<std::string> channels_;  // Besides the client's own.
   bool out_of_step_ = false;        // The replies of this connection are not those to its commands.
   bool deaf_ = false;               // The server does not let us listen to other channels.
 
-  pipeline pipeline_{command_timeout_};
+  pipeline pipeline_{options_.command_timeout};
   reply reading_;
   reply pushed_;
   push_sink<redis_store> push_sink_{this};
