@@ -412,7 +412,10 @@ void judge::look_for_trouble() {
   }
   // What was sent on a slow network may arrive this much later, and its answer, too.
   if (world_.slowest > milliseconds(50)) slow_until_ = world_.now() + 2 * world_.slowest;
-  if (world_.slowest > milliseconds(2)) last_slow_ = world_.now();
+  if (world_.slowest > milliseconds(2)) {
+    last_slow_ = world_.now();
+    how_slow_ = world_.slowest;
+  }
   // What is sent to the wrong node goes from one to the other, and a client is connected again after a pause.
   if (world_.cluster() != nullptr && (everywhere || !world_.cluster()->is_settled())) {
     slow_until_ = std::max(slow_until_, world_.now() + longest_pause_between_connections);
@@ -433,7 +436,9 @@ void judge::told(held& h) {
   end_note(h);
   if (is_lossy_ || h.given_up || h.options.renew != renewal::automatic) return;
   // Nobody hindered the renewals, and the lease was long enough for them.
-  const auto pause = longest_pause(h, world_.slowest);
+  // The renewal that was too late may have been sent when the network was slower.
+  const bool was_slow = last_slow_ + h.options.lease > world_.now();
+  const auto pause = longest_pause(h, was_slow ? std::max(how_slow_, world_.slowest) : world_.slowest);
   if (h.options.lease - h.options.margin < pause * 2 || world_.now() - h.last_trouble <= pause) return;
   if (last_step_ + 4 * h.options.lease + pause > world_.now()) return;
   if (!rules_.one_server) {
