@@ -20,8 +20,8 @@ using std::chrono::milliseconds;
 // that run at other rates.
 constexpr milliseconds patience{110};
 
-// How long a holder whom nothing hinders may do without a renewal: until it repeats one that has failed, on a network that
-// takes up to `slowest` for each way.
+// How long a holder whom nothing hinders may do without a renewal: until it repeats one that has failed, on a network
+// that takes up to `slowest` for each way.
 clock::duration longest_pause(const held& h, clock::duration slowest) {
   return std::min(h.options.lease / 10, milliseconds(500)) + 6 * slowest + milliseconds(100);
 }
@@ -191,9 +191,9 @@ void judge::look_at_fence(const held& h) {
   highest = std::max(highest, h.fence);
 }
 
-// Fences of a quorum are not promised to grow when a server forgets while another that knows the last one is away. One that
-// knew it when it granted the hold was not away, unless its vote came too late: the hold has the largest fence of those that
-// were counted.
+// Fences of a quorum are not promised to grow when a server forgets while another that knows the last one is away. One
+// that knew it when it granted the hold was not away, unless its vote came too late: the hold has the largest fence of
+// those that were counted.
 bool judge::may_have_gone_back(const held& h, std::uint64_t fence) const {
   if (rules_.one_server || last_loss_ < since_of_highest_.at(h.name)) return false;
   const auto counters = counters_at_grant_.find(h.held_by_user.token());
@@ -371,9 +371,9 @@ void judge::look_at_deadline(const held& h) {
                        std::chrono::ceil<std::chrono::microseconds>(late).count()));
 }
 
-// A cohort passes a hold on for client_options::cohort after the request that confirmed it: the server has run that when the
-// record or its expiry has changed last. (PTTL and TIME are a millisecond apart at times.) If the clock was set back, the
-// lease is longer than a confirmation makes it, and nothing changes. Clocks run at other rates.
+// A cohort passes a hold on for client_options::cohort after the request that confirmed it: the server has run that
+// when the record or its expiry has changed last. (PTTL and TIME are a millisecond apart at times.) If the clock was
+// set back, the lease is longer than a confirmation makes it, and nothing changes. Clocks run at other rates.
 void judge::look_at_cohort(const held& h) {
   const auto its = world_.server_of(h.name);
   if (world_.clock_of_server(its).offset != first_offsets_[its]) return;

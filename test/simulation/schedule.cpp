@@ -144,7 +144,8 @@ void schedule::plan() {
   const bool is_cluster = deployment_ == deployment::cluster;
   dice of_cluster(seed_, 6);
   rules_.lossy = deployment_ == deployment::failover || (is_cluster && of_cluster.chance(0.3));
-  // Where the nodes' clocks differ a mutex is moved well; other kinds, and what a replica takes over, have absolute times.
+  // Where the nodes' clocks differ a mutex is moved well; other kinds, and what a replica takes over,
+  // have absolute times.
   clocks_agree_ = rules_.lossy || rules_.of != kind::mutex || of_cluster.chance(0.5);
   steps_ = rules_.one_server && !is_cluster && dice(seed_, 5).chance(0.2);
   if (d.chance(0.2)) world_.slowest = 50ms;
@@ -394,8 +395,8 @@ void schedule::plan_ambushes() {
   }
 }
 
-// Another program has the lock on a minority, so that a grant has a bare majority. Then one server of that majority forgets
-// it, or steps its clock, and the other program's part is free.
+// Another program has the lock on a minority, so that a grant has a bare majority. Then one server of that majority
+// forgets it, or steps its clock, and the other program's part is free.
 schedule::fault schedule::at_a_bare_grant(dice& d) {
   const auto servers = world_.number_of_servers();
   const auto forgetful = static_cast<std::size_t>(d.between(0, std::int64_t(servers - 1) / 2 - 1));
@@ -450,7 +451,8 @@ schedule::fault schedule::at_a_bare_grant(dice& d) {
   return f;
 }
 
-// A fence is written back on one server, and on its way to the others the connections break. Then the one server is away.
+// A fence is written back on one server, and on its way to the others the connections break.
+// Then the one server is away.
 schedule::fault schedule::at_a_raise(dice& d) {
   const auto delay = d.between(clock::duration(0), clock::duration(20ms)),
              away = d.between(clock::duration(50ms), clock::duration(2s));

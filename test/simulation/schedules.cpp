@@ -57,7 +57,8 @@ void report(deployment d, std::uint64_t seed, const outcome& failed) {
                           failed.complaint, table, seed));
 }
 
-// What many schedules of this deployment must have reached. Where one of these is missing, they have become blind to it.
+// What many schedules of this deployment must have reached. Where one of these is missing,
+// they have become blind to it.
 std::vector<std::string> required(deployment d) {
   std::vector<std::string> all{"a fault",
                                "acquire_all done",

@@ -44,8 +44,8 @@ void detail::move_clock(clock::duration) noexcept {}
 
 namespace {
 
-// The waits of one context. What still waits when it ends is dropped, as Asio's timers do it. (Those look at the real clock
-// whenever the context is polled, which takes a tenth of all time.)
+// The waits of one context. What still waits when it ends is dropped, as Asio's timers do it. (Those look at the real
+// clock whenever the context is polled, which takes a tenth of all time.)
 class waits final : public asio::execution_context::service {
  public:
   static inline asio::execution_context::id id;
