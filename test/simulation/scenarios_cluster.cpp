@@ -57,54 +57,47 @@ struct cluster_scene : scene {
 BOOST_AUTO_TEST_CASE(a_waiter_that_gives_up_while_its_slot_moves_leaves_the_queue) {
   cluster_scene s;
   process &x = s.add(), &y = s.add();
-  std::optional<hold> held;
-  take(s, x, {.lease = 30s}, held);
-  s.spawn(y, [&]() -> awaitable<void> {
-    const mutex m(y.client(), "n");
-    auto waiting = acquire(m, {.lease = 30s, .wait = 1s});
-    const auto [ec, h] = co_await std::move(waiting);
-    BOOST_TEST(ec);
-  });
+  const hold held = take(s, x, {.lease = 30s});
+  const auto& waiting = s.start(y, {.lease = 30s, .wait = 1s});
   s.wait(500ms);
   BOOST_TEST(s.has(s.home, s.queue));
   s.w.cluster()->begin_to_move(s.slot, s.other);
   s.move_key(s.entries);
   s.finish();
+  BOOST_TEST(waiting.ended.value());
   for (const auto& key : {s.record, s.queue, s.fence}) s.move_key(key);
   BOOST_TEST(s.has(s.other, s.queue));
   s.w.cluster()->end_move(s.slot);
   s.tell_all();
   s.wait(1s);
   BOOST_TEST(!s.has(s.other, s.queue));
-  BOOST_TEST(held->valid());
+  BOOST_TEST(held.valid());
 }
 
 BOOST_AUTO_TEST_CASE(a_hold_is_renewed_while_its_slot_moves_key_by_key) {
   cluster_scene s;
   process& x = s.add();
-  std::optional<hold> held;
-  take(s, x, {.lease = 3s}, held);
+  const hold held = take(s, x, {.lease = 3s});
   s.w.cluster()->begin_to_move(s.slot, s.other);
   s.wait(5s);
-  BOOST_TEST(held->valid());
+  BOOST_TEST(held.valid());
   s.move_key(s.record);
   s.wait(5s);
-  BOOST_TEST(held->valid());
+  BOOST_TEST(held.valid());
   s.move_key(s.fence);
   s.w.cluster()->end_move(s.slot);
   s.wait(5s);
   s.tell_all();
   s.wait(5s);
-  BOOST_TEST(held->valid());
-  BOOST_TEST(s.get("n", s.other).starts_with("leasehold:" + held->token()));
+  BOOST_TEST(held.valid());
+  BOOST_TEST(s.get("n", s.other).starts_with("leasehold:" + held.token()));
 }
 
 // The message of the grant comes from another node than the one that the waiter has joined at.
 BOOST_AUTO_TEST_CASE(a_waiter_is_granted_at_once_after_its_slot_has_moved) {
   cluster_scene s;
   process &x = s.add(), &y = s.add(), &z = s.add();
-  std::optional<hold> held, first;
-  take(s, x, {.lease = 30s}, held);
+  hold held = take(s, x, {.lease = 30s});
   clock::time_point granted{};
   std::string order;
   for (process* const p : {&y, &z}) {
@@ -123,12 +116,7 @@ BOOST_AUTO_TEST_CASE(a_waiter_is_granted_at_once_after_its_slot_has_moved) {
   s.move_slot();
   s.wait(2s);
   const auto released = s.w.now();
-  s.spawn(x, [&]() -> awaitable<void> {
-    auto releasing = release(*held);
-    const auto ec = co_await std::move(releasing);
-    BOOST_TEST(!ec);
-  });
-  s.finish();
+  release_now(s, x, held);
   BOOST_TEST(order == y.name() + z.name());
   BOOST_TEST((granted - released < 100ms));
 }
@@ -137,54 +125,33 @@ BOOST_AUTO_TEST_CASE(a_waiter_is_granted_at_once_after_its_slot_has_moved) {
 BOOST_AUTO_TEST_CASE(a_pushed_grant_outlives_a_long_move) {
   cluster_scene s;
   process &x = s.add(), &y = s.add();
-  std::optional<hold> held, next;
-  take(s, x, {.lease = 30s}, held);
-  s.spawn(y, [&]() -> awaitable<void> {
-    const mutex m(y.client(), "n");
-    auto waiting = acquire(m, {.lease = 30s});
-    auto [ec, h] = co_await std::move(waiting);
-    BOOST_REQUIRE(!ec);
-    next = std::move(h);
-  });
+  hold held = take(s, x, {.lease = 30s});
+  const auto& next = s.start(y, {.lease = 30s});
   s.wait(500ms);
   s.w.server(s.home).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
     if (arguments.front() != "release" || s.w.cluster()->target(s.slot)) return;
     s.w.cluster()->begin_to_move(s.slot, s.other);
     s.move_key(s.fence);
   };
-  s.run(x, [&]() -> awaitable<void> {
-    auto releasing = release(*held);
-    co_await std::move(releasing);
-  });
+  s.run(x, release(held));
   s.wait(10s);
-  BOOST_REQUIRE(next);
-  BOOST_TEST(next->valid());
-  BOOST_TEST(s.get("n", s.home).starts_with("leasehold:" + next->token()));
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST(next.got.valid());
+  BOOST_TEST(s.get("n", s.home).starts_with("leasehold:" + next.got.token()));
 }
 
 BOOST_AUTO_TEST_CASE(a_waiter_is_told_after_its_connections_were_cut) {
   cluster_scene s;
   process &x = s.add(), &y = s.add();
-  std::optional<hold> held, next;
-  take(s, x, {.lease = 30s}, held);
-  clock::time_point granted{};
-  s.spawn(y, [&]() -> awaitable<void> {
-    const mutex m(y.client(), "n");
-    auto waiting = acquire(m, {.lease = 30s});
-    auto [ec, h] = co_await std::move(waiting);
-    BOOST_REQUIRE(!ec);
-    granted = s.w.now();
-    next = std::move(h);
-  });
+  hold held = take(s, x, {.lease = 30s});
+  const auto& next = s.start(y, {.lease = 30s});
   s.wait(500ms);
   y.cut_connections();
   s.wait(1s);
   const auto released = s.w.now();
-  s.run(x, [&]() -> awaitable<void> {
-    auto releasing = release(*held);
-    co_await std::move(releasing);
-  });
-  BOOST_TEST((granted - released < 100ms));
+  s.run(x, release(held));
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST((next.at - released < 100ms));
 }
 
 // A client that joins a queue before it listens there would not hear of a grant that comes in between.
@@ -192,26 +159,18 @@ BOOST_AUTO_TEST_CASE(a_waiter_joins_where_it_listens_already) {
   cluster_scene s;
   s.w.fastest = s.w.slowest = 10ms;
   process &x = s.add(), &y = s.add();
-  std::optional<hold> held;
-  take(s, x, {.lease = 30s}, held);
-  std::optional<clock::time_point> released, granted;
+  hold held = take(s, x, {.lease = 30s});
+  std::optional<clock::time_point> released;
   s.w.server(s.home).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
     if (arguments.front() != "acquire" || released) return;
     // It arrives before what the waiter says to the answer.
     released = s.w.now();
-    s.spawn(x, [&]() -> awaitable<void> {
-      auto releasing = release(*held);
-      co_await std::move(releasing);
-    });
+    s.spawn(x, release(held));
   };
-  s.run(y, [&]() -> awaitable<void> {
-    const mutex m(y.client(), "n");
-    auto waiting = acquire(m, {.lease = 30s});
-    const auto [ec, h] = co_await std::move(waiting);
-    BOOST_TEST(!ec);
-    granted = s.w.now();
-  });
-  BOOST_TEST((*granted - *released < 100ms));
+  const auto& waiting = s.start(y, {.lease = 30s});
+  s.finish();
+  BOOST_TEST(waiting.succeeded());
+  BOOST_TEST((waiting.at - released.value() < 100ms));
 }
 
 // The new master does not know the hold, as after a fail-over that has lost it. The next renewal is seconds away.
@@ -224,15 +183,9 @@ void lose_the_record(cluster_scene& s) {
 BOOST_AUTO_TEST_CASE(a_hold_is_asked_for_at_the_master_that_the_nodes_name) {
   cluster_scene s;
   process &x = s.add(), &y = s.add();
-  std::optional<hold> held, others;
-  take(s, x, {.lease = 30s}, held);
+  const hold held = take(s, x, {.lease = 30s});
   const std::string beside = "{n}beside";
-  s.run(y, [&]() -> awaitable<void> {
-    const mutex m(y.client(), beside);
-    auto waiting = acquire(m, {.lease = 30s});
-    auto [ec, h] = co_await std::move(waiting);
-    others = std::move(h);
-  });
+  const hold others = s.acquire(y, mutex(y.client(), beside), {.lease = 30s}).second;
   s.spawn(x, [&]() -> awaitable<void> {
     const mutex m(x.client(), beside);
     auto waiting = acquire(m, {.lease = 30s, .wait = 3s});
@@ -241,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_hold_is_asked_for_at_the_master_that_the_nodes_name) {
   s.wait(500ms);
   lose_the_record(s);
   s.wait(200ms);
-  BOOST_TEST(!held->valid());
+  BOOST_TEST(!held.valid());
   s.finish();
 }
 
@@ -249,17 +202,11 @@ BOOST_AUTO_TEST_CASE(a_hold_is_asked_for_at_the_master_that_the_nodes_name) {
 BOOST_AUTO_TEST_CASE(a_hold_is_asked_for_at_the_master_that_a_redirection_names) {
   cluster_scene s;
   process& x = s.add();
-  std::optional<hold> held;
-  take(s, x, {.lease = 30s}, held);
+  const hold held = take(s, x, {.lease = 30s});
   lose_the_record(s);
-  s.run(x, [&]() -> awaitable<void> {
-    const mutex m(x.client(), "{n}beside");
-    auto waiting = acquire(m, {.lease = 1s});
-    const auto [ec, h] = co_await std::move(waiting);
-    BOOST_TEST(!ec);
-  });
+  BOOST_TEST(!s.acquire(x, mutex(x.client(), "{n}beside"), {.lease = 1s}).first);
   s.wait(50ms);
-  BOOST_TEST(!held->valid());
+  BOOST_TEST(!held.valid());
 }
 
 // Members' deadlines are absolute, and the key's expiry is carried as what is left.
@@ -270,22 +217,13 @@ BOOST_AUTO_TEST_CASE(readers_go_on_after_their_slot_has_moved_to_a_node_an_hour_
   std::vector<hold> readers;
   s.wait(200ms);
   for (process* const p : {&x, &y}) {
-    s.run(*p, [&, p]() -> awaitable<void> {
-      const auto reader = shared_mutex(p->client(), "n").shared();
-      auto waiting = acquire(reader, {.lease = 10s});
-      auto [ec, h] = co_await std::move(waiting);
-      BOOST_REQUIRE(!ec);
-      readers.push_back(std::move(h));
-    });
+    auto [ec, h] = s.acquire(*p, shared_mutex(p->client(), "n").shared(), {.lease = 10s});
+    BOOST_REQUIRE(!ec);
+    readers.push_back(std::move(h));
     s.wait(2s);
   }
   s.move_slot();
-  s.run(z, [&]() -> awaitable<void> {
-    const shared_mutex m(z.client(), "n");
-    auto waiting = acquire(m, {.lease = 10s, .wait = 20s});
-    const auto [ec, h] = co_await std::move(waiting);
-    BOOST_TEST(ec == error::timed_out);
-  });
+  BOOST_TEST(s.acquire(z, shared_mutex(z.client(), "n"), {.lease = 10s, .wait = 20s}).first == error::timed_out);
   for (const auto& h : readers) BOOST_TEST(h.valid());
 }
 
@@ -294,22 +232,16 @@ BOOST_AUTO_TEST_CASE(a_master_that_does_not_know_of_its_replica_gets_no_slots_ba
   cluster_scene s;
   process &x = s.add(), &y = s.add();
   cluster_events events(s.w, [](const std::string&) {});
-  std::optional<hold> held;
-  take(s, x, {.lease = 30s}, held);
+  const hold held = take(s, x, {.lease = 30s});
   events.fail_over({s.home, 0s, 100ms, 1s}, [] {});
   s.wait(3s);
-  BOOST_TEST(held->valid());
+  BOOST_TEST(held.valid());
   // The spare is a master now, with an older copy of what it was told last.
   const std::size_t promoted = 2;
   BOOST_TEST(s.w.cluster()->owner(s.slot) == promoted);
-  BOOST_TEST(s.get("n", promoted).starts_with("leasehold:" + held->token()));
-  s.run(y, [&]() -> awaitable<void> {
-    const mutex m(y.client(), "n");
-    auto waiting = acquire(m, {.lease = 5s, .wait = 5s});
-    const auto [ec, h] = co_await std::move(waiting);
-    BOOST_TEST(ec == error::timed_out);
-  });
-  BOOST_TEST(held->valid());
+  BOOST_TEST(s.get("n", promoted).starts_with("leasehold:" + held.token()));
+  BOOST_TEST(s.acquire(y, {.lease = 5s, .wait = 5s}).first == error::timed_out);
+  BOOST_TEST(held.valid());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Requests that are no longer wanted when they could be sent, and replies that say less than an earlier one, in virtual time.
+// Requests that are no longer wanted when they could be sent, and replies that say less than an earlier one,
+// in virtual time.
 #include "lock/hold_state.hpp"
 #include "protocol/scripts.hpp"
 #include "simulation/scene.hpp"
@@ -11,7 +12,6 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,14 +23,6 @@ BOOST_AUTO_TEST_SUITE(scenarios)
 
 // Each message takes so long.
 void slow_down(scene& s, clock::duration each) { s.w.fastest = s.w.slowest = each; }
-
-void release_now(scene& s, process& p, hold& h) {
-  s.run(p, [&]() -> awaitable<void> {
-    auto ending = release(h);
-    const auto why = co_await std::move(ending);
-    BOOST_TEST(!why, why.message());
-  });
-}
 
 void extend_now(scene& s, process& p, hold& h, std::chrono::milliseconds lease) {
   s.run(p, [&, lease]() -> awaitable<void> {
@@ -63,14 +55,13 @@ void count_calls(scene& s, std::size_t server, calls& all) {
 BOOST_AUTO_TEST_CASE(a_question_on_a_slow_network_shortens_no_deadline) {
   scene s;
   process& p = s.add();
-  std::optional<hold> held;
-  take(s, p, {.lease = 4s, .renew = renewal::none}, held);
+  const hold held = take(s, p, {.lease = 4s, .renew = renewal::none});
   slow_down(s, 150ms);
-  const auto before = deadline_of(*held);
+  const auto before = deadline_of(held);
   const auto answers = p.client().stats().round_trip.count();
-  let_it_ask(s, *held);
+  let_it_ask(s, held);
   BOOST_TEST(p.client().stats().round_trip.count() == answers + 1);
-  BOOST_TEST((deadline_of(*held) == before));
+  BOOST_TEST((deadline_of(held) == before));
 }
 
 // A replica takes over that knows of a little less: its word counts from the sending of the question.
@@ -78,34 +69,32 @@ BOOST_AUTO_TEST_CASE(another_server_that_knows_of_a_little_less_is_believed) {
   scene s;
   slow_down(s, 50ms);
   process& p = s.add();
-  std::optional<hold> held;
-  take(s, p, {.lease = 2s, .renew = renewal::none}, held);
-  extend_now(s, p, *held, 4s);
+  hold held = take(s, p, {.lease = 2s, .renew = renewal::none});
+  extend_now(s, p, held, 4s);
   const detail::memory::database older = s.w.server(0).data();
   const auto ends = s.w.now() + std::chrono::milliseconds(s.w.server(0).execute({"PTTL", "n"}).integer + 1);
   s.w.server(0).execute({"PEXPIRE", "n", std::to_string(s.w.server(0).execute({"PTTL", "n"}).integer + 80)});
   s.run(p, [&]() -> awaitable<void> {
-    auto extending = held->extend(4s, as_tuple);
+    auto extending = held.extend(4s, as_tuple);
     co_await std::move(extending);
   });
-  BOOST_TEST((deadline_of(*held) > ends));
+  BOOST_TEST((deadline_of(held) > ends));
   s.w.server(0).start(older);
   s.wait(1s);
-  BOOST_TEST(held->valid());
-  BOOST_TEST((deadline_of(*held) <= ends));
+  BOOST_TEST(held.valid());
+  BOOST_TEST((deadline_of(held) <= ends));
 }
 
 // Somebody has taken the expiry off the record.
 BOOST_AUTO_TEST_CASE(a_record_without_an_expiry_shortens_no_deadline) {
   scene s;
   process& p = s.add();
-  std::optional<hold> held;
-  take(s, p, {.lease = 5s, .renew = renewal::none}, held);
-  const auto before = deadline_of(*held);
+  const hold held = take(s, p, {.lease = 5s, .renew = renewal::none});
+  const auto before = deadline_of(held);
   s.w.server(0).execute({"PERSIST", "n"});
-  let_it_ask(s, *held);
-  BOOST_TEST(held->valid());
-  BOOST_TEST((deadline_of(*held) == before));
+  let_it_ask(s, held);
+  BOOST_TEST(held.valid());
+  BOOST_TEST((deadline_of(held) == before));
 }
 
 // A majority has confirmed an extension; another majority, one of which has not heard of it, says less.
@@ -114,26 +103,25 @@ BOOST_AUTO_TEST_CASE(another_majority_that_knows_of_less_shortens_no_deadline) {
   client_options o;
   o.restart_delay = 0ms;
   process& p = s.add(o);
-  std::optional<hold> held;
-  take(s, p, {.lease = 5s, .renew = renewal::none}, held);
+  hold held = take(s, p, {.lease = 5s, .renew = renewal::none});
   const detail::memory::database with_its_data = s.w.server(2).data();
   s.w.server(2).kill();
   s.wait(10ms);
-  extend_now(s, p, *held, 20s);
-  const auto before = deadline_of(*held);
+  extend_now(s, p, held, 20s);
+  const auto before = deadline_of(held);
   s.w.server(0).freeze();
   const auto answers = p.client().stats().round_trip.count();
   s.w.server(2).start(with_its_data);
   s.wait(2s);
   BOOST_TEST(p.client().stats().round_trip.count() > answers);
-  BOOST_TEST(held->valid());
-  BOOST_TEST((deadline_of(*held) == before));
+  BOOST_TEST(held.valid());
+  BOOST_TEST((deadline_of(held) == before));
 }
 
 // --- Requests that are no longer wanted ---
 
-// A server that does not know the script is sent its text. That would be behind the release of an attempt that was given up,
-// if the script has become known meanwhile.
+// A server that does not know the script is sent its text. That would be behind the release of an attempt that was
+// given up, if the script has become known meanwhile.
 BOOST_AUTO_TEST_CASE(an_attempt_is_not_sent_again_behind_its_release) {
   for (const std::size_t servers : {1U, 3U}) {
     scene s(servers);
@@ -148,12 +136,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_is_not_sent_again_behind_its_release) {
         s.w.server(i).run(detail::scripts::mutex, /*whole_text=*/true, keys, arguments);
       }
     });
-    s.run(p, [&]() -> awaitable<void> {
-      const mutex m(p.client(), "n");
-      auto waiting = acquire(m, {.lease = 20s, .wait = 10ms});
-      const auto [ec, h] = co_await std::move(waiting);
-      BOOST_TEST(ec.failed());
-    });
+    BOOST_TEST(s.acquire(p, {.lease = 20s, .wait = 10ms}).first.failed());
     s.wait(500ms);
     for (std::size_t i = 0; i < servers; ++i) BOOST_TEST(s.get("n", i).empty());
   }
@@ -164,9 +147,8 @@ BOOST_AUTO_TEST_CASE(an_attempt_for_several_locks_is_not_sent_again_when_it_was_
   scene s;
   slow_down(s, 20ms);
   process& p = s.add();
-  std::optional<hold> held;
-  take(s, p, {.lease = 20s}, held);
-  release_now(s, p, *held);
+  hold held = take(s, p, {.lease = 20s});
+  release_now(s, p, held);
   int runs = 0;
   s.w.server(0).on_run = [&runs](const detail::script& what, const auto&, const auto&) {
     runs += what.name == detail::scripts::all.name;
@@ -188,13 +170,12 @@ BOOST_AUTO_TEST_CASE(an_extension_is_not_sent_again_when_the_hold_is_lost) {
   scene s;
   slow_down(s, 50ms);
   process& p = s.add();
-  std::optional<hold> held;
-  take(s, p, {.lease = 2s, .renew = renewal::none, .margin = 1s}, held);
-  s.wait(deadline_of(*held) - 1s - p.now() - 60ms);
-  BOOST_TEST(held->valid());
+  hold held = take(s, p, {.lease = 2s, .renew = renewal::none, .margin = 1s});
+  s.wait(deadline_of(held) - 1s - p.now() - 60ms);
+  BOOST_TEST(held.valid());
   s.w.server(0).forget_scripts();
   s.run(p, [&]() -> awaitable<void> {
-    auto extending = held->extend(1h, as_tuple);
+    auto extending = held.extend(1h, as_tuple);
     const auto [why] = co_await std::move(extending);
     BOOST_TEST(why == error::lost, why.message());
   });
@@ -208,9 +189,8 @@ BOOST_AUTO_TEST_CASE(an_extension_is_not_sent_again_when_the_hold_is_lost) {
 BOOST_AUTO_TEST_CASE(an_attempt_that_was_given_up_raises_no_fence) {
   scene s(3);
   process& p = s.add();
-  std::optional<hold> held;
-  take(s, p, {.lease = 20s}, held);
-  release_now(s, p, *held);
+  hold held = take(s, p, {.lease = 20s});
+  release_now(s, p, held);
   s.wait(200ms);
   std::vector<calls> all(3);
   for (std::size_t i = 0; i < 3; ++i) count_calls(s, i, all[i]);
@@ -218,12 +198,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_was_given_up_raises_no_fence) {
     s.w.server(i).freeze();
     s.w.after(80ms, [&s, i] { s.w.server(i).thaw(); });
   }
-  s.run(p, [&]() -> awaitable<void> {
-    const mutex m(p.client(), "n");
-    auto waiting = acquire(m, {.lease = 20s, .wait = 50ms});
-    const auto [ec, h] = co_await std::move(waiting);
-    BOOST_TEST(ec.failed());
-  });
+  BOOST_TEST(s.acquire(p, {.lease = 20s, .wait = 50ms}).first.failed());
   s.wait(500ms);
   for (std::size_t i = 0; i < 3; ++i) {
     BOOST_TEST(all[i]["acquire"] == 1);
@@ -238,18 +213,14 @@ BOOST_AUTO_TEST_CASE(a_vote_that_comes_after_the_release_raises_no_fence) {
   scene s(3);
   for (const std::size_t i : {0U, 1U}) s.w.clock_of_server(i).offset = 1h;
   process& p = s.add();
-  std::optional<hold> held;
-  take(s, p, {.lease = 20s}, held);
-  release_now(s, p, *held);
+  hold held = take(s, p, {.lease = 20s});
+  release_now(s, p, held);
   s.wait(200ms);
   calls third;
   count_calls(s, 2, third);
   s.w.server(2).freeze();
-  take(s, p, {.lease = 20s, .renew = renewal::none}, held);
-  s.spawn(p, [&]() -> awaitable<void> {
-    auto ending = release(*held);
-    co_await std::move(ending);
-  });
+  held = take(s, p, {.lease = 20s, .renew = renewal::none});
+  s.spawn(p, release(held));
   s.wait(20ms);
   s.w.server(2).thaw();
   s.finish();
@@ -262,18 +233,18 @@ BOOST_AUTO_TEST_CASE(a_vote_that_comes_after_the_release_raises_no_fence) {
 
 // --- A renewal that is carried out late ---
 
-// The server stands still, and then the process, too: the server lengthens the lease long after it was asked to, and all that
-// the process knows of has ended when it goes on. Its release finds the connection lost and is sent again nevertheless.
+// The server stands still, and then the process, too: the server lengthens the lease long after it was asked to, and
+// all that the process knows of has ended when it goes on. Its release finds the connection lost and is
+// sent again nevertheless.
 BOOST_AUTO_TEST_CASE(a_release_is_sent_behind_a_late_extension) {
   scene s;
   process& p = s.add(with_timeout(300ms));
-  std::optional<hold> held;
-  take(s, p, {.lease = 3s, .renew = renewal::none}, held);
+  hold held = take(s, p, {.lease = 3s, .renew = renewal::none});
   s.w.server(0).freeze();
   s.spawn(p, [&]() -> awaitable<void> {
-    auto extending = held->extend(1500ms, as_tuple);
+    auto extending = held.extend(1500ms, as_tuple);
     co_await std::move(extending);
-    auto ending = release(*held);
+    auto ending = release(held);
     co_await std::move(ending);
   });
   s.wait(10ms);

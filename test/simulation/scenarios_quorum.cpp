@@ -7,11 +7,11 @@
 #include <leasehold/mutex.hpp>
 #include <leasehold/recursive_mutex.hpp>
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <utility>
 
 namespace leasehold::test {
@@ -25,33 +25,22 @@ BOOST_AUTO_TEST_CASE(a_server_that_has_lost_a_grant_of_a_bare_majority_grants_no
   scene s(3);
   process &x = s.add(), &y = s.add();
   take_the_third(s);
-  std::optional<hold> held;
-  take(s, x, {.lease = 20s}, held);
+  const hold held = take(s, x, {.lease = 20s});
   x.freeze();
   s.w.server(0).start({});
   s.w.server(2).execute({"DEL", "n"});
-  s.run(y, [&]() -> awaitable<void> {
-    const mutex m(y.client(), "n");
-    auto waiting = acquire(m, {.lease = 5s, .wait = 15s});
-    const auto [ec, h] = co_await std::move(waiting);
-    BOOST_TEST(ec);
-  });
-  BOOST_TEST(held->valid());
+  BOOST_TEST(s.acquire(y, {.lease = 5s, .wait = 15s}).first);
+  BOOST_TEST(held.valid());
 }
 
 BOOST_AUTO_TEST_CASE(a_hold_of_a_bare_majority_ends_when_the_step_of_a_clock_is_seen) {
   scene s(3);
   process& p = s.add();
   take_the_third(s);
-  std::optional<hold> held;
-  take(s, p, {.lease = 10s, .renew = renewal::none}, held);
+  const hold held = take(s, p, {.lease = 10s, .renew = renewal::none});
   s.w.clock_of_server(0).offset += 20s;
-  s.run(p, [&]() -> awaitable<void> {
-    const mutex other(p.client(), "other");
-    auto waiting = acquire(other, {.lease = 10s});
-    co_await std::move(waiting);
-  });
-  BOOST_TEST(!held->valid());
+  s.acquire(p, mutex(p.client(), "other"), {.lease = 10s});
+  BOOST_TEST(!held.valid());
 }
 
 // One of its servers has a clock that runs faster, and is stepped by less than what is left.
@@ -61,8 +50,7 @@ BOOST_AUTO_TEST_CASE(a_hold_of_a_bare_majority_allows_for_drift_after_the_step_o
   s.w.clock_of_server(0) = {0s, 8000};
   process& p = s.add();
   take_the_third(s);
-  std::optional<hold> held;
-  take(s, p, {.lease = 10s, .renew = renewal::none}, held);
+  const hold held = take(s, p, {.lease = 10s, .renew = renewal::none});
   s.wait(1s);
   s.w.clock_of_server(0).offset += 4s;
   s.run(p, [&]() -> awaitable<void> {
@@ -70,9 +58,9 @@ BOOST_AUTO_TEST_CASE(a_hold_of_a_bare_majority_allows_for_drift_after_the_step_o
     auto waiting = acquire(other, {.lease = 10s, .renew = renewal::none});
     auto [ec, h] = co_await std::move(waiting);
     BOOST_REQUIRE(!ec);
-    BOOST_TEST(held->valid());
-    while (held->valid()) {
-      BOOST_TEST(s.get("n", 0).starts_with("leasehold:" + held->token()));
+    BOOST_TEST(held.valid());
+    while (held.valid()) {
+      BOOST_TEST(s.get("n", 0).starts_with("leasehold:" + held.token()));
       auto pause = p.sleep(10ms);
       co_await std::move(pause);
     }
@@ -85,12 +73,11 @@ BOOST_AUTO_TEST_CASE(a_vote_that_comes_after_the_grant_gets_its_fence) {
   process& p = s.add();
   s.wait(100ms);
   s.w.server(2).freeze();
-  std::optional<hold> held;
-  take(s, p, {.lease = 10s, .renew = renewal::none}, held);
+  const hold held = take(s, p, {.lease = 10s, .renew = renewal::none});
   BOOST_TEST(s.get("n", 2).empty());
   s.w.server(2).thaw();
   s.wait(50ms);
-  BOOST_TEST(s.get("n", 2) == fmt::format("leasehold:{}:{}", held->token(), held->fence()));
+  BOOST_TEST(s.get("n", 2) == fmt::format("leasehold:{}:{}", held.token(), held.fence()));
 }
 
 BOOST_AUTO_TEST_CASE(a_re_entry_has_its_owner_s_fence_while_a_majority_agrees) {
@@ -99,20 +86,16 @@ BOOST_AUTO_TEST_CASE(a_re_entry_has_its_owner_s_fence_while_a_majority_agrees) {
   process& p = s.add();
   take_the_third(s);
   s.wait(100ms);
-  s.run(p, [&]() -> awaitable<void> {
-    const recursive_mutex m(p.client(), "n", "owner");
-    auto first = acquire(m, {.lease = 10s, .renew = renewal::none});
-    auto [ec, one] = co_await std::move(first);
-    BOOST_REQUIRE(!ec);
-    s.w.server(2).execute({"DEL", "n"});
-    auto second = acquire(m, {.lease = 10s, .renew = renewal::none});
-    auto [why, two] = co_await std::move(second);
-    BOOST_REQUIRE(!why);
-    BOOST_TEST(two.fence() == one.fence());
-  });
+  const recursive_mutex m(p.client(), "n", "owner");
+  const auto [ec, one] = s.acquire(p, m, {.lease = 10s, .renew = renewal::none});
+  BOOST_REQUIRE(!ec);
+  s.w.server(2).execute({"DEL", "n"});
+  const auto [why, two] = s.acquire(p, m, {.lease = 10s, .renew = renewal::none});
+  BOOST_REQUIRE(!why);
+  BOOST_TEST(two.fence() == one.fence());
 }
 
-// Attacks B3 and B4 on several servers.
+// What was sent on a connection that is gone arrives after its lock was given back.
 BOOST_AUTO_TEST_CASE(late_bytes_of_a_cut_connection_leave_nothing_behind_on_a_quorum) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     scene s(3, seed);
@@ -140,16 +123,11 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_a_cut_connection_leave_nothing_behind_on_a_qu
 BOOST_AUTO_TEST_CASE(a_server_that_was_away_during_a_release_is_released_when_it_is_back) {
   scene s(3);
   process& p = s.add();
-  std::optional<hold> held;
-  take(s, p, {.lease = 20s}, held);
+  hold held = take(s, p, {.lease = 20s});
   s.wait(100ms);
   const detail::memory::database with_its_data = s.w.server(2).data();
   s.w.server(2).kill();
-  s.run(p, [&]() -> awaitable<void> {
-    auto ending = release(*held);
-    const auto why = co_await std::move(ending);
-    BOOST_TEST(!why, why.message());
-  });
+  release_now(s, p, held);
   s.w.server(2).start(with_its_data);
   BOOST_TEST(!s.get("n", 2).empty());
   s.wait(2s);
@@ -159,13 +137,12 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_away_during_a_release_is_released_when_it
 BOOST_AUTO_TEST_CASE(a_release_is_done_when_a_majority_is_free) {
   scene s(3);
   process& p = s.add();
-  std::optional<hold> held;
-  take(s, p, {.lease = 20s}, held);
+  hold held = take(s, p, {.lease = 20s});
   s.w.server(1).freeze();
   s.w.server(2).freeze();
   bool told = false;
   s.spawn(p, [&]() -> awaitable<void> {
-    auto ending = release(*held);
+    auto ending = release(held);
     const auto why = co_await std::move(ending);
     BOOST_TEST(!why, why.message());
     told = true;
@@ -183,19 +160,106 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_never_asked_is_free_at_a_release) {
   scene s(3);
   process& p = s.add();
   s.w.server(2).kill();
-  std::optional<hold> held;
-  take(s, p, {.lease = 20s, .renew = renewal::none}, held);
+  hold held = take(s, p, {.lease = 20s, .renew = renewal::none});
   s.w.server(1).freeze();
   const auto before = s.w.now();
-  s.run(p, [&]() -> awaitable<void> {
-    auto ending = release(*held);
-    const auto why = co_await std::move(ending);
-    BOOST_TEST(!why, why.message());
-  });
+  release_now(s, p, held);
   BOOST_TEST((s.w.now() - before < 2s));
   s.w.server(1).thaw();
   s.wait(1s);
   BOOST_TEST(s.get("n", 1).empty());
+}
+
+// --- Servers that were away, or are new ---
+
+BOOST_AUTO_TEST_CASE(a3_a_renewal_carries_the_grant_to_servers_that_lack_it) {
+  scene s(3);
+  process &x = s.add(), &y = s.add();
+  // C stands still while X is granted on A and B.
+  s.w.server(2).freeze();
+  const hold held = take_at_once(s, x, {.lease = 3s});
+  s.w.server(2).thaw();
+  s.wait(3s);
+  BOOST_TEST(held.valid());
+  // B forgets.
+  s.w.server(1).data().execute({"FLUSHALL"});
+  BOOST_TEST(s.acquire(y, {.lease = 3s, .wait = 2s}).first == error::timed_out);
+  BOOST_TEST(held.valid());
+}
+
+// Two servers of three were restarted within two seconds of each other, one of them without its data: to a client that
+// has just been started they are as young as each other, but not as the third one.
+BOOST_AUTO_TEST_CASE(two_servers_that_were_restarted_together_are_not_taken_for_a_new_deployment) {
+  scene s(3);
+  process &x = s.add(), &y = s.add();
+  const detail::memory::database with_its_data = s.w.server(1).data();
+  s.w.server(1).kill();
+  const hold held = take_at_once(s, x, {.lease = 20s});
+  x.freeze();
+  s.w.server(1).start(with_its_data);
+  s.w.server(0).start({});
+  s.wait(1s);
+  process& fresh = s.add();
+  for (process* const p : {&y, &fresh}) BOOST_TEST(s.acquire(*p, {.lease = 5s, .wait = 5s}).first);
+  BOOST_TEST(held.valid());
+}
+
+// The same, and the one that is older cannot be asked.
+BOOST_AUTO_TEST_CASE(two_servers_that_were_restarted_together_do_not_count_while_the_third_was_not_reached) {
+  scene s(3);
+  process& x = s.add();
+  s.w.server(2).kill();
+  const hold held = take(s, x, {.lease = 20s});
+  x.freeze();
+  const detail::memory::database with_its_data = s.w.server(1).data();
+  s.w.server(0).start({});
+  s.w.server(2).start({});
+  s.w.server(1).kill();
+  s.wait(1s);
+  process& fresh = s.add();
+  BOOST_TEST(s.acquire(fresh, {.lease = 5s, .wait = 15s}).first == error::no_quorum);
+  BOOST_TEST(held.valid());
+}
+
+// Servers that were deployed together are usable at once if all of them are there.
+BOOST_AUTO_TEST_CASE(a_new_deployment_counts_when_every_server_was_reached) {
+  for (const bool complete : {true, false}) {
+    scene s(3);
+    for (std::size_t i = 0; i < 3; ++i) s.w.server(i).start({});
+    if (!complete) s.w.server(2).kill();
+    s.wait(1s);
+    // The last connection is made when the attempt waits for it.
+    s.w.server(2).freeze();
+    s.w.after(30ms, [&s] { s.w.server(2).thaw(); });
+    process& fresh = s.add();
+    s.run(fresh, [&]() -> awaitable<void> {
+      const mutex m(fresh.client(), "n");
+      auto trying = m.try_acquire({.lease = 5s}, as_tuple);
+      const auto [ec, found] = co_await std::move(trying);
+      BOOST_TEST(!ec == complete, ec.message());
+      BOOST_TEST(found.has_value() == complete);
+    });
+    if (complete) continue;
+    s.wait(30s);
+    BOOST_TEST(!s.acquire(fresh, {.lease = 5s, .wait = 1s}).first);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a4_fences_of_a_quorum_outlive_a_server_with_a_clock_ahead) {
+  scene s(3);
+  s.w.clock_of_server(0).offset = 24h * 30;
+  process& p = s.add();
+  const auto next_fence = [&] {
+    hold h = take_at_once(s, p, {.lease = 3s});
+    const auto fence = h.fence();
+    s.run(p, release(h));
+    return fence;
+  };
+  const auto first = next_fence();
+  s.wait(50h);
+  s.w.server(0).kill();
+  const auto second = next_fence();
+  BOOST_TEST(second > first);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

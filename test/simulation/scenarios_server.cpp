@@ -1,0 +1,182 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What happens to a server, in virtual time: replicas that do not answer, a clock that is stepped, lost data. What is
+// promised then is in docs/guarantees.md.
+#include "simulation/scene.hpp"
+
+#include "support/unit_test.hpp"
+
+#include <leasehold/acquire_all.hpp>
+#include <leasehold/counting_semaphore.hpp>
+#include <leasehold/mutex.hpp>
+#include <leasehold/recursive_mutex.hpp>
+#include <leasehold/shared_mutex.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace leasehold::test {
+
+BOOST_AUTO_TEST_SUITE(scenarios)
+
+// --- Replicas that do not answer ---
+
+BOOST_AUTO_TEST_CASE(a1_a_frozen_replica_acknowledges_no_grant) {
+  scene s;
+  s.w.server(0).replicas = 1;
+  s.w.server(0).replicas_that_answer = 0;
+  for (int i = 0; i < 20; ++i) {
+    process& p = s.add();
+    for (const char* const name : {"first", "second"}) {
+      const auto [ec, h] = s.acquire(p, mutex(p.client(), name), {.lease = 5s, .wait = 1s, .replicas = 1});
+      BOOST_TEST(ec == error::no_quorum);
+      BOOST_TEST(!h.valid());
+    }
+  }
+  s.w.server(0).replicas_that_answer = 1;
+  process& p = s.add();
+  BOOST_TEST(!s.acquire(p, mutex(p.client(), "third"), {.lease = 5s, .wait = 1s, .replicas = 1}).first);
+}
+
+BOOST_AUTO_TEST_CASE(a1_a_frozen_replica_acknowledges_no_grant_of_several_locks) {
+  scene s;
+  s.w.server(0).replicas = 1;
+  process& p = s.add();
+  s.run(p, [&]() -> awaitable<void> {
+    auto connecting = p.client().ready(as_tuple);
+    co_await std::move(connecting);
+    const std::vector<mutex> both{mutex(p.client(), "a"), mutex(p.client(), "b")};
+    auto waiting = acquire_all({.lease = 5s, .wait = 1s, .replicas = 1}, both, as_tuple);
+    const auto [ec, all] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::no_quorum);
+  });
+}
+
+// A confirmation that lengthens nothing, because the server's clock was set back after the grant, is written
+// all the same.
+template <class Lock>
+void ask_replicas_after_a_step_back(const Lock& lock, scene& s, process& p) {
+  s.w.server(0).replicas = 1;
+  s.w.server(0).replicas_that_answer = 0;
+  bool is_set_back = false;
+  s.w.server(0).on_run = [&](const auto&, const auto& arguments, const auto& r) {
+    if (arguments[0] != "acquire" || !r.text.starts_with("1 ") || std::exchange(is_set_back, true)) return;
+    s.w.clock_of_server(0).offset -= 1s;
+  };
+  BOOST_TEST(s.acquire(p, lock, {.lease = 5s, .wait = 1s, .replicas = 1}).first == error::no_quorum);
+  BOOST_TEST(is_set_back);
+}
+
+BOOST_AUTO_TEST_CASE(a1_a_frozen_replica_acknowledges_no_grant_after_a_step_back_of_the_clock) {
+  for (int kind = 0; kind < 4; ++kind) {
+    scene s;
+    process& p = s.add();
+    if (kind == 0) ask_replicas_after_a_step_back(mutex(p.client(), "n"), s, p);
+    if (kind == 1) ask_replicas_after_a_step_back(recursive_mutex(p.client(), "n", "owner"), s, p);
+    if (kind == 2) ask_replicas_after_a_step_back(shared_mutex(p.client(), "n"), s, p);
+    if (kind == 3) ask_replicas_after_a_step_back(counting_semaphore(p.client(), "n", 2), s, p);
+  }
+}
+
+// The grant was made by the connection of the one before, whose writes WAIT does not speak of here.
+BOOST_AUTO_TEST_CASE(a_grant_that_was_handed_over_is_acknowledged_by_replicas_too) {
+  scene s;
+  s.w.server(0).replicas = 1;
+  s.w.server(0).replicas_that_answer = 0;
+  process &holder = s.add(), &waits = s.add();
+  s.spawn(holder, [&]() -> awaitable<void> {
+    const mutex m(holder.client(), "n");
+    auto waiting = acquire(m, {.lease = 5s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    auto pause = holder.sleep(500ms);
+    co_await std::move(pause);
+  });
+  s.wait(100ms);
+  BOOST_TEST(s.acquire(waits, {.lease = 5s, .wait = 3s, .replicas = 1}).first == error::no_quorum);
+}
+
+// --- Its clock and its data ---
+
+// A forward step of the server's clock is seen in the next reply, and shortens the deadlines.
+BOOST_AUTO_TEST_CASE(a_forward_step_of_the_server_s_clock_shortens_every_deadline) {
+  scene s;
+  std::uint64_t jumps = 0;
+  client_options o;
+  o.observer = [&jumps](const event& e) { jumps += e.what == event::kind::clock_jump; };
+  process& p = s.add(o);
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n"), other(p.client(), "other");
+    auto waiting = acquire(m, {.lease = 10s, .renew = renewal::none});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    s.w.clock_of_server(0).offset += 8s;
+    auto again = acquire(other, {.lease = 10s});
+    co_await std::move(again);
+    BOOST_TEST(jumps == 1U);
+    auto pause = p.sleep(2s);
+    co_await std::move(pause);
+    BOOST_TEST(!h.valid());
+    BOOST_TEST(s.get("n").empty());
+  });
+}
+
+// A server that was started again without its data is noticed at once.
+BOOST_AUTO_TEST_CASE(a_server_that_has_lost_its_data_is_asked_for_every_hold_at_once) {
+  scene s;
+  process& p = s.add();
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 30s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    const auto lost_at = s.w.now();
+    s.w.server(0).start({});
+    auto losing = h.lost(as_tuple);
+    const auto [why] = co_await std::move(losing);
+    BOOST_TEST(!why);
+    BOOST_TEST((s.w.now() - lost_at < 1s));
+  });
+}
+
+// A replica takes over that has not heard of an extension: what it says is left counts.
+BOOST_AUTO_TEST_CASE(a_server_that_knows_a_shorter_lease_is_believed) {
+  scene s;
+  process& p = s.add();
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 2s, .renew = renewal::none});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    const detail::memory::database older = s.w.server(0).data();
+    auto extending = h.extend(20s, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(!why);
+    s.w.server(0).start(older);
+    auto pause = p.sleep(100ms);
+    co_await std::move(pause);
+    while (h.valid()) {
+      BOOST_TEST(s.get("n").starts_with("leasehold:" + h.token()));
+      auto more = p.sleep(10ms);
+      co_await std::move(more);
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_without_an_expiry_gets_one_if_the_client_is_told_to_repair_it) {
+  for (const bool repairs : {false, true}) {
+    scene s;
+    client_options o;
+    o.repair_missing_expiry = repairs;
+    process& p = s.add(o);
+    s.w.server(0).data().execute({"SET", "n", "another program's"});
+    const auto [ec, h] = s.acquire(p, {.lease = 2s, .wait = 5s});
+    BOOST_TEST(ec == (repairs ? error_code() : make_error_code(error::timed_out)));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
