@@ -266,8 +266,8 @@ void acquire_all_op::take(const answer& a) {
     const lease_reply why(a.from_store->text(0));
     if (why.understood) core_->observe_time(why.server_time, a);
     // Unless one of them was resized meanwhile.
-    if (why.status == -2 && asks_ == asks()) return release_all(error::wrong_limit);
-    if (options_.wait == milliseconds(0) && why.status == 0) return release_all(error::timed_out);
+    if (why.status == status::other_limit && asks_ == asks()) return release_all(error::wrong_limit);
+    if (options_.wait == milliseconds(0) && why.status == status::not_held) return release_all(error::timed_out);
   }
   acquire_next();
 }

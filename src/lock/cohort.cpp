@@ -147,7 +147,7 @@ class prefetch_op final : public caller {
     const lease_reply fresh(a.from_store->text(0));
     if (!fresh.understood) return;  // An error, for example: the passing goes on with the fence there is.
     core_->observe_time(fresh.server_time, a);
-    if (fresh.status != 1) return;  // Others wait, or the hold is gone: nothing more is to be had.
+    if (fresh.status != status::held) return;  // Others wait, or the hold is gone: nothing more is to be had.
     tenure_->recorded_fence = fresh.fence;
     tenure_->next_fence = fresh.fence;
     tenure_->confirmed_at = a.sent;

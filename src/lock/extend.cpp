@@ -91,8 +91,8 @@ void extend_op::answered(std::uint32_t, const answer& a) {
   }
   core_->observe_time(lease.server_time, a);
   if (hold->released()) return end(error::not_held);
-  if (lease.status != 1 || (lease_ && !hold->is_recorded(lease.fence))) {
-    hold->lose(/*left_in_store=*/lease.status == 1);
+  if (lease.status != status::held || (lease_ && !hold->is_recorded(lease.fence))) {
+    hold->lose(/*left_in_store=*/lease.status == status::held);
   }
   if (hold->loss_reported()) return end(error::lost);
   if (!lease_) {

@@ -138,7 +138,9 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
   core_->observe_time(lease.server_time, a);
   if (loss_reported_) return;  // A jump of the server's clock has ended it.
   // Another fence: this tenure had ended, and the entry was granted once more.
-  if (lease.status != 1 || !is_recorded(lease.fence)) return lose(/*left_in_store=*/lease.status == 1);
+  if (lease.status != status::held || !is_recorded(lease.fence)) {
+    return lose(/*left_in_store=*/lease.status == status::held);
+  };
   if (tag == checking) {
     believe(a, lease.left);
     // A renewal may have become due meanwhile.

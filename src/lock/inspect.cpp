@@ -40,7 +40,7 @@ void resize_op::take(const reply& r, const answer& a) {
   const lease_reply told(r.text(0));
   if (told.understood) core().observe_time(told.server_time, a);
   // Too late: it was long on its way, or Redis's clock was stepped forward.
-  if (told.understood && told.status < 0) return ask_again();
+  if (told.understood && told.status == status::too_late) return ask_again();
   lock_->limit.store(limit_, std::memory_order_relaxed);
   end(error_code());
 }

@@ -166,8 +166,7 @@ void queue_entry::answered(std::uint32_t attempt, const answer& a) {
   if (state_ == state::over) {
     const bool said = a.from_store != nullptr && !a.from_store->is_error() && !core_->is_quorum();
     const lease_reply late(said ? a.from_store->text(0) : "");
-    if (const auto op = leaving_.lock(); op && late.understood && (late.status == 0 || late.status > 1))
-      op->note_busy();
+    if (const auto op = leaving_.lock(); op && late.understood && is_busy(late.status)) op->note_busy();
     return;
   }
   if (state_ != state::asking || !current) return;
@@ -182,10 +181,12 @@ void queue_entry::answered(std::uint32_t attempt, const answer& a) {
   }
   core_->observe_time(lease.server_time, a);
   switch (lease.status) {
-    case 1: return on_grant(lease, a);
-    case -1: return on_too_late(a.received);
-    case -2: return on_wrong_limit(static_cast<std::uint32_t>(lease.left.count()));
-    default: return on_busy(lease, a);
+    case status::held: return on_grant(lease, a);
+    case status::too_late: return on_too_late(a.received);
+    case status::other_limit: return on_wrong_limit(static_cast<std::uint32_t>(lease.left.count()));
+    case status::not_held:
+    case status::waits_in_front:
+    case status::waits: return on_busy(lease, a);
   }
 }
 
@@ -229,7 +230,7 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   check_.busy(lease.server_time, a.sent);
   // In a cluster the first answer comes before it waits in the queue: it is asked again as soon as grants in the slot
   // are pushed.
-  const bool in_front = lease.status != 3;
+  const bool in_front = lease.status != status::waits;
   if (in_front && !lock_->unlock_channel.empty()) registry::of(*core_).listen(*this);
   auto poll_after = in_front ? poll_often : poll_rarely;
   // Nobody runs a script when a lease ends. (Negative: the holder's has no end.) Those further back only poll in case
@@ -307,7 +308,7 @@ void queue_entry::on_proof(const answer& a) {
   if (!drop_late(a.received)) return;
   const lease_reply lease(a.from_store != nullptr && !a.from_store->is_error() ? a.from_store->text(0) : "");
   const auto& o = front().options();
-  const bool ours = lease.understood && lease.status == 1;
+  const bool ours = lease.understood && lease.status == status::held;
   if (ours) core_->observe_time(lease.server_time, a);
   if (ours && a.from_store->number<std::uint32_t>(1) >= o.replicas) {
     // What the reply says was held back by WAIT. Another one may have shown a step of the clock meanwhile.

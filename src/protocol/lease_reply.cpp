@@ -16,16 +16,20 @@ lease_reply::lease_reply(std::string_view text) noexcept {
     fine = fine && ec == std::errc() && (stopped == end ? behind == '\0' : behind != '\0' && *stopped == behind);
     at = stopped == end ? end : stopped + 1;
   };
+  std::int64_t number = 0;
   std::int64_t milliseconds = 0;
   std::uint32_t seconds = 0;
   std::uint32_t microseconds = 0;
-  next(status, ' ');
+  next(number, ' ');
   next(fence, ' ');
   next(milliseconds, ' ');
   next(seconds, ' ');
   next(microseconds, at < end && std::find(at, end, ' ') != end ? ' ' : '\0');
   if (at != end) next(depth, '\0');
   // No script grants a fence that does not fit in 63 bits.
+  fine = fine && number >= static_cast<std::int64_t>(detail::status::other_limit) &&
+         number <= static_cast<std::int64_t>(detail::status::waits);
+  if (fine) status = static_cast<detail::status>(number);
   understood =
       fine && microseconds < 1000000 && fence <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   left = bounded_left(milliseconds);

@@ -17,12 +17,25 @@ inline std::chrono::milliseconds bounded_left(std::int64_t milliseconds) {
   return std::chrono::milliseconds(std::clamp<std::int64_t>(milliseconds, -1, longest_left.count()));
 }
 
+// What a script answers about a lease (docs/protocol.md, "The scripts").
+enum class status : std::int8_t {
+  other_limit = -2,    // Of a semaphore: `left` is its limit.
+  too_late = -1,       // The call has arrived after its not-after.
+  not_held = 0,        // The token has no hold: the lock is busy, or the hold has ended.
+  held = 1,            // It has been granted now, or it was before.
+  waits_in_front = 2,  // It waits in the queue, first or second;
+  waits = 3,           // further back; or others wait (refresh: 2).
+};
+
+// Of an acquire: others have the lock.
+constexpr bool is_busy(status s) { return s == status::not_held || s == status::waits_in_front || s == status::waits; }
+
 // What acquire and renew answer: "<status> <fence> <left> <s> <us>[ <depth>]" (lua/shared/lock.lua).
 struct lease_reply {
   explicit lease_reply(std::string_view text) noexcept;
 
   bool understood = false;
-  std::int64_t status = 0;
+  detail::status status = detail::status::not_held;
   std::uint64_t fence = 0;
   std::chrono::milliseconds left{0};
   std::int64_t server_time = 0;  // Microseconds.

@@ -26,7 +26,7 @@ inline std::string check_lease_reply(std::string_view text) {
   if (r.left < -1ms || r.left > detail::longest_left) return "what is left is out of range";
   if (r.fence > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return "the fence is too large";
   if (r.server_time < 0 || r.server_time >= (std::int64_t{1} << 32) * 1000000) return "the time is out of range";
-  const detail::lease_reply again(fmt::format("{} {} {} {} {} {}", r.status, r.fence, r.left.count(),
+  const detail::lease_reply again(fmt::format("{} {} {} {} {} {}", static_cast<int>(r.status), r.fence, r.left.count(),
                                               r.server_time / 1000000, r.server_time % 1000000, r.depth));
   if (!again.understood || again.status != r.status || again.fence != r.fence || again.left != r.left ||
       again.server_time != r.server_time || again.depth != r.depth) {

@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_whole_scalars) {
 BOOST_AUTO_TEST_CASE(a_lease_is_read) {
   const lease_reply r("1 3676670230831230976 30000 1700000000 999999 2");
   BOOST_TEST(r.understood);
-  BOOST_TEST(r.status == 1);
+  BOOST_TEST((r.status == detail::status::held));
   BOOST_TEST(r.fence == 3676670230831230976U);
   BOOST_TEST(r.left == 30000ms);
   BOOST_TEST(r.server_time == 1700000000999999);
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(numbers_out_of_range_are_not_understood) {
   for (const std::string_view bad :
        {"", "OK", "1", "1 2 3 4", "1 2 3 4 1000000", "1 2 3 4294967296 0", "1 2 3 -1 0", "1 9223372036854775808 3 4 5",
         "1 18446744073709551616 3 4 5", "9223372036854775808 2 3 4 5", "1 2 9223372036854775808 4 5",
-        "1 2 3 4 5 4294967296", "1 2 3 4 5 6 7", "1 2 3 4 5x"}) {
+        "1 2 3 4 5 4294967296", "1 2 3 4 5 6 7", "1 2 3 4 5x", "-3 2 3 4 5", "4 2 3 4 5", "257 2 3 4 5"}) {
     BOOST_TEST(!lease_reply(bad).understood, bad);
   }
 }

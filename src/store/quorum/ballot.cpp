@@ -164,8 +164,9 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
     const auto jump = a.server->observe(lease.server_time, a.sent, a.received);
     if (jump != clock::duration(0)) quorum_.on_clock_jump(v, jump);
   }
-  if (lease.status < 0) return;  // Too late: its clock is known better now.
-  said = lease.status == 1 ? answer_is::yes : answer_is::no;
+  // Its clock is known better now.
+  if (lease.status == status::too_late || lease.status == status::other_limit) return;
+  said = lease.status == status::held ? answer_is::yes : answer_is::no;
   its.left = lease.left;
   if (said == answer_is::no) {
     if (claim_) claim_->lacks(v);
@@ -292,7 +293,7 @@ void ballot::grant() {
   }
   sent_ = raise_sent_;
   if (claim_) kind_ == kind::downgrade ? claim_->downgraded(fence_) : claim_->granted(fence_);
-  end_with(1, fence_, nth_largest(lefts, quorum_.majority()), nth_largest(depths, quorum_.majority()));
+  end_with(status::held, fence_, nth_largest(lefts, quorum_.majority()), nth_largest(depths, quorum_.majority()));
 }
 
 void ballot::refuse(std::size_t yes) {
@@ -300,9 +301,9 @@ void ballot::refuse(std::size_t yes) {
   const auto no = count(answer_is::no);
   if (end_with_error()) return;
   if (kind_ == kind::downgrade) {
-    return quorum_.can_prevent(no) ? end_with(0, 0, milliseconds(0)) : end_undecided(yes + no);
+    return quorum_.can_prevent(no) ? end_with(status::not_held, 0, milliseconds(0)) : end_undecided(yes + no);
   }
-  if (fence_ != 0) return larger_ || no != 0 ? end_with(0, 0, milliseconds(0)) : end_undecided(yes + no);
+  if (fence_ != 0) return larger_ || no != 0 ? end_with(status::not_held, 0, milliseconds(0)) : end_undecided(yes + no);
   if (!busy(yes)) return end_undecided(yes + no);
   // As many of those who have said no would have to be free.
   std::vector<milliseconds> lefts;
@@ -311,7 +312,7 @@ void ballot::refuse(std::size_t yes) {
   }
   const auto others = std::min(voices_.size() - no, quorum_.majority() - 1);
   const auto enough = std::min(lefts.size(), std::max<std::size_t>(1, quorum_.majority() - others));
-  end_with(0, 0, nth_largest(lefts, lefts.size() + 1 - enough));
+  end_with(status::not_held, 0, nth_largest(lefts, lefts.size() + 1 - enough));
 }
 
 void ballot::decide_renewal(bool late) {
@@ -325,10 +326,10 @@ void ballot::decide_renewal(bool late) {
     for (const auto& v : voices_) {
       if (v.said == answer_is::yes) lefts.push_back(comparable(v.left));
     }
-    return end_with(1, 0, nth_largest(lefts, quorum_.majority()));
+    return end_with(status::held, 0, nth_largest(lefts, quorum_.majority()));
   }
   const auto no = count(answer_is::no);
-  if (quorum_.can_prevent(no)) return end_with(0, 0, milliseconds(0));
+  if (quorum_.can_prevent(no)) return end_with(status::not_held, 0, milliseconds(0));
   if (!late && count(answer_is::pending) != 0) return;
   if (!end_with_error()) end_undecided(yes + no);
 }
@@ -368,9 +369,10 @@ void ballot::end_undecided(std::size_t answers) {
   end(r);
 }
 
-void ballot::end_with(int status, std::uint64_t fence, milliseconds left, std::uint32_t depth) {
+void ballot::end_with(status s, std::uint64_t fence, milliseconds left, std::uint32_t depth) {
   reply r;
-  r.add(fmt::format("{} {} {} 0 0 {}", status, fence, left == milliseconds::max() ? -1 : left.count(), depth));
+  r.add(fmt::format("{} {} {} 0 0 {}", static_cast<int>(s), fence, left == milliseconds::max() ? -1 : left.count(),
+                    depth));
   end(r);
 }
 

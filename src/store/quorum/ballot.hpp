@@ -16,6 +16,7 @@
 // is taken to have granted it; and a grant is written again only while a majority has it and it is not being released.
 #pragma once
 
+#include "protocol/lease_reply.hpp"
 #include "store/quorum/kept_call.hpp"
 #include "store/store.hpp"
 
@@ -110,7 +111,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   // If a majority has failed alike.
   bool end_with_error();
   void end_undecided(std::size_t answers);
-  void end_with(int status, std::uint64_t fence, std::chrono::milliseconds left, std::uint32_t depth = 1);
+  void end_with(status, std::uint64_t fence, std::chrono::milliseconds left, std::uint32_t depth = 1);
   void end(const reply&);
 
   quorum_store& quorum_;
