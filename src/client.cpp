@@ -107,9 +107,7 @@ client_parts parts_for(std::vector<address> where) {
     const auto make = where.front().in_memory ? memory_servers() : make_redis_servers;
     return std::make_unique<deployment>(make(executor, options, client_id), where);
   };
-  parts.queued = [has_slots = parts.is_cluster](client_core& core) {
-    return std::make_unique<registry>(core, has_slots);
-  };
+  parts.queued = [](client_core& core) { return std::make_unique<registry>(core); };
   return parts;
 }
 

@@ -118,8 +118,8 @@ auto show(const client& c, std::string name, Token&& token) {
 /// a release would.
 ///
 /// The former holder is not asked. Its client is sent a message and learns of the loss within a round trip; without that
-/// message (it was cut off, or in a cluster waits for no lock of that slot) at its next renewal, a third of its lease away. It
-/// may go on working until then: beside the next holder. Only what checks fences is safe from that.
+/// message (it was cut off, or in a cluster was granted the lock less than a second before) at its next renewal, a third of its
+/// lease away. It may go on working until then: beside the next holder. Only what checks fences is safe from that.
 ///
 /// It asks twice: who has the lock, and to break it while the oldest of these holds is there. So a request that has to be
 /// repeated never breaks the hold of the next one.

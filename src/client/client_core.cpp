@@ -166,6 +166,17 @@ void client_core::when_up(caller& c) {
   if (resting_) wake();
 }
 
+void client_core::subscribe_slot(std::uint16_t slot) {
+  if (is_cluster_ && subscribed_[slot]++ == 0 && store_) store_->subscribe_slot(slot);
+}
+
+void client_core::unsubscribe_slot(std::uint16_t slot) {
+  const auto found = subscribed_.find(slot);
+  if (found == subscribed_.end() || --found->second != 0) return;
+  subscribed_.erase(found);
+  if (store_) store_->unsubscribe_slot(slot);
+}
+
 // --- Rest: a connection keeps io_context::run() from returning, so an idle client has none ---
 
 bool client_core::is_idle() const {

@@ -31,6 +31,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -39,6 +40,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -171,6 +173,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   // What an exception with this code can say of the store.
   exception::context about(const error_code&) const;
   counters& count() { return counters_; }
+  bool is_cluster() const { return is_cluster_; }
   bool is_quorum() const { return is_quorum_; }
   // What the names of keys and channels depend on.
   key_space keys() const {
@@ -252,13 +255,11 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   // What is queued here: lock/registry.hpp knows its type.
   queued_entries& queued() { return *queued_; }
-  // As store::subscribe_slot, unsubscribe_slot, listen and ignore; nothing while there is no store.
-  void subscribe_slot(std::uint16_t slot) {
-    if (store_) store_->subscribe_slot(slot);
-  }
-  void unsubscribe_slot(std::uint16_t slot) {
-    if (store_) store_->unsubscribe_slot(slot);
-  }
+  // In a cluster: from the first subscribe_slot until there were as many calls of unsubscribe_slot, messages of that slot
+  // reach the client.
+  void subscribe_slot(std::uint16_t slot);
+  void unsubscribe_slot(std::uint16_t slot);
+  // As store::listen and ignore; nothing while there is no store.
   void listen(const std::string& channel) {
     if (store_) store_->listen(channel);
   }
@@ -359,6 +360,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   bool excused_ = false;                             // last_failure_ was set by note_excuse.
   std::unordered_set<std::uint16_t> moved_;          // Slots whose activities are about to be notified of a move,
   std::unordered_set<std::uint16_t> slots_to_poll_;  // and those whose entries in a queue are about to poll.
+  std::unordered_map<std::uint16_t, std::size_t> subscribed_;  // How many entries and holds want messages of a slot.
   clock::time_point other_server_since_ = clock::time_point::min();
   clock::duration stepped_{0};
 

@@ -10,6 +10,14 @@ namespace leasehold::detail {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+// In a cluster, the client of a hold that lasts longer subscribes to the messages of its slot, to be notified if the lock
+// is broken. That takes a command, which short holds do not pay.
+constexpr milliseconds listens_after{1000};
+
+}  // namespace
+
 hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant g)
     : core_(handle->core),
       lock_(std::move(lock)),
@@ -29,6 +37,7 @@ void hold_state::start(bool confirmed) {
   core_->notify(event::kind::acquired, lock_->name, {});
   counted_ = true;
   began_ = clock::now();
+  if (core_->is_cluster()) listen_at_ = later(began_, listens_after);
   confirmed_ = confirmed;
   confirmed_at_ = grant_.confirmed_at;
   raised_at_ = grant_.confirmed_at;
@@ -56,10 +65,15 @@ void hold_state::try_again(clock::time_point now) {
   schedule();
 }
 
-void hold_state::schedule() { core_->set(*this, std::min(renew_at_, deadline() - grant_.margin)); }
+void hold_state::schedule() { core_->set(*this, std::min({renew_at_, listen_at_, deadline() - grant_.margin})); }
 
 void hold_state::ring(clock::time_point now) {
   if (now >= deadline() - grant_.margin) return report_loss();
+  if (now >= listen_at_) {
+    listen_at_ = clock::time_point::max();
+    listens_ = true;
+    core_->subscribe_slot(lock_->slot);
+  }
   if (now >= renew_at_) {
     // Whatever becomes of the renewal, the loss will be reported.
     core_->set(*this, deadline() - grant_.margin);
@@ -232,7 +246,8 @@ void hold_state::stop_holding() {
 void hold_state::leave() {
   unset();
   caller::unlink();
-  renew_at_ = clock::time_point::max();
+  renew_at_ = listen_at_ = clock::time_point::max();
+  if (std::exchange(listens_, false)) core_->unsubscribe_slot(lock_->slot);
   if (!std::exchange(counted_, false)) return;
   core_->count().held.fetch_sub(1, std::memory_order_relaxed);
   core_->count().hold_time.record(clock::now() - began_);

@@ -179,6 +179,8 @@ class hold_state final : public caller, public activity, public alarm, public st
   std::shared_ptr<client_handle> handle_;  // Until the release is under way.
   std::uint32_t renewals_left_;
   clock::time_point renew_at_ = clock::time_point::max();
+  clock::time_point listen_at_ = clock::time_point::max();  // In a cluster: when the slot's messages are asked for,
+  bool listens_ = false;                                    // and whether they were.
   bool confirmed_ = true;
   clock::time_point confirmed_at_{};
   clock::time_point may_last_until_{};

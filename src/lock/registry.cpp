@@ -27,17 +27,11 @@ void registry::forget(registered_entry& entry) {
 
 void registry::remember_token(registered_entry& entry) {
   const bool is_new = in_queue_.insert_or_assign(entry.token(), &entry).second;
-  if (has_slots_ && is_new && waiting_in_slot_[entry.lock().slot]++ == 0) core_.subscribe_slot(entry.lock().slot);
+  if (is_new) core_.subscribe_slot(entry.lock().slot);
 }
 
 void registry::forget_token(registered_entry& entry) {
-  if (!in_queue_.empty() && in_queue_.erase(entry.token()) != 0 && has_slots_) {
-    const auto waiting = waiting_in_slot_.find(entry.lock().slot);
-    if (--waiting->second == 0) {
-      waiting_in_slot_.erase(waiting);
-      core_.unsubscribe_slot(entry.lock().slot);
-    }
-  }
+  if (!in_queue_.empty() && in_queue_.erase(entry.token()) != 0) core_.unsubscribe_slot(entry.lock().slot);
   if (listeners_.empty()) return;
   const auto& channel = entry.lock().unlock_channel;
   const auto [first, last] = listeners_.equal_range(channel);
@@ -91,7 +85,6 @@ void registry::on_message(std::string_view kind, std::string_view token, std::st
 void registry::abandon() {
   in_queue_.clear();
   listeners_.clear();
-  waiting_in_slot_.clear();
   auto entries = std::move(entries_);
   entries_.clear();
   entries.clear();

@@ -11,7 +11,6 @@
 #include "lock/waiter.hpp"
 #include "protocol/pushed_grant.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -48,8 +47,7 @@ class registered_entry {
 
 class registry final : public queued_entries {
  public:
-  // has_slots: the store is to subscribe to the slots in which entries wait.
-  registry(client_core& core, bool has_slots) : core_(core), has_slots_(has_slots) {}
+  explicit registry(client_core& core) : core_(core) {}
   static registry& of(client_core& core) { return static_cast<registry&>(core.queued()); }
 
   // Where the entry for all who ask the same of this lock is kept; null if there is none.
@@ -72,11 +70,9 @@ class registry final : public queued_entries {
 
  private:
   client_core& core_;
-  const bool has_slots_;
   std::unordered_map<std::string, std::shared_ptr<registered_entry>> entries_;  // By lock_identity::local_queue.
   std::unordered_map<std::string, registered_entry*> in_queue_;                 // By token.
   std::unordered_multimap<std::string, registered_entry*> listeners_;           // By lock_identity::unlock_channel.
-  std::unordered_map<std::uint16_t, std::size_t> waiting_in_slot_;  // How many are in the queue in a slot of a cluster.
 };
 
 }  // namespace leasehold::detail

@@ -165,7 +165,8 @@ BOOST_AUTO_TEST_CASE(channels_are_few) {
       }
       return n;
     };
-    BOOST_TEST(channels() == 1U);
+    // The one that holds listens, too, if that takes long.
+    BOOST_TEST(channels() <= 2U);
     for (hold& h : held) co_await h.release();
     for (asker& a : waiting) {
       co_await eventually("it is granted", [&] { return a.in(); });
@@ -192,7 +193,8 @@ BOOST_AUTO_TEST_CASE(channels_do_not_pile_up) {
       }
       return n;
     };
-    co_await eventually("most channels are given up", [&] { return channels() <= 64; });
+    // Of each client, if it has held locks for long.
+    co_await eventually("most channels are given up", [&] { return channels() <= 2 * 64; });
     co_await one.close();
     co_await two.close();
     co_await nothing_left();

@@ -35,7 +35,7 @@ constexpr milliseconds refresh_limit{1000};
 // A call that is sent from node to node is given up: the cluster does not agree on the slot.
 constexpr int most_redirections = 5;
 
-// To so many slots in which nobody waits any more the client goes on listening: somebody probably will again.
+// The client stays subscribed to so many slots in which it neither waits nor holds: it probably will again.
 constexpr std::size_t most_idle_slots = 64;
 
 std::string name_of(const host_and_port& where) { return where.host + ' ' + where.port; }
@@ -497,7 +497,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
 
   std::set<std::string> channels_;
   std::unordered_set<std::uint16_t> wanted_slots_;
-  std::deque<std::uint16_t> idle_;  // Of these, those in which nobody waits; the longest first.
+  std::deque<std::uint16_t> idle_;  // Of these, those that were left; the longest first.
 };
 
 }  // namespace

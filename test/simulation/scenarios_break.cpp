@@ -1,0 +1,115 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// Locks of a cluster that an operator breaks, in virtual time: their holders are notified (docs/operations.md, "Breaking a
+// lock").
+#include "simulation/cluster_events.hpp"
+#include "simulation/scene.hpp"
+
+#include "protocol/keys.hpp"
+#include "protocol/slots.hpp"
+
+#include <leasehold/admin.hpp>
+#include <leasehold/mutex.hpp>
+#include <leasehold/shared_mutex.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leasehold::test {
+
+BOOST_AUTO_TEST_SUITE(scenarios)
+
+// Two masters, and a spare.
+struct broken_scene : scene {
+  broken_scene() : scene(3) { w.make_cluster(2); }
+
+  void break_it(process& by) {
+    run(by, [&]() -> awaitable<void> {
+      auto breaking = break_lock(by.client(), "n", as_tuple);
+      const auto [ec, broken] = co_await std::move(breaking);
+      BOOST_TEST(!ec, ec.message());
+    });
+  }
+  // How many connections listen to what is published for this hold.
+  std::int64_t listeners(const hold& h) {
+    const auto id = h.token().substr(0, h.token().find('.'));
+    const auto channel = detail::client_channel(detail::tag_of_slot(detail::slot_of("n")), id);
+    std::int64_t found = 0;
+    for (std::size_t i = 0; i < w.number_of_servers(); ++i)
+      found += w.server(i).execute({"PUBLISH", channel, "nothing"}).integer;
+    return found;
+  }
+};
+
+// By themselves they would ask in twenty minutes.
+BOOST_AUTO_TEST_CASE(holders_in_a_cluster_are_notified_of_a_break) {
+  broken_scene s;
+  process &x = s.add(), &y = s.add(), &z = s.add();
+  std::vector<hold> readers;
+  for (process* const p : {&x, &y}) {
+    s.run(*p, [&, p]() -> awaitable<void> {
+      const auto reader = shared_mutex(p->client(), "n").shared();
+      auto waiting = acquire(reader, {.lease = 1h});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      readers.push_back(std::move(h));
+    });
+  }
+  s.wait(2s);
+  for (const auto& h : readers) BOOST_TEST(h.valid());
+  s.break_it(z);
+  s.wait(100ms);
+  for (const auto& h : readers) BOOST_TEST(!h.valid());
+}
+
+BOOST_AUTO_TEST_CASE(a_holder_is_notified_of_a_break_after_its_slot_has_moved) {
+  broken_scene s;
+  process &x = s.add(), &y = s.add();
+  cluster_events events(s.w, [](const std::string&) {});
+  hold held = take(s, x, {.lease = 1h});
+  s.wait(2s);
+  const auto home = s.w.server_of("n");
+  events.move("n", 1 - home, 10ms);
+  s.wait(30s);  // The topology is asked for every ten seconds.
+  BOOST_TEST(s.w.server_of("n") == 1 - home);
+  BOOST_TEST(held.valid());
+  s.break_it(y);
+  s.wait(100ms);
+  BOOST_TEST(!held.valid());
+}
+
+// A short hold costs no command for that, and after a release nothing listens for it any more.
+BOOST_AUTO_TEST_CASE(only_long_holds_in_a_cluster_are_listened_for) {
+  broken_scene s;
+  process& x = s.add();
+  hold held = take(s, x, {.lease = 1h});
+  s.wait(900ms);
+  BOOST_TEST(s.listeners(held) == 0);
+  s.wait(200ms);
+  BOOST_TEST(s.listeners(held) == 1);
+  // Another slot for each name. A client stays subscribed to 64 slots that it does not need.
+  s.run(x, [&]() -> awaitable<void> {
+    std::vector<hold> others;
+    for (int i = 0; i < 100; ++i) {
+      const mutex m(x.client(), fmt::format("other {}", i));
+      auto waiting = acquire(m, {.lease = 1h});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      others.push_back(std::move(h));
+    }
+    auto pause = x.sleep(2s);
+    co_await std::move(pause);
+    BOOST_TEST(s.listeners(held) == 1);
+    auto releasing = release(held);
+    co_await std::move(releasing);
+    BOOST_TEST(s.listeners(held) == 1);
+  });
+  s.wait(1s);
+  BOOST_TEST(s.listeners(held) == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
