@@ -4,6 +4,7 @@
 #include "protocol/slots.hpp"
 #include "support/cluster_servers.hpp"
 #include "support/kinds.hpp"
+#include "support/stepped_clock.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -541,6 +542,45 @@ BOOST_AUTO_TEST_CASE(a_hold_in_a_slot_that_is_being_moved_goes_on) {
       });
     }
   }
+}
+
+// MIGRATE moves what is left of a key's time to live. The deadlines in the record are instants of the node that had it.
+BOOST_AUTO_TEST_CASE(holds_go_on_after_their_slot_has_moved_to_a_node_an_hour_ahead) {
+  stepped_clock clock;
+  clock.step(1h);
+  cluster_servers nodes(2, 0, {}, {}, {}, clock.environment());
+  const auto seconds = [&](std::size_t node) { return std::stoll(nodes.node(node).command("TIME").items.at(0).text); };
+  BOOST_REQUIRE(seconds(0) - seconds(1) > 3500);
+  const std::string name =
+      *std::find_if(names.begin(), names.end(), [&](const auto& n) { return nodes.master_of(n) == 1; });
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client one(executor, nodes.url()), two(executor, nodes.url()), three(executor, nodes.url());
+    const acquire_options some_seconds{.lease = 3s};
+    std::vector<hold> held;
+    held.push_back(co_await shared_mutex(one, name).acquire_shared(some_seconds));
+    held.push_back(co_await shared_mutex(two, name).acquire_shared(some_seconds));
+    held.push_back(co_await counting_semaphore(one, "{" + name + "}s", 1).acquire(some_seconds));
+    held.push_back(co_await mutex(two, "{" + name + "}m").acquire(some_seconds));
+    nodes.move_slot(cluster_servers::slot_of(name), 1, 0);
+    // Longer than the leases of the others.
+    std::vector<std::unique_ptr<asker>> others;
+    const any_lock wanted[] = {shared_mutex(three, name), counting_semaphore(three, "{" + name + "}s", 1),
+                               mutex(three, "{" + name + "}m")};
+    for (const any_lock& lock : wanted) {
+      others.push_back(std::make_unique<asker>(lock));
+      others.back()->acquire({.lease = 3s, .wait = 6s});
+    }
+    for (const auto& other : others) {
+      co_await eventually("the wait ends", [&] { return other->ended(); });
+      BOOST_TEST(!other->in());
+    }
+    for (hold& h : held) {
+      BOOST_TEST(h.valid());
+      co_await h.release();
+    }
+    for (const client* c : {&one, &two, &three}) co_await c->close();
+  });
 }
 
 // Who acquires while the slot is being moved waits for the end of the move.

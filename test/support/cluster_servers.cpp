@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 namespace leasehold::test {
 namespace {
@@ -51,7 +52,8 @@ member myself(redis_server& node) {
 
 cluster_servers::cluster_servers(std::size_t masters, std::size_t replicas_per_master,
                                  std::vector<std::string> configuration, std::vector<std::string> tls,
-                                 const std::vector<std::string>& environment)
+                                 const std::vector<std::string>& environment,
+                                 const std::vector<std::string>& of_the_first)
     : tls_(!tls.empty()) {
   std::vector<std::string> lines{"cluster-enabled yes", "cluster-node-timeout 1000",
                                  "cluster-replica-validity-factor 0", "repl-diskless-sync-delay 0",
@@ -65,7 +67,9 @@ cluster_servers::cluster_servers(std::size_t masters, std::size_t replicas_per_m
     lines.insert(lines.end(), tls.begin(), tls.end());
   }
   for (std::size_t i = 0; i < all; ++i) {
-    nodes_.push_back(std::make_unique<redis_server>(lines, environment, special));
+    auto variables = environment;
+    if (i == 0) variables.insert(variables.end(), of_the_first.begin(), of_the_first.end());
+    nodes_.push_back(std::make_unique<redis_server>(lines, std::move(variables), special));
     ids_.push_back(node(i).command("CLUSTER", "MYID").text);
     check(node(i).command("CLUSTER", "SET-CONFIG-EPOCH", std::to_string(i + 1)), "CLUSTER SET-CONFIG-EPOCH");
   }

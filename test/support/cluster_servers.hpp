@@ -19,10 +19,11 @@ class cluster_servers {
 
   // Returns when the cluster is whole. `configuration`: further lines for each node. `tls`: of each node's certificate;
   // then all that the nodes say to each other is encrypted, and they tell clients with TLS of their ports with TLS.
-  // `environment`: of each node.
+  // `environment`: of each node; `of_the_first`: beside that, of node 0.
   explicit cluster_servers(std::size_t masters = 3, std::size_t replicas_per_master = 0,
                            std::vector<std::string> configuration = {}, std::vector<std::string> tls = {},
-                           const std::vector<std::string>& environment = {});
+                           const std::vector<std::string>& environment = {},
+                           const std::vector<std::string>& of_the_first = {});
 
   std::string url() const { return url("127.0.0.1"); }  // With every node: redis+cluster://, or rediss+cluster://.
   std::string url(const std::string& host) const;
