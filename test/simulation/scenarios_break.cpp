@@ -110,6 +110,39 @@ BOOST_AUTO_TEST_CASE(only_long_holds_in_a_cluster_are_listened_for) {
   BOOST_TEST(s.listeners(held) == 0);
 }
 
+// What was asked before says less than what the hold has been promised since: the slot has moved in between, and the
+// answer of the node that had it comes late.
+BOOST_AUTO_TEST_CASE(a_late_answer_of_the_former_node_does_not_shorten_an_extension) {
+  broken_scene s;
+  process& x = s.add(with_timeout(10s));
+  const auto home = s.w.server_of("n");
+  hold held = take(s, x, {.lease = 60s});
+  bool delayed = false;
+  s.w.server(home).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
+    if (arguments.front() != "renew" || std::exchange(delayed, true)) return;
+    // Its answer takes so long, and nothing else does.
+    s.w.fastest = s.w.slowest = 5s;
+    s.w.after(0s, [&] { s.w.fastest = s.w.slowest = 1ms; });
+  };
+  const bool renews = s.w.run(s.w.now() + 60s, [&] { return delayed; });
+  BOOST_REQUIRE(renews);
+  cluster_events events(s.w, [](const std::string&) {});
+  events.move("n", 1 - home, 1ms);
+  // The other node tells of the move.
+  s.wait(100ms);
+  s.w.server(1 - home).close_connections();
+  s.wait(3s);
+  s.run(x, [&]() -> awaitable<void> {
+    auto extending = held.extend(1h, as_tuple);
+    const auto [ec] = co_await std::move(extending);
+    BOOST_TEST(!ec, ec.message());
+  });
+  const auto promised = held.expires_at();
+  s.wait(3s);
+  BOOST_TEST((held.expires_at() >= promised));
+  BOOST_TEST(held.valid());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
