@@ -12,7 +12,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace leasehold::test {
 
@@ -93,6 +95,70 @@ BOOST_AUTO_TEST_CASE(a_re_entry_has_its_owner_s_fence_while_a_majority_agrees) {
   const auto [why, two] = s.acquire(p, m, {.lease = 10s, .renew = renewal::none});
   BOOST_REQUIRE(!why);
   BOOST_TEST(two.fence() == one.fence());
+}
+
+// Servers of which two agree on the fence of an owner, and one has a larger one; the second of the two loses the entry as soon
+// as it has voted for it. Its answer comes last, so that the largest fence would be chosen if these two did not agree.
+struct reentry_scene : scene {
+  reentry_scene() : scene(3) {
+    w.clock_of_server(2).offset = 1h;
+    take_the_third(*this);
+    wait(100ms);
+    auto [ec, h] = acquire(p, m, {.lease = 20s, .renew = renewal::none});
+    BOOST_REQUIRE(!ec);
+    first = std::move(h);
+    w.server(2).execute({"DEL", "n"});
+    w.server(1).on_run = [this](const detail::script&, const auto& arguments, const auto&) {
+      if (arguments.front() != "acquire" || std::exchange(lost, true)) return;
+      w.server(1).execute({"DEL", "n"});
+      w.fastest = w.slowest = 30ms;
+      w.after(0s, [this] { w.fastest = w.slowest = 1ms; });
+    };
+  }
+
+  process& p = add();
+  const recursive_mutex m{p.client(), "n", "owner"};
+  hold first;
+  bool lost = false;
+};
+
+// Another client may have been granted the lock by the second and the third one in between, and have released it.
+BOOST_AUTO_TEST_CASE(a_server_with_a_larger_fence_does_not_count_for_a_smaller_one) {
+  reentry_scene s;
+  const auto [ec, second] = s.acquire(s.p, s.m, {.lease = 20s, .wait = 10s, .renew = renewal::none});
+  BOOST_REQUIRE(!ec);
+  BOOST_TEST(s.lost);
+  BOOST_TEST(second.fence() > s.first.fence());
+}
+
+// Two of three servers have answered. It is not that the others do not.
+BOOST_AUTO_TEST_CASE(an_attempt_that_is_refused_for_a_larger_fence_is_busy) {
+  reentry_scene s;
+  s.run(s.p, [&]() -> awaitable<void> {
+    auto trying = s.m.try_acquire({.lease = 20s, .renew = renewal::none}, as_tuple);
+    const auto [ec, second] = co_await std::move(trying);
+    BOOST_TEST(!ec, ec.message());
+    BOOST_TEST(s.lost);
+    BOOST_TEST(!second);
+  });
+}
+
+// Its counter is ahead of the fence already.
+BOOST_AUTO_TEST_CASE(a_late_vote_with_a_larger_fence_costs_no_second_call) {
+  scene s(3);
+  s.w.clock_of_server(2).offset = 1h;
+  process& p = s.add();
+  s.wait(100ms);
+  s.w.server(2).freeze();
+  const hold held = take(s, p, {.lease = 10s, .renew = renewal::none});
+  std::vector<std::string> calls;
+  s.w.server(2).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
+    calls.emplace_back(arguments.front());
+  };
+  s.w.server(2).thaw();
+  s.wait(100ms);
+  BOOST_TEST(s.get("n", 2).starts_with("leasehold:" + held.token()));
+  BOOST_TEST(calls == std::vector<std::string>{"acquire"}, boost::test_tools::per_element());
 }
 
 // What was sent on a connection that is gone arrives after its lock was given back.
