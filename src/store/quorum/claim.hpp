@@ -98,7 +98,6 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void send_everywhere();
   void send(voter&);
   void write(std::uint32_t, arguments& a) override { release_.write(a); }
-  bool wants(std::uint32_t) const override { return clock::now() < gone_by_; }
   turn turn_of(std::uint32_t) const override { return turn::releases; }
   void answered(std::uint32_t number, const answer&) override;
 
