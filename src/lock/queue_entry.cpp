@@ -303,9 +303,9 @@ void queue_entry::prove() {
 
 void queue_entry::on_proof(const answer& a) {
   const auto self = shared_from_this();
-  state_ = state::asking;
   unset();
   if (!drop_late(a.received)) return;
+  state_ = state::asking;
   const lease_reply lease(a.from_store != nullptr && !a.from_store->is_error() ? a.from_store->text(0) : "");
   const auto& o = front().options();
   const bool ours = lease.understood && lease.status == status::held;
@@ -430,7 +430,7 @@ bool queue_entry::drop_late(clock::time_point now) {
   const auto self = shared_from_this();
   while (!waiters_.empty() && now >= front().deadline()) {
     const auto op = front().shared();
-    leave(op, found_busy_ ? make_error_code(error::timed_out) : no_answer());
+    leave(op, found_busy_ && !lacks_replicas() ? make_error_code(error::timed_out) : no_answer());
   }
   return state_ != state::over;
 }
@@ -532,7 +532,8 @@ void queue_entry::ring(clock::time_point now) {
 }
 
 error_code queue_entry::no_answer() const {
-  return core_->too_few_answer() ? make_error_code(error::no_quorum) : make_error_code(error::unreachable);
+  return lacks_replicas() || core_->too_few_answer() ? make_error_code(error::no_quorum)
+                                                     : make_error_code(error::unreachable);
 }
 
 bool queue_entry::known_busy(clock::time_point now) const {
