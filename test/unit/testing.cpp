@@ -422,6 +422,32 @@ BOOST_AUTO_TEST_CASE(no_replica_acknowledges_until_the_limit) {
   }
 }
 
+// Nobody can send a release then. close() comes first.
+BOOST_AUTO_TEST_CASE(after_the_context_was_stopped_a_lock_stays_for_its_lease) {
+  memory_store store("a");
+  program p(store);
+  attempt a;
+  a.begin(p, mutex(p.client, "n"), {.lease = 10s});
+  BOOST_REQUIRE(a.granted());
+  p.context.stop();
+  a.got = hold();
+  memory_store::advance(9s);
+  BOOST_TEST(store.held("n"));
+  memory_store::advance(2s);
+  BOOST_TEST(!store.held("n"));
+
+  program q(store);
+  attempt b;
+  b.begin(q, mutex(q.client, "n"), {.lease = 10s});
+  BOOST_REQUIRE(b.granted());
+  std::optional<error_code> closed;
+  q.client.close([&](error_code ec) { closed = ec; });
+  q.run();
+  BOOST_TEST((closed && !*closed));
+  q.context.stop();
+  BOOST_TEST(!store.held("n"));
+}
+
 // Clients of several threads, and the test in another.
 BOOST_AUTO_TEST_CASE(clients_may_be_in_several_threads) {
   memory_store store("a");
