@@ -26,6 +26,7 @@ void throw_failed(const std::shared_ptr<lock_group>& locks, const acquire_option
     if (about.server.empty()) about = lock->handle->core->about(ec);
     about.lock += (about.lock.empty() ? "" : ", ") + lock->identity->name;
   }
+  if (locks->members.empty()) about.detail = "no locks were given";
   const char* const wrong = wrong_option(options);
   if (ec == error::invalid_option && wrong != nullptr) about.option = wrong;
   throw exception(ec, std::move(about));

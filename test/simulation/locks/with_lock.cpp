@@ -602,6 +602,44 @@ BOOST_AUTO_TEST_CASE(the_loss_of_one_of_several_stops_the_work) {
   });
 }
 
+// The option that is wrong, and the server.
+BOOST_AUTO_TEST_CASE(an_exception_names_all_of_several_locks) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
+    mutex a(c, "a"), b(c, "b");
+    const std::vector<mutex> list{a, b}, none;
+    const auto pair = [](holds<2>&) -> awaitable<void> { co_return; };
+    const auto all = [](std::vector<hold>&) -> awaitable<void> { co_return; };
+    const auto text_of = [](awaitable<void> work, std::string& option) -> awaitable<std::string> {
+      try {
+        co_await std::move(work);
+      } catch (const exception& e) {
+        option = e.option();
+        co_return e.what();
+      }
+      co_return "nothing was thrown";
+    };
+    const std::string where = "lock 'a, b' at " + redis.url();
+    const acquire_options wrong{.lease = 1s, .margin = 2s};
+    std::string option;
+    for (const bool is_list : {false, true}) {
+      auto first = is_list ? with_lock(list, wrong, all) : with_lock(std::tuple(a, b), wrong, pair);
+      const std::string margin = co_await text_of(std::move(first), option);
+      BOOST_TEST(margin == "invalid option: " + where + ": acquire_options::margin");
+      BOOST_TEST(option == "acquire_options::margin");
+      redis.kill();
+      const acquire_options soon{.wait = 100ms};
+      auto second = is_list ? with_lock(list, soon, all) : with_lock(std::tuple(a, b), soon, pair);
+      const std::string away = co_await text_of(std::move(second), option);
+      BOOST_TEST(away.starts_with("unreachable: " + where), away);
+      redis.start();
+    }
+    auto nothing = with_lock(none, all);
+    const std::string empty = co_await text_of(std::move(nothing), option);
+    BOOST_TEST(empty == "invalid option: no locks were given");
+  });
+}
+
 // All or none, before one deadline; the exception names them all.
 BOOST_AUTO_TEST_CASE(several_locks_of_which_one_is_busy_time_out) {
   run([&]() -> awaitable<void> {
