@@ -282,8 +282,8 @@ class session {
       for (std::size_t i = 0; waiting_ && i < wanted_.names.size(); ++i) {
         const std::string& name = wanted_.names[i];
         auto [ec, lock] = co_await show(store_, name, token);
-        // A quorum tells one of the holds, and nothing of its queues.
-        if (ec == error::not_supported) lock = co_await inspected(name);
+        // A quorum tells one of the holds and how many there are, and has no queues.
+        if (ec == error::not_supported) std::tie(ec, lock) = co_await inspected(name);
         if (waiting_ && waits_for_itself(lock)) {
           inside_ = name;
           stop_waiting_.emit(asio::cancellation_type::terminal);
@@ -298,8 +298,8 @@ class session {
     }
   }
 
-  // What a majority says of a lock; a free one if there is no answer.
-  asio::awaitable<lock_status> inspected(const std::string& name) {
+  // What a majority says of a lock.
+  asio::awaitable<std::pair<error_code, lock_status>> inspected(const std::string& name) {
     const auto token = asio::as_tuple(asio::use_awaitable);
     const mutex exclusive(store_, name);
     const shared_mutex shared(store_, name);
@@ -310,8 +310,13 @@ class session {
     if (lock.held) {
       listed_hold& one = lock.holds.emplace_back();
       one.token = lock.token;
+      // A quorum names one of them. Only readers are several.
+      if (lock.holders > 1) {
+        lock.kind = "shared_mutex";
+        lock.mode = "readers";
+      }
     }
-    co_return lock;
+    co_return std::pair(ec, std::move(lock));
   }
 
   // Whether a hold of a run around this one is what this one waits for. That run goes on when this one has ended.
@@ -326,12 +331,14 @@ class session {
   std::string waiting_text(const std::string& name, error_code ec, const lock_status& lock) const {
     const std::string text = fmt::format("waiting for {}", in_quotes(name));
     if (ec == error::unreachable) return fmt::format("{}: {}", text, describe(ec, store_, wanted_.store, name).what());
-    if (ec) return text;  // A quorum cannot be asked, and another server may not allow it.
+    if (ec) return text;  // The server may not allow it.
     const auto is_own = [label = own_label() + "-"](const auto& entry) { return entry.token.starts_with(label); };
     if (!lock.held || std::any_of(lock.holds.begin(), lock.holds.end(), is_own)) return "";
     const auto own = std::find_if(lock.queue.begin(), lock.queue.end(), is_own);
     const auto in_front = own - lock.queue.begin();
-    return fmt::format("{}: {}, {}; {}", text, held_by_text(lock), lease_text(lock),
+    const std::string holders = fmt::format("{}: {}, {}", text, held_by_text(lock), lease_text(lock));
+    if (lock.waiters == 0) return holders;
+    return fmt::format("{}; {}", holders,
                        own == lock.queue.end() ? fmt::format("{} waiting", lock.waiters)
                        : in_front == 0         ? std::string("this run is next")
                                                : fmt::format("{} in front of this run", in_front));

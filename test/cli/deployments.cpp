@@ -6,8 +6,11 @@
 #include "support/cluster_servers.hpp"
 #include "support/quorum_servers.hpp"
 #include "support/sentinel_group.hpp"
+#include "support/terminal.hpp"
 
 #include <fmt/format.h>
+
+#include <csignal>
 
 namespace leasehold::test {
 
@@ -79,6 +82,27 @@ BOOST_AUTO_TEST_CASE(a_run_inside_a_run_of_the_same_lock_on_a_quorum_is_refused)
                     environment(urls));
   BOOST_TEST(beside.status == 0, beside.errors);
   BOOST_TEST(beside.output == "yes\n");
+}
+
+// A single one is named, several are counted.
+BOOST_AUTO_TEST_CASE(a_terminal_is_told_what_it_waits_for_on_a_quorum) {
+  quorum_servers servers(3);
+  std::string urls;
+  for (const auto& url : servers.urls()) urls += ' ' + url;
+  const words reads{"run", "--shared", "n", "--", "sh", "-c", wait_for_a_signal};
+  child first(leasehold_command(reads), environment(urls)), second(leasehold_command(reads), environment(urls));
+  for (child* const reader : {&first, &second}) BOOST_TEST(reader->read_line().value() == "ready");
+  terminal writer(leasehold_command({"run", "--exclusive", "n", "--", "echo", "written"}), environment(urls));
+  writer.read_until("leasehold: waiting for 'n': held by 2 readers, ");
+  for (child* const reader : {&first, &second}) reader->signal(SIGTERM);
+  BOOST_TEST(writer.wait() == 0);
+  child holder(leasehold_command({"run", "m", "--", "sh", "-c", "echo $LEASEHOLD_TOKEN; " + wait_for_a_signal}),
+               environment(urls));
+  const std::string token = holder.read_line().value();
+  terminal other(leasehold_command({"run", "m", "--", "echo", "in"}), environment(urls));
+  other.read_until("leasehold: waiting for 'm': held by " + token + ", ");
+  holder.signal(SIGTERM);
+  BOOST_TEST(other.wait() == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_cluster) {
