@@ -41,14 +41,14 @@ asio::any_io_executor executor_of(const std::shared_ptr<lock_group>&) noexcept;
 void start_acquire_all(const std::shared_ptr<lock_group>&,
                        asio::any_completion_handler<void(error_code, std::vector<hold>)>, acquire_options);
 
-// Gives a handler that wants holds<N> what the library yields.
+// Adapts a handler that expects holds<N> to the vector of holds that the library yields.
 template <std::size_t N, class Handler>
 struct as_holds {
   Handler handler;
   void operator()(error_code ec, std::vector<hold> all) { std::move(handler)(ec, holds<N>(std::move(all))); }
 };
 
-// N 0: the number is that of the locks, which is known at run time.
+// N 0: the number of locks is known only at run time.
 template <std::size_t N>
 struct initiate_acquire_all {
   std::shared_ptr<lock_group> state;
@@ -75,8 +75,8 @@ struct initiate_acquire_all {
 
 /// What acquire_all yields: a hold of each lock, in the order of its arguments.
 ///
-/// `auto [a, b] = co_await acquire_all(x, y);` takes it apart into holds. Movable; destroying it releases what is still
-/// held, in the background. Thread safety: as for a hold.
+/// `auto [a, b] = co_await acquire_all(x, y);` unpacks it into holds. Movable; destroying it releases the holds that
+/// are still held, in the background. Thread safety: as for a hold.
 template <std::size_t N>
 class [[nodiscard]] holds {
  public:
@@ -98,7 +98,7 @@ class [[nodiscard]] holds {
   const hold* begin() const noexcept { return holds_.data(); }                ///< @overload
   const hold* end() const noexcept { return holds_.data() + N; }              ///< @overload
 
-  /// All of them are.
+  /// Whether every hold is valid (hold::valid).
   bool valid() const noexcept {
     return std::all_of(begin(), end(), [](const hold& h) { return h.valid(); });
   }
@@ -120,7 +120,7 @@ class [[nodiscard]] holds {
   ///
   /// @par Completion signature `void(error_code)`
   /// @par Errors
-  /// As hold::release: error::lost if one of them had gone before, else the first error. error::not_held: all were
+  /// As hold::release: error::lost if one of them was already lost, else the first error. error::not_held: all were
   /// released already, or are empty.
   /// @par Cancellation
   /// Terminal and partial stop the waiting; the releases go on.
@@ -174,7 +174,7 @@ std::shared_ptr<lock_group> group_of_first(const Tuple& all, std::index_sequence
   return group_of(std::get<I>(all)...);
 }
 
-// N 0: the number is that of the locks, which is known at run time.
+// N 0: the number of locks is known only at run time.
 template <std::size_t N, class Token>
 auto acquire_group(std::shared_ptr<lock_group> group, acquire_options options, Token&& token) {
   using all_holds = std::conditional_t<N == 0, std::vector<hold>, holds<N>>;
@@ -189,7 +189,7 @@ inline constexpr std::size_t number_of_locks =
 template <class... Arguments>
 using last_of = typename decltype((std::type_identity<void>(), ..., std::type_identity<Arguments>()))::type;
 
-// Locks, and a completion token behind them.
+// Locks, followed by a completion token.
 template <class... Arguments>
 concept locks_and_token =
     sizeof...(Arguments) >= 2 && number_of_locks<Arguments...> == sizeof...(Arguments) - 1 &&
@@ -199,27 +199,28 @@ concept locks_and_token =
 
 /// Acquires several locks of any kinds: all or none, before one deadline.
 ///
-/// If all are free they are taken in one script, in one round trip; in a cluster if they are in one slot, on a quorum and
-/// with acquire_options::replicas not at all. Else they are acquired one after the other through
-/// their queues, in the order of their records' bytes: whoever acquires several in this way never waits for somebody
-/// who waits for him, whatever the order of the arguments. (Who holds one of them already and acquires others by other
-/// means can do so, of course.) If a hold is lost before the last lock is there, all are released and it begins
-/// again.
+/// If all locks are free, one script takes them in one round trip. In a cluster this requires that all are in one slot.
+/// On a quorum, and with acquire_options::replicas, it is never done. Otherwise the operation acquires the locks one
+/// after the other through their queues, in the byte order of their records. So operations that acquire several locks
+/// in this way never wait for each other in a cycle, whatever the order of their arguments. (A caller that already
+/// holds one of the locks and acquires others by other means can still cause one.) If a hold is lost before the last
+/// lock is acquired, the operation releases all of them and starts again.
 ///
-/// A completion token may stand behind the locks; without one it is a deferred operation. `options` may be left out:
+/// A completion token may follow the locks; without one, the result is a deferred operation. `options` may be omitted:
 /// `co_await acquire_all(a, b)`, `acquire_all({.wait = 1s}, a, b, asio::use_future)`.
 ///
 /// @par Completion signature `void(error_code, holds<N>)`
 /// @par Errors
-/// As basic_lock::acquire. error::invalid_option also if two of the locks have the same record, be it in two stores, if
-/// their clients run on different execution contexts, or if there is none. With acquire_options::wait 0 it is one attempt.
+/// As basic_lock::acquire. error::invalid_option also if two of the locks have the same record (even in two stores), if
+/// their clients run on different execution contexts, or if there is no lock. With acquire_options::wait 0 there is one
+/// attempt.
 /// @par Cancellation
-/// All types. Leaves no trace, as acquire does: what was acquired is released first, which takes 100 ms at most; what
-/// the store has not answered by then goes on in the background.
+/// All types. Leaves no trace, as for acquire: the operation first releases what it has acquired, which takes 100 ms at
+/// most. What the store has not answered by then goes on in the background.
 /// @par Executor and lifetime
-/// Locks of different clients of one execution context may be mixed (their stores are different ones); they are acquired one after the other then.
-/// The handler runs on its associated executor, else on that of the first lock's client; without a lock, on
-/// Asio's system executor.
+/// Locks of different clients of one execution context may be mixed. Such locks are in different stores, so the
+/// operation acquires them one after the other. The handler runs on its associated executor, else on that of the first
+/// lock's client; without a lock, on Asio's system executor.
 template <std::derived_from<basic_lock>... Locks>
 [[nodiscard]] auto acquire_all(acquire_options options, const Locks&... locks) {
   static_assert(sizeof...(Locks) > 0, "acquire_all wants a lock");
@@ -244,8 +245,8 @@ auto acquire_all(LocksAndToken&&... arguments) {
   return acquire_all(acquire_options(), std::forward<LocksAndToken>(arguments)...);
 }  ///< @overload
 
-/// The same for as many locks of one kind as the program finds out. `void(error_code, std::vector<hold>)`, the holds in the
-/// order of the locks.
+/// The same for locks of one kind whose number is known only at run time. `void(error_code, std::vector<hold>)`, the
+/// holds in the order of the locks.
 template <std::derived_from<basic_lock> Lock, asio::completion_token_for<void(error_code, std::vector<hold>)> Token>
 auto acquire_all(acquire_options options, const std::vector<Lock>& locks, Token&& token) {
   return detail::acquire_group<0>(detail::group_of(locks), options, std::forward<Token>(token));

@@ -13,10 +13,10 @@ inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::
 
 /// How often the client extends a lease by itself while the hold lives.
 ///
-/// A lease is renewed when a third of it has passed (of what is before `acquire_options::margin`), so that two attempts
-/// may fail before it is lost. On a connection that falls silent an attempt fails after such a third, half a second at
-/// least and client_options::command_timeout at most; so of a lease below 1.5 s fewer may fail. A cap bounds how long a
-/// program that hangs with a hold can keep everybody else out.
+/// The client renews a lease when a third of it has passed (a third of the part before `acquire_options::margin`). So
+/// two attempts may fail before the lease is lost. On a connection that falls silent, an attempt fails after such a
+/// third, but after half a second at least and client_options::command_timeout at most. So with a lease below 1.5 s
+/// fewer attempts may fail. A cap bounds how long a program that hangs with a hold can keep all others out.
 class renewal {
  public:
   static const renewal automatic;  ///< As long as the hold lives.
@@ -38,7 +38,7 @@ class renewal {
 inline constexpr renewal renewal::automatic = renewal(std::numeric_limits<std::uint32_t>::max());
 inline constexpr renewal renewal::none = renewal(0);
 
-/// Pauses between attempts where nobody will wake the waiter: exponential, with jitter.
+/// Pauses between attempts where the waiter cannot rely on being woken: exponential, with jitter.
 ///
 /// Pause n lies between (1 - jitter) * d and d, where d = min(first * factor^n, max). jitter = 1 is "full jitter" of
 /// Brooker, "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015).
@@ -56,7 +56,7 @@ struct backoff {
 /// Every member is trivially destructible, because g++ 12 corrupts memory when a co_await expression holds an
 /// aggregate temporary with any other member. Members are only ever appended.
 struct acquire_options {
-  /// How long Redis keeps the lock if nobody renews it. 1 ms to 30 days, else error::invalid_option.
+  /// How long Redis keeps the lock without a renewal. 1 ms to 30 days, else error::invalid_option.
   std::chrono::milliseconds lease = std::chrono::seconds(30);
 
   /// How long to wait for the lock, from the start of the operation, outages of the store included. 0: one attempt,
@@ -67,15 +67,16 @@ struct acquire_options {
   /// Whether the client renews the lease while the hold lives.
   renewal renew = renewal::automatic;
 
-  /// Pauses between attempts while the server cannot answer for now (LOADING, BUSY), or too few replicas do. A busy lock
-  /// is waited for in the queue; on a quorum, where there is none, with these pauses, which a release ends early.
+  /// Pauses between attempts while the server cannot answer for now (LOADING, BUSY), or while too few replicas
+  /// acknowledge the grant. For a busy lock the client waits in the queue. A quorum has no queue: there the client
+  /// polls with these pauses, and a release ends a pause early.
   backoff retry = {};
 
-  /// Replicas of the server that must have acknowledged the grant (WAIT) before it counts: one round trip more. A grant
-  /// that too few acknowledge, within half the lease or client_options::command_timeout, is released, and `acquire`
-  /// goes on after a pause (`retry`); at its deadline, or with `try_acquire`, it ends with error::no_quorum. A fail-over
-  /// to a replica that did not acknowledge can still lose the grant (docs/guarantees.md). Not for a quorum, whose servers
-  /// are independent: error::not_supported.
+  /// How many replicas of the server must have acknowledged the grant (WAIT) before it counts; this costs one more
+  /// round trip. A grant that too few acknowledge, within half the lease or client_options::command_timeout, is
+  /// released. `acquire` then goes on after a pause (`retry`), and ends with error::no_quorum at its deadline;
+  /// `try_acquire` ends with error::no_quorum. A failover to a replica that did not acknowledge can still lose the
+  /// grant (docs/guarantees.md). Not for a quorum, because its servers are independent: error::not_supported.
   std::uint32_t replicas = 0;
 
   /// `hold::lost` and `with_lock` stop the work this long before `hold::expires_at()`. 0 or more and less than `lease`,

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// For operators: which locks there are, who waits for one, and how to free it by force. The `leasehold` command is made of
-// these.
+// For operators: list the locks that are held, show the holds and the queue of one lock, and free a lock by force. The
+// `leasehold` command is built on these functions.
 #pragma once
 
 #include <leasehold/client.hpp>
@@ -19,16 +19,16 @@
 
 namespace leasehold {
 
-/// One of those who have a lock.
+/// One hold of a lock.
 struct listed_hold {
-  std::string token;                             ///< Of another program: its value, or its owner.
+  std::string token;                             ///< Of another program's lock: its value, or its owner.
   std::uint64_t fence = 0;                       ///< 0 if it is another program's.
   std::optional<std::chrono::milliseconds> ttl;  ///< What is left of its lease; none without expiry.
   std::string role;                              ///< Of a shared mutex: "reader" or "writer"; "" elsewhere.
   std::string owner;                             ///< Of a recursive or shared mutex; "" if there is none.
 };
 
-/// A lock of any kind, and who has it.
+/// A lock of any kind, and its holds.
 struct lock_details : lock_info {
   std::string kind;  ///< "mutex", "recursive_mutex", "shared_mutex" or "counting_semaphore"; "" if the lock is free
                      ///< or another program's.
@@ -38,16 +38,16 @@ struct lock_details : lock_info {
   std::vector<listed_hold> holds;
 };
 
-/// A lock that somebody has.
+/// A lock that is held.
 struct listed_lock : lock_details {
   std::string name;  ///< Without the client's prefix.
 };
 
-/// An entry in a lock's queue. Each stands for all waiters of one client who ask for the same.
+/// An entry in a lock's queue. It stands for all waiters of one client that ask for the same.
 struct waiter {
   std::string token;                   ///< What its hold will have.
   std::chrono::milliseconds lease{0};  ///< What it asks for.
-  bool silent = false;                 ///< Its client has not polled in time: it is passed over.
+  bool silent = false;                 ///< Its client has not polled in time; the entry is passed over.
   std::string role;                    ///< Of a shared mutex: "reader" or "writer"; "" elsewhere.
   std::string owner;                   ///< Of a recursive or shared mutex; "" if there is none.
 };
@@ -59,7 +59,7 @@ struct lock_status : lock_details {
 
 /// A lock that was freed by force, as it was just before. `waiters` counts the next holder, too.
 struct broken_lock : listed_lock {
-  std::string next;  ///< The token of who has the lock now, of one of them if there are several; "" if nobody has.
+  std::string next;  ///< The new holder's token (one of them, if several); "" if the lock is free now.
 };
 
 namespace detail {
@@ -71,20 +71,21 @@ void start_break(const std::shared_ptr<client_handle>&, asio::any_completion_han
                  std::string name, bool force);
 }  // namespace detail
 
-/// All locks of this library under the client's prefix that somebody has, sorted by name, each once.
+/// Lists the locks of this library that are held, under the client's prefix, sorted by name, each once.
 ///
-/// This goes through all keys of the database, about 1,000 with each script, and lets other commands run in between. So it
-/// is no snapshot: a lock that is acquired or released meanwhile may be in the list or not. Another program's locks are
-/// not in it.
+/// The operation goes through all keys of the database, about 1,000 with each script, and lets other commands run in
+/// between. So the result is not a snapshot: a lock that is acquired or released meanwhile may be in it or not. Locks
+/// of other programs are not in it.
 ///
 /// @par Completion signature `void(error_code, std::vector<listed_lock>)`
 /// @par Errors
-/// error::unreachable: no answer to one of the scripts within client_options::command_timeout. error::refused: the server
-/// said no (docs/operations.md names the rights). error::not_supported: on a quorum. error::closed.
+/// error::unreachable: no answer to one of the scripts within client_options::command_timeout. error::refused: the
+/// server refused a command (docs/operations.md names the rights). error::not_supported: on a quorum. error::closed.
 /// @par Cancellation
 /// All types; nothing changes.
 /// @par Executor and lifetime
-/// The handler runs on its associated executor, else on the client's. The operation keeps the client open until it ends.
+/// The handler runs on its associated executor, else on the client's. The operation keeps the client open until it
+/// ends.
 template <asio::completion_token_for<void(error_code, std::vector<listed_lock>)> Token>
 auto list(const client& c, Token&& token) {
   return detail::initiate<&detail::start_list, void(error_code, std::vector<listed_lock>)>(detail::access::handle(c),
@@ -92,7 +93,7 @@ auto list(const client& c, Token&& token) {
 }
 [[nodiscard]] inline auto list(const client& c) { return list(c, asio::deferred); }  ///< @overload
 
-/// Who has the lock of this name, and who waits for it. Of any kind; `name` as in mutex::mutex.
+/// Shows the lock of this name, of any kind: its holds and its queue. `name` as in mutex::mutex.
 ///
 /// Another program's string counts as a lock without a fence: its value is the token, 64 KiB of it at most. So does the
 /// hash of another program's reentrant lock: its owner is the token, too.
@@ -100,7 +101,8 @@ auto list(const client& c, Token&& token) {
 /// @par Completion signature `void(error_code, lock_status)`
 /// @par Errors
 /// error::wrong_type: the key holds something that is no lock. error::unreachable: no answer within
-/// client_options::command_timeout. error::not_supported: on a quorum. error::refused, error::invalid_name, error::closed.
+/// client_options::command_timeout. error::not_supported: on a quorum. error::refused, error::invalid_name,
+/// error::closed.
 /// @par Cancellation
 /// All types; nothing changes.
 /// @par Executor and lifetime
@@ -114,21 +116,22 @@ auto show(const client& c, std::string name, Token&& token) {
   return show(c, std::move(name), asio::deferred);
 }  ///< @overload
 
-/// Takes the lock of this name from whoever has it, all holds at once, and gives it to the next waiter in the queue, as
-/// a release would.
+/// Frees the lock of this name by force: ends all its holds at once, and grants the lock to the next waiter in the
+/// queue, as a release would.
 ///
-/// The former holder is not asked. Its client is sent a message and learns of the loss within a round trip; without that
-/// message (it was cut off, or in a cluster was granted the lock less than a second before) at its next renewal, a third of its
-/// lease away. It may go on working until then: beside the next holder. Only what checks fences is safe from that.
+/// The former holder is not asked. Its client is sent a message, and learns of the loss within a round trip. The client
+/// misses the message if it was cut off, or if in a cluster it was granted the lock less than a second before. It then
+/// learns of the loss at its next renewal, a third of its lease away. Until then the former holder may go on working,
+/// at the same time as the next one. Only a resource that checks fences is safe from that.
 ///
-/// It asks twice: who has the lock, and to break it while the oldest of these holds is there. So a request that has to be
-/// repeated never breaks the hold of the next one.
+/// The operation sends two requests: the first reads the holds, the second breaks the lock while the oldest of these
+/// holds is there. So a request that has to be repeated never breaks the hold of the next holder.
 ///
 /// With `force` it breaks another program's string or reentrant lock, too.
 ///
 /// @par Completion signature `void(error_code, broken_lock)`
 /// @par Errors
-/// error::not_held: nobody has the lock. error::wrong_type: the key holds another program's lock and `force` is false,
+/// error::not_held: the lock is free. error::wrong_type: the key holds another program's lock and `force` is false,
 /// or it holds something that is no lock. error::timed_out: the lock changed hands before each request, for as long as
 /// client_options::command_timeout. error::unreachable: no answer for that long; the lock may have been broken.
 /// error::not_supported: on a quorum. error::refused, error::invalid_name, error::closed.

@@ -21,22 +21,23 @@
 
 namespace leasehold {
 
-/// Something that an operator may want to know; given to client_options::observer.
+/// An event that an operator may want to know of; passed to client_options::observer.
 struct event {
-  /// What there is to tell.
+  /// The kinds of events.
   enum class kind {
     connected,     ///< A connection is up. `text`: the server's version.
-    disconnected,  ///< The connection is gone. `text`: why. On a quorum: that to any of the servers.
-    unreachable,  ///< An attempt to connect has failed, or the server answers, but not what it was asked (BUSY, say), for
-                  ///< another reason than the one before. `text`: why. On a quorum only while no majority is connected.
-    refused,      ///< The server said no. `text`: its words.
-    evicting,     ///< The server may evict locks: its maxmemory-policy, in `text`, is not noeviction.
-    clock_jump,  ///< The server's clock stepped forward; every local deadline was shortened. `text`: by how much.
-    acquired,    ///< A lock was acquired. `name`: the lock's, as in all that follow.
-    released,    ///< A hold is being released.
-    lost,        ///< A hold was lost.
-    timed_out,   ///< An acquire operation ended with error::timed_out.
-    cancelled,   ///< An acquire or try_acquire operation was cancelled.
+    disconnected,  ///< The connection is lost. `text`: why. On a quorum: the connection to any server.
+    unreachable,   ///< An attempt to connect has failed, or the server answers, but not what it was asked (BUSY, for
+                   ///< example). `text`: why. Not repeated for the same reason. On a quorum only while no majority is
+                   ///< connected.
+    refused,       ///< The server refused a command. `text`: its words.
+    evicting,      ///< The server may evict locks: its maxmemory-policy, in `text`, is not noeviction.
+    clock_jump,    ///< The server's clock stepped forward; every local deadline was shortened. `text`: by how much.
+    acquired,      ///< A lock was acquired. `name`: the lock's, as in all the following.
+    released,      ///< A hold is being released.
+    lost,          ///< A hold was lost.
+    timed_out,     ///< An acquire operation ended with error::timed_out.
+    cancelled,     ///< An acquire or try_acquire operation was cancelled.
   };
   kind what;              ///< What has happened.
   std::string_view name;  ///< The lock's name where the event has one. Valid during the call only.
@@ -59,15 +60,15 @@ struct client_options {
   /// Put in front of every name. Any bytes, 65,536 at most, else error::invalid_option.
   std::string prefix;
 
-  /// What operators see of this program: it stands in front of each of its tokens. 1 to 32 characters of A-Z, a-z, 0-9,
-  /// '_' and '-'. "": the host's name and the process id, `<host>-<pid>`.
+  /// Identifies this program to operators: each of its tokens begins with it. 1 to 32 characters of A-Z, a-z, 0-9, '_'
+  /// and '-'. "": the host's name and the process id, `<host>-<pid>`.
   std::string label;
 
   /// How long `ready` waits, and the bound of `close` and of each attempt to connect. 1 ms to 30 days.
   std::chrono::milliseconds connect_timeout{5000};
 
-  /// How long a command may go unanswered, if no other is answered meanwhile, before the connection is given up; a renewal
-  /// for a shorter time, see `renewal`. 1 ms to 30 days.
+  /// How long a command may go unanswered, while no other is answered, before the client gives up the connection. For a
+  /// renewal the time is shorter, see `renewal`. 1 ms to 30 days.
   std::chrono::milliseconds command_timeout{2000};
 
   /// Allowance for clocks that run at different rates, subtracted from every lease: drift * lease + drift_floor.
@@ -75,41 +76,42 @@ struct client_options {
   double drift = 0.01;
   std::chrono::milliseconds drift_floor{2};  ///< The part of the allowance that does not grow with the lease.
 
-  /// For how long coroutines of this client may pass a lock on among themselves without asking Redis, counted from
-  /// Redis's last word on the hold. Meanwhile waiters of other clients are overtaken. 0 to 1 s; 0 switches it off.
+  /// For how long coroutines of this client may pass a lock on to each other without asking Redis, counted from Redis's
+  /// last answer about the hold. In that time they overtake waiters of other clients. 0 to 1 s; 0 switches it off.
   std::chrono::microseconds cohort{10000};
 
-  /// Of a quorum: a server that was started anew has forgotten what it had granted, so its grants do not count until it
-  /// has been up for this long, and for the longest lease that this client has asked for. Let it be the longest lease that
-  /// any client asks for. 0 (counts at once) to 30 days.
+  /// For a quorum. A server that was restarted has forgotten what it had granted. So its grants do not count until it
+  /// has been up for this long, and for the longest lease that this client has asked for. Set it to the longest lease
+  /// that any client asks for. 0 (counts at once) to 30 days.
   std::chrono::milliseconds restart_delay{30000};
 
-  /// A client without a hold, an operation or a release under way disconnects after this long (twice as long at most) and so
-  /// lets `io_context::run()` return; the next operation connects again. 1 ms to 30 days, or `forever`: it stays connected, and
-  /// run() does not return before close() or the end of the last handle.
+  /// A client without a hold, an operation or a release under way disconnects after this long (twice as long at most).
+  /// So `io_context::run()` can return. The next operation connects again. 1 ms to 30 days, or `forever`: the client
+  /// stays connected, and run() does not return before close() or the end of the last handle.
   std::chrono::milliseconds idle_timeout{1000};
 
   /// Pauses between attempts to connect.
   backoff reconnect{std::chrono::milliseconds(20), std::chrono::milliseconds(1000), 2.0, 0.5};
 
-  /// A record without an expiry, which another program has made, is waited for like any other, and may stay for ever. With
-  /// this, whoever waits for it gives it one lease (acquire_options::lease).
+  /// A record without an expiry was made by another program. A client waits for it as for any other, and it may stay
+  /// forever. With this option, a client that waits for it gives it an expiry of one lease (acquire_options::lease).
   bool repair_missing_expiry = false;
 
   /// Recursive mutexes wake Redisson's waiters for the same lock, and are woken by its unlocks, by the messages on
-  /// `redisson_lock__channel:{<prefix + name>}`. Without it each side finds out by asking (docs/interop.md).
+  /// `redisson_lock__channel:{<prefix + name>}`. Without it each side finds out by polling (docs/interop.md).
   bool redisson = false;
 
-  /// Called with each event, one at a time, on one of the execution context's threads, also inside a call that starts an
-  /// operation. It must not block. What it throws leaves `io_context::run()`, and disturbs nothing else. It may be called
-  /// until close has completed or `io_context::run()` has returned: what is released last is told, too.
+  /// Called with each event, one at a time, on one of the execution context's threads, also inside a call that starts
+  /// an operation. It must not block. An exception that it throws leaves `io_context::run()`, and disturbs nothing
+  /// else. It may be called until close has completed or `io_context::run()` has returned, because the last releases
+  /// are reported, too.
   std::function<void(const event&)> observer;
 };
 
-/// What a client has done so far. Counters never fall; gauges are the present state.
+/// What a client has done so far. Counters never decrease; gauges show the present state.
 ///
-/// `acquire_all` counts as the acquire operations that it consists of; what it takes in its one script counts for what it
-/// acquires only.
+/// `acquire_all` counts as the acquire operations that it consists of. Where one script takes all its locks, only the
+/// locks that it acquires are counted.
 struct statistics {
   std::size_t held = 0;     ///< Gauge: holds alive.
   std::size_t waiting = 0;  ///< Gauge: acquire and try_acquire operations under way.
@@ -125,10 +127,10 @@ struct statistics {
   std::uint64_t renewed = 0;         ///< Leases lengthened by automatic renewal.
   std::uint64_t renewal_failed = 0;  ///< Renewals that got no answer or were refused; each is tried again.
   std::uint64_t withdrawn = 0;       ///< Attempts withdrawn: late or unknown grants that were released again.
-  std::uint64_t refused = 0;         ///< Times the server said no.
-  std::uint64_t commands = 0;        ///< Scripts sent; on a quorum one for all servers counts once.
+  std::uint64_t refused = 0;         ///< Refusals by the server.
+  std::uint64_t commands = 0;        ///< Scripts sent; on a quorum, a script for all servers counts once.
   std::uint64_t connects = 0;        ///< Connections that came up, also after client_options::idle_timeout.
-  std::uint64_t reconnects = 0;      ///< Those that came up after another was lost.
+  std::uint64_t reconnects = 0;      ///< Connections that came up after another was lost.
   std::uint64_t clock_jumps = 0;     ///< Forward steps of the server's clock noticed.
 
   histogram waiting_time;  ///< From the start of an operation to its lock.
@@ -147,32 +149,39 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 ///
 /// A handle, cheap to copy: all copies share one connection, which starts to connect at once and reconnects by itself.
 ///
-/// URLs: `redis://[user:password@]host[:port][/db]`, `rediss://...` (TLS; certificate and host name are verified;
-/// `?insecure=1` switches that off, `?ca=FILE` names a certificate authority, `?cert=FILE&key=FILE` the certificate that the
-/// client shows and its key, unencrypted; all are PEM files, read by the constructor), `unix:///path[?db=N]` (user and password
-/// as in redis://). `redis+sentinel://[user:password@]h1:26379,h2:26379/master-name[/db]` and `rediss+sentinel://...` (TLS
-/// to Sentinels and servers, with the parameters of rediss://) follow the master of a Sentinel group; user and password
-/// are those of the servers, `?sentinel_password=P` and `&sentinel_user=U` those of the Sentinels.
-/// `redis+cluster://h1:7000,h2:7001` and `rediss+cluster://...` (TLS) reach a Redis Cluster by some of its nodes.
+/// URLs:
+/// - `redis://[user:password@]host[:port][/db]`: one server.
+/// - `rediss://...`: one server, by TLS. Certificate and host name are verified; `?insecure=1` switches that off.
+///   `?ca=FILE` names a certificate authority, `?cert=FILE&key=FILE` the certificate that the client shows and its key,
+///   unencrypted. All are PEM files, read by the constructor.
+/// - `unix:///path[?db=N]`: one server on this host; user and password as in redis://.
+/// - `redis+sentinel://[user:password@]h1:26379,h2:26379/master-name[/db]` and `rediss+sentinel://...` (TLS to
+///   Sentinels and servers, with the parameters of rediss://): the master of a Sentinel group, which the client
+///   follows. User and password are those of the servers, `?sentinel_password=P` and `&sentinel_user=U` those of the
+///   Sentinels.
+/// - `redis+cluster://h1:7000,h2:7001` and `rediss+cluster://...` (TLS): a Redis Cluster, reached by some of its nodes.
+/// - `memory:NAME`: a store inside a unit test (leasehold/testing/memory_store.hpp).
 ///
-/// `memory:NAME` is a store inside a unit test (leasehold/testing/memory_store.hpp).
+/// Several URLs make a quorum of independent servers, best three or five: a lock is held while a majority of them holds
+/// it, and a minority may be down (docs/guarantees.md). Each URL is one of the above, except a cluster
+/// (error::not_supported); the same one twice is error::invalid_url. A quorum has no queue and no semaphores.
 ///
-/// Several URLs make a quorum of independent servers, best three or five: a lock is held while a majority of them holds it,
-/// and a minority may be down (docs/guarantees.md). Each is one of the above, a cluster excepted (error::not_supported);
-/// the same one twice is error::invalid_url. There is no queue there, and there are no semaphores.
+/// `io_context::run()` can return
+/// - after `close()`;
+/// - when the last client, lock, hold and operation is gone (their releases go out first);
+/// - when the client holds nothing and nothing was asked of it for client_options::idle_timeout. It then disconnects,
+///   and connects again for the next operation.
 ///
-/// `io_context::run()` can return after `close()`, when the last client, lock, hold and operation is gone (their releases go
-/// out first), and when nothing was asked of the client for client_options::idle_timeout and it holds nothing: it disconnects
-/// then, and connects again for the next operation. All of them may outlive the execution context and then do nothing.
+/// Clients, locks, holds and operations may outlive the execution context; they then do nothing.
 ///
-/// After `io_context::stop()`, or when the context is destroyed, nothing is sent any more: locks that are held stay until
-/// their leases have ended. Wait for `close()` before that.
+/// After `io_context::stop()`, or after the context is destroyed, the client sends nothing any more: locks that are
+/// held stay until their leases have ended. Wait for `close()` before that.
 ///
-/// The handler of an operation runs on its associated executor, else on the client's, and never inside the call. The handle
-/// may be destroyed while it is under way.
+/// The handler of an operation runs on its associated executor, else on the client's, and never inside the call. The
+/// handle may be destroyed while the operation is under way.
 ///
-/// Thread safety: const functions may be called from any thread. The library starts no thread. (Asio has one
-/// for its resolver, and some where a handler without an executor is given to an operation of an empty hold or of no lock.)
+/// Thread safety: const functions may be called from any thread. The library starts no thread. (Asio has one for its
+/// resolver, and some if a handler without an executor is given to an operation of an empty hold or of no lock.)
 class client {
  public:
   using executor_type = asio::any_io_executor;
@@ -203,13 +212,13 @@ class client {
 
   executor_type get_executor() const noexcept { return detail::executor_of(handle_); }  ///< What it was made with.
 
-  /// Waits until the store answers: of a quorum, a majority.
+  /// Waits until the store answers; on a quorum, until a majority does.
   ///
   /// @par Completion signature `void(error_code)`
   /// @par Errors
-  /// error::unreachable: no answer within client_options::connect_timeout; what is known of the reason is in last_failure()
-  /// (an unknown host, a certificate that was refused). error::refused: the server said no (a wrong
-  /// password, say); its words are in last_refusal(). error::closed.
+  /// error::unreachable: no answer within client_options::connect_timeout; last_failure() says what is known of the
+  /// reason (an unknown host, a certificate that was refused). error::refused: the server refused the client (a wrong
+  /// password, for example); last_refusal() has its words. error::closed.
   /// @par Cancellation
   /// All types; nothing changes.
   template <asio::completion_token_for<void(error_code)> Token>
@@ -235,21 +244,22 @@ class client {
   /// A snapshot.
   statistics stats() const;
 
-  /// The URL that it was made with, or several with ", " between them, without credentials and parameters. For people.
+  /// The URL that the client was made with, or several with ", " between them, without credentials and parameters. For
+  /// people.
   std::string server() const;
 
-  /// What is known of an error that an operation of this client has ended with, in one line:
-  /// "refused: redis://10.0.0.7: NOAUTH Authentication required." "" for no error. (Of a lock: basic_lock::explain.)
+  /// Explains an error that an operation of this client has ended with, in one line:
+  /// "refused: redis://10.0.0.7: NOAUTH Authentication required." "" for no error. (For a lock: basic_lock::explain.)
   std::string explain(const error_code& ec) const;
 
-  /// The server's words behind the latest error::refused, or "". Neither here nor elsewhere does the library show what a
-  /// URL has for a user or a password, even if a server repeats it: there is "***" instead.
+  /// The server's words for the latest error::refused, or "". Neither here nor elsewhere does the library show a user
+  /// or a password of a URL, even if a server repeats it: it shows "***" instead.
   std::string last_refusal() const;
 
-  /// Why there is no connection: what the latest attempt to connect, or the loss of the connection, has ended with. "" while
-  /// there is one, and before anything is known of the first attempt. While there is a connection and the server does not
-  /// answer what it is asked: why not, until it does. On a quorum: of the server that it happened to last;
-  /// "" once a server has come back.
+  /// Why there is no connection: what the latest attempt to connect, or the loss of the connection, has ended with. ""
+  /// while there is a connection, and before anything is known of the first attempt. While there is a connection but
+  /// the server does not answer what it is asked: the reason for that. On a quorum: of the server that failed last; ""
+  /// once a server has come back.
   std::string last_failure() const;
 
  private:

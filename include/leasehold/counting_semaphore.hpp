@@ -20,13 +20,13 @@ void start_resize(const std::shared_ptr<lock_state>&, asio::any_completion_handl
 
 /// At most `limit` holds at a time, each with its own token and lease, granted in the order of the queue.
 ///
-/// Whoever uses a semaphore must know its limit: another one than that of those who are in is error::wrong_limit. A
-/// semaphore that nobody holds has none. Its fences order the grants; they are no barrier, since several holds are valid
-/// at once.
+/// All users of a semaphore must give the same limit: a limit other than that of the current holds is
+/// error::wrong_limit. A semaphore without holds has no limit. Its fences order the grants; they are no barrier, since
+/// several holds are valid at once.
 ///
-/// Not on a quorum: every operation is error::not_supported there. Each server would count its own permits, and limits that
-/// hold on every server do not bound the holders that have a majority: with three servers and a limit of 2, three holders
-/// can have two servers each.
+/// Not on a quorum: every operation is error::not_supported there. Each server would count its own permits, and limits
+/// that hold on every server do not bound the holders that have a majority: with three servers and a limit of 2, three
+/// holders can have two servers each.
 class counting_semaphore : public basic_lock {
  public:
   /// A bad name is reported by the operations as error::invalid_name, a limit of 0 as error::invalid_option.
@@ -36,14 +36,15 @@ class counting_semaphore : public basic_lock {
   counting_semaphore(const client& c, const Name& name, std::uint32_t limit)
       : counting_semaphore(c, detail::string_of(name), limit) {}  ///< @overload
 
-  /// Changes the limit on purpose, for those who are in, those who wait, and this object and its copies. More permits are
-  /// given out at once; with fewer, nobody loses his hold, and nobody enters until enough have gone.
+  /// Changes the limit for the current holds, for the waiters, and for this object and its copies. With a higher limit,
+  /// further permits are granted at once. With a lower one, no hold is lost, and no waiter is granted a permit until
+  /// enough holds have ended.
   ///
   /// @par Completion signature `void(error_code)`
   /// @par Errors
-  /// error::invalid_option: a limit of 0. error::unreachable: no answer within client_options::command_timeout; the limit
-  /// may have changed or not, and what arrives late of this call is refused. error::refused, error::wrong_type,
-  /// error::invalid_name, error::closed.
+  /// error::invalid_option: a limit of 0. error::unreachable: no answer within client_options::command_timeout; the
+  /// limit may have changed or not, and a request of this call that arrives late is refused. error::refused,
+  /// error::wrong_type, error::invalid_name, error::closed.
   /// @par Cancellation
   /// All types; a request that was sent may still take effect, until client_options::command_timeout after the call.
   template <asio::completion_token_for<void(error_code)> Token>

@@ -18,11 +18,11 @@ using boost::system::system_error;
 /// else is. `message()` is the enumerator with spaces, for example "timed out".
 enum class error {
   timed_out = 1,  ///< `acquire_options::wait` ended while the store said that the lock is busy.
-  lost,           ///< The hold had gone before: its lease ended, or Redis no longer knows its token.
+  lost,           ///< The hold was already lost: its lease ended, or Redis no longer knows its token.
   not_held,       ///< The hold is empty or was released already.
   no_quorum,      ///< Fewer than a majority of a quorum's servers answered, or too few replicas acknowledged the grant.
   unreachable,    ///< The store did not answer in time.
-  refused,        ///< The server said no (NOAUTH, NOPERM, READONLY, OOM, ...); its words: `client::last_refusal()`.
+  refused,        ///< Refused by the server (NOAUTH, NOPERM, READONLY, OOM, ...); its words: `client::last_refusal()`.
   wrong_type,     ///< The key holds something that is not a lock of this kind.
   wrong_limit,    ///< The semaphore exists with another limit.
   invalid_name,   ///< A name is 1 to 65,536 bytes, and with its prefix does not begin with "leasehold:".
@@ -40,13 +40,13 @@ inline error_code make_error_code(error e) noexcept { return {static_cast<int>(e
 /// What the library itself throws: by constructors, `with_lock` and `while_held`. It names what has failed.
 ///
 /// `what()` is one line for people, for example
-/// "unreachable: lock 'invoice:4711' at redis://10.0.0.7: Connection refused". No credential of a URL stands in it.
+/// "unreachable: lock 'invoice:4711' at redis://10.0.0.7: Connection refused". It contains no credential of a URL.
 ///
 /// `co_await lock.acquire()` is Asio's: it throws a plain system_error, which has the code only.
 /// basic_lock::explain and client::explain make this text of a code.
 class exception : public system_error {
  public:
-  /// What it is about. "" where that is not known.
+  /// What the exception is about. "" where that is not known.
   struct context {
     std::string lock = {};    ///< The name of the lock, without the client's prefix.
     std::string option = {};  ///< The option that is at fault, for example "acquire_options::lease".

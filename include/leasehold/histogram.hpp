@@ -9,7 +9,7 @@
 
 namespace leasehold {
 
-/// How often durations were how long; a part of `statistics`.
+/// The distribution of durations; a part of `statistics`.
 ///
 /// Buckets as HdrHistogram has them (Tene, hdrhistogram.org): one for each microsecond below 16, above that sixteen for
 /// each power of two, so that a bucket is at most 1/16 wider than its lower end. The last one takes everything from

@@ -25,10 +25,10 @@ void start_lost(const std::shared_ptr<hold_state>&, hold_handler);
 
 /// Proof that this program has the lock; what `acquire` yields.
 ///
-/// The hold is kept alive by renewals (acquire_options::renew) until it is released, destroyed or lost. It is lost when
-/// Redis no longer has its token, or when its lease can no longer be proved to run: from `expires_at()` on somebody else
-/// may have the lock. Work that must stop then belongs into `with_lock` or `while_held`; a resource that must be safe
-/// even against a program that was paused past its lease checks `fence()`.
+/// Renewals (acquire_options::renew) keep the hold alive until it is released, destroyed or lost. It is lost when Redis
+/// no longer has its token, or when its lease can no longer be proved to run: from `expires_at()` on another client may
+/// have the lock. Put work that must stop then into `with_lock` or `while_held`. A resource that must be safe even from
+/// a program that was paused past its lease checks `fence()`.
 ///
 /// <!-- examples/guide.cpp hold -->
 /// @code
@@ -43,10 +43,11 @@ void start_lost(const std::shared_ptr<hold_state>&, hold_handler);
 /// Movable, not copyable. An empty hold (default-constructed, or moved from) answers "", 0, false and
 /// time_point::min(), and its operations complete with error::not_held.
 ///
-/// The handler of an operation runs on its associated executor, else on the client's (of an empty hold, on Asio's system
-/// executor), and never inside the call. The hold may be moved or destroyed while it is under way.
+/// The handler of an operation runs on its associated executor, else on the client's (for an empty hold, on Asio's
+/// system executor), and never inside the call. The hold may be moved or destroyed while the operation is under way.
 ///
-/// Thread safety: a hold belongs to one thread at a time. It may outlive its client, its lock and the execution context.
+/// Thread safety: a hold belongs to one thread at a time. It may outlive its client, its lock and the execution
+/// context.
 class [[nodiscard]] hold {
  public:
   using executor_type = asio::any_io_executor;
@@ -57,8 +58,8 @@ class [[nodiscard]] hold {
   /// What was held before is released in the background, as by the destructor.
   hold& operator=(hold&&) noexcept;
 
-  /// Still held: releases in the background and never blocks. The release goes out before `io_context::run()` returns;
-  /// if the store is unreachable the lock becomes free when its lease ends.
+  /// If the lock is still held, releases it in the background; never blocks. The release goes out before
+  /// `io_context::run()` returns. If the store is unreachable, the lock becomes free when its lease ends.
   ~hold();
 
   /// The executor of the client; the system executor for an empty hold.
@@ -67,27 +68,29 @@ class [[nodiscard]] hold {
   /// The lock's name, without the client's prefix. Kept after release.
   const std::string& name() const noexcept;
 
-  /// What identifies this hold in Redis. Holds that coroutines of one client pass on among themselves share it, and
-  /// `fence()` tells them apart; else it is never used again. Kept after release.
+  /// Identifies this hold in Redis. Holds that coroutines of one client pass on to each other share a token, and
+  /// `fence()` distinguishes them; otherwise a token is never used again. Kept after release.
   const std::string& token() const noexcept;
 
-  /// The fencing token: grows strictly from one exclusive tenure of a name to the next. A resource that remembers the largest
-  /// fence it has seen and refuses smaller ones is safe against a holder that was paused past its lease (Kleppmann, "How
-  /// to do distributed locking", 2016). Kept after release.
+  /// The fencing token: grows strictly from one exclusive tenure of a name to the next. A resource that remembers the
+  /// largest fence it has seen, and refuses smaller ones, is safe from a holder that was paused past its lease
+  /// (Kleppmann, "How to do distributed locking", 2016). Kept after release.
   std::uint64_t fence() const noexcept;
 
   /// When the lease ends at the latest, by this machine's clock: provably not later than Redis's own expiry, assuming
-  /// that Redis's wall clock makes no step forward and no other program shortens the key's expiry. Grows with each renewal. Past once the machine has slept past it.
+  /// that Redis's wall clock makes no step forward and no other program shortens the key's expiry. Each renewal moves
+  /// it forward. It has passed once the machine has slept past it.
   std::chrono::steady_clock::time_point expires_at() const noexcept;
 
-  /// True while the lock is provably held: false once release began, the hold was lost (see lost()), or `expires_at()` has
-  /// passed.
+  /// True while the lock is provably held: false once release began, the hold was lost (see lost()), or `expires_at()`
+  /// has passed.
   bool valid() const noexcept;
 
-  /// How many times the owner was in when this hold was granted: recursive mutexes; 1 elsewhere, 0 for an empty hold.
+  /// For a recursive mutex: how many times the owner had the lock when this hold was granted, this hold included. 1 for
+  /// other locks, 0 for an empty hold.
   std::size_t depth() const noexcept;
 
-  /// Makes the hold end `lease` (1 ms to 30 days) from now, never sooner than it did.
+  /// Extends the lease: the hold ends `lease` (1 ms to 30 days) from now, never sooner than before.
   ///
   /// @par Completion signature `void(error_code)`
   /// @par Errors
@@ -103,13 +106,13 @@ class [[nodiscard]] hold {
   }
   [[nodiscard]] auto extend(std::chrono::milliseconds lease) { return extend(lease, asio::deferred); }  ///< @overload
 
-  /// From writer to reader without a gap: shared mutexes. Elsewhere error::not_supported.
+  /// Turns the writer of a shared mutex into a reader without a gap. Elsewhere error::not_supported.
   ///
   /// @par Completion signature `void(error_code)`
   /// @par Errors
   /// error::not_supported: not the writer of a shared mutex. error::lost: the hold is gone. error::not_held: released
-  /// already, or empty. error::unreachable: no answer within client_options::command_timeout; it may be a reader by
-  /// then. error::refused, error::closed.
+  /// already, or empty. error::unreachable: no answer within client_options::command_timeout; the hold may be a
+  /// reader's by then. error::refused, error::closed.
   /// @par Cancellation
   /// Terminal and partial stop the waiting; the request goes on.
   template <asio::completion_token_for<void(error_code)> Token>
@@ -118,13 +121,13 @@ class [[nodiscard]] hold {
   }
   [[nodiscard]] auto downgrade() { return downgrade(asio::deferred); }  ///< @overload
 
-  /// Gives the lock back. `valid()` is false from the start of the operation on.
+  /// Releases the lock. `valid()` is false from the start of the operation on.
   ///
   /// @par Completion signature `void(error_code)`
   /// @par Errors
-  /// error::lost: the hold had gone before, somebody else may have had the lock meanwhile. (Success after lost(): it was
-  /// still there, within acquire_options::margin or the allowance for drift.) error::not_held: released already, or
-  /// empty. error::unreachable: no answer before the lease had ended. error::refused.
+  /// error::lost: the hold was already lost; another client may have had the lock meanwhile. (Success after lost(): the
+  /// hold was still there, within acquire_options::margin or the allowance for drift.) error::not_held: released
+  /// already, or empty. error::unreachable: no answer before the lease had ended. error::refused.
   /// @par Cancellation
   /// Terminal and partial stop the waiting; the release goes on.
   template <asio::completion_token_for<void(error_code)> Token>
@@ -158,7 +161,7 @@ class [[nodiscard]] hold {
 };
 
 namespace detail {
-// The library's own way into the handles.
+// Gives the library access to the state behind the handles.
 struct access {
   static const std::shared_ptr<hold_state>& state(const hold& h) noexcept { return h.state_; }
   static hold make_hold(std::shared_ptr<hold_state> s) noexcept { return hold(std::move(s)); }

@@ -18,16 +18,16 @@
 
 namespace leasehold {
 
-/// What Redis says about a lock at one instant.
+/// The state of a lock in Redis at one instant.
 struct lock_info {
-  bool held = false;        ///< Whether somebody has it.
+  bool held = false;        ///< Whether the lock is held.
   std::string token;        ///< The holder's token (one of them, if several); a foreign client's value verbatim; "" if
                             ///< free.
   std::uint64_t fence = 0;  ///< The latest holder's fence; 0 if free or held by a foreign client.
   /// What is left of the longest lease; none if free, or without expiry.
   std::optional<std::chrono::milliseconds> ttl;
   std::size_t waiters = 0;  ///< Entries in the queue.
-  std::size_t holders = 0;  ///< Holds: 1 for a mutex, readers, permits in use, how many times the owner is in.
+  std::size_t holders = 0;  ///< Holds: 1 for a mutex, all readers, all permits in use, all holds of the owner.
   std::string owner;        ///< Of a recursive mutex, or of the writer; "" elsewhere.
 };
 
@@ -55,15 +55,15 @@ std::string string_of(const Text& text) {
 
 }  // namespace detail
 
-/// What every kind of lock can do. A handle, cheap to copy.
+/// The operations that every kind of lock has. A handle, cheap to copy.
 ///
-/// Waiters queue in Redis, first come, first served; a release hands the lock to the next one. A client has
-/// one entry there for all its waiters who ask for the same, and serves these in their order.
+/// Waiters queue in Redis, first come, first served. A release hands the lock directly to the next waiter. A client has
+/// one entry in the queue for all its waiters that ask for the same, and serves these waiters in their order.
 ///
 /// Exclusion is by Redis's clock, from each grant to its release or expiry; docs/guarantees.md says what can break it.
 ///
-/// The handler of an operation runs on its associated executor, else on the client's, and never inside the call. Lock and
-/// client may be destroyed while it is under way; it goes on.
+/// The handler of an operation runs on its associated executor, else on the client's, and never inside the call. Lock
+/// and client may be destroyed while an operation is under way; it goes on.
 ///
 /// Thread safety: const functions may be called from any thread.
 class basic_lock {
@@ -75,9 +75,9 @@ class basic_lock {
   /// Without the client's prefix.
   const std::string& name() const noexcept { return detail::name_of(lock_); }
 
-  /// What is known of an error that an operation of this lock has ended with, in one line:
-  /// "unreachable: lock 'invoice:4711' at redis://10.0.0.7: Connection refused". "" for no error. The same text as that of
-  /// an exception; `co_await lock.acquire()` throws a system_error, which has the code only.
+  /// Explains an error that an operation of this lock has ended with, in one line:
+  /// "unreachable: lock 'invoice:4711' at redis://10.0.0.7: Connection refused". "" for no error.
+  /// The text is that of an exception; `co_await lock.acquire()` throws a system_error, which has the code only.
   std::string explain(const error_code& ec) const { return detail::explain(lock_, ec); }
 
   /// Waits until this program has the lock.
@@ -85,14 +85,14 @@ class basic_lock {
   /// @par Completion signature `void(error_code, hold)`
   /// @par Errors
   /// error::timed_out: acquire_options::wait ended and the lock was busy. error::unreachable: it ended and the store
-  /// had not answered the last attempt. error::no_quorum: it ended and too few replicas had acknowledged the last grant,
-  /// or fewer than a majority of a quorum's servers had answered, though some did.
-  /// error::refused, error::wrong_type, error::wrong_limit (counting_semaphore), error::invalid_name, error::invalid_option,
+  /// had not answered the last attempt. error::no_quorum: it ended and too few replicas had acknowledged the last
+  /// grant, or fewer than a majority of a quorum's servers had answered, though some did. error::refused,
+  /// error::wrong_type, error::wrong_limit (counting_semaphore), error::invalid_name, error::invalid_option,
   /// error::not_supported, error::closed: at once.
   /// @par Cancellation
-  /// All types. Leaves no trace: the place in the queue or a grant that was under way is released, which cancellation
-  /// waits for shortly (100 ms at most), so that nothing is left when the operation completes. If the store does not
-  /// answer meanwhile, the releasing goes on in the background.
+  /// All types. Leaves no trace: the operation first releases its place in the queue, or a grant that was under way,
+  /// which takes 100 ms at most. So nothing is left when it completes. If the store does not answer in that time, the
+  /// release goes on in the background.
   template <asio::completion_token_for<void(error_code, hold)> Token>
   auto acquire(acquire_options options, Token&& token) const {
     return detail::initiate<&detail::start_acquire, void(error_code, hold)>(lock_, std::forward<Token>(token), options);
@@ -104,7 +104,7 @@ class basic_lock {
   [[nodiscard]] auto acquire(acquire_options options) const { return acquire(options, asio::deferred); }  ///< @overload
   [[nodiscard]] auto acquire() const { return acquire(acquire_options(), asio::deferred); }               ///< @overload
 
-  /// Asks once. A busy lock is no error: the result is empty then.
+  /// Makes one attempt. A busy lock is no error: the result is then empty.
   ///
   /// @par Completion signature `void(error_code, std::optional<hold>)`
   /// @par Errors
@@ -126,13 +126,13 @@ class basic_lock {
   }                                                                                                  ///< @overload
   [[nodiscard]] auto try_acquire() const { return try_acquire(acquire_options(), asio::deferred); }  ///< @overload
 
-  /// What Redis says about the lock.
+  /// Reads the state of the lock from Redis.
   ///
   /// @par Completion signature `void(error_code, lock_info)`
   /// @par Errors
   /// error::wrong_type: the key holds something else. error::unreachable: no answer within
-  /// client_options::command_timeout; error::no_quorum: of too few servers of a quorum. error::refused, error::invalid_name,
-  /// error::not_supported, error::closed.
+  /// client_options::command_timeout. error::no_quorum: too few servers of a quorum answered. error::refused,
+  /// error::invalid_name, error::not_supported, error::closed.
   /// @par Cancellation
   /// All types; nothing changes.
   template <asio::completion_token_for<void(error_code, lock_info)> Token>

@@ -15,8 +15,8 @@ std::shared_ptr<lock_state> make_mutex(const std::shared_ptr<client_handle>&, st
 
 /// One holder at a time.
 ///
-/// The lock is the key `prefix + name` itself, a string that `SET NX PX` clients in other languages respect. The mutex is
-/// not recursive: acquiring it twice from one program waits for oneself.
+/// The lock is the key `prefix + name` itself, a string that `SET NX PX` clients in other languages respect. The mutex
+/// is not recursive: a program that acquires it twice waits for itself.
 ///
 /// <!-- examples/guide.cpp mutex -->
 /// @code
@@ -25,7 +25,7 @@ std::shared_ptr<lock_state> make_mutex(const std::shared_ptr<client_handle>&, st
 /// if (auto hold = co_await lock.try_acquire()) write_report(hold->fence());
 /// @endcode
 ///
-/// Among coroutines of one client a release may pass it on before other clients have their turn, for
+/// A release may pass the lock on to another coroutine of the same client before other clients have their turn, for
 /// client_options::cohort at most.
 class mutex : public basic_lock {
  public:

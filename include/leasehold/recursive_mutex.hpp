@@ -14,19 +14,20 @@ std::shared_ptr<lock_state> make_recursive_mutex(const std::shared_ptr<client_ha
                                                  std::string owner);
 }  // namespace detail
 
-/// One owner at a time, who may enter again: from another coroutine, client or process.
+/// One owner at a time, which may acquire the lock again: from another coroutine, client or process.
 ///
-/// The owner is chosen by the caller, a request id that travels through several services, say; never a thread. Each entry
-/// is a hold of its own, with its own token and lease, and hold::depth() says how many times the owner was in when it was
-/// granted. All entries of one tenure have the same fence (on a quorum mostly: docs/guarantees.md). The lock is free when the last of them has been released or
-/// has expired, in any order. Who enters again does not wait for those who wait for him.
+/// The caller chooses the owner: the id of a request that travels through several services, for example; never a
+/// thread. Each acquisition is a hold of its own, with its own token and lease. hold::depth() says how many times the
+/// owner had the lock when the hold was granted. All holds of one tenure have the same fence (on a quorum mostly:
+/// docs/guarantees.md). The lock is free when the last of them has been released or has expired, in any order. An owner
+/// that holds the lock does not wait behind the waiters in the queue, because they wait for it.
 ///
-/// The lock is the key `prefix + name`, a hash with the field `owner -> count` that the classic reentrant scripts respect
-/// (docs/interop.md).
+/// The lock is the key `prefix + name`, a hash with the field `owner -> count` that the classic reentrant scripts
+/// respect (docs/interop.md).
 class recursive_mutex : public basic_lock {
  public:
-  /// A bad name, and an owner that is empty, longer than 65,536 bytes, "leasehold" or begins with "leasehold:", is reported
-  /// by the operations as error::invalid_name.
+  /// A bad name, and an owner that is empty, longer than 65,536 bytes, "leasehold" or begins with "leasehold:", is
+  /// reported by the operations as error::invalid_name.
   recursive_mutex(const client& c, std::string name, std::string owner)
       : basic_lock(detail::make_recursive_mutex(detail::access::handle(c), std::move(name), std::move(owner))) {}
   template <class Name, class Owner>

@@ -21,16 +21,18 @@ std::shared_ptr<lock_state> make_reader(const std::shared_ptr<client_handle>&, s
 
 /// One writer or any number of readers.
 ///
-/// Readers and writers wait in one queue and enter in its order; readers one behind another enter together. So neither
-/// starves: a reader who comes when a writer waits is behind him. (On a quorum there is no queue, and readers who never
-/// leave a gap keep a writer out.) The readers of one phase have the same fence (on a quorum each one between those of
-/// the writers before and after). Every reader has a token and a lease of its own.
+/// Readers and writers wait in one queue and are granted the lock in its order; adjacent readers are granted it
+/// together. So neither side starves: a reader that comes while a writer waits is queued behind that writer. (On a
+/// quorum there is no queue, and readers that never leave a gap keep a writer out.) The readers of one phase have the
+/// same fence (on a quorum each one between those of the writers before and after). Every reader has a token and a
+/// lease of its own.
 ///
-/// With an owner, a reader enters again while another reader of the same owner is in, even past a waiting writer. (Without
-/// that, somebody who reads twice would wait for a writer who waits for him.) A writer does not enter again.
+/// With an owner, a reader is granted the lock while another reader of the same owner has it, even past a waiting
+/// writer. (Otherwise an owner that reads twice would wait for a writer that waits for it.) A writer cannot acquire the
+/// lock again.
 ///
-/// hold::downgrade turns a writer into a reader without a gap. There is no way up: of two readers who want to become
-/// writers each waits until the other has gone.
+/// hold::downgrade turns a writer into a reader without a gap. A reader lock cannot be upgraded: two readers that both
+/// want to become writers would each wait until the other has gone.
 class shared_mutex : public basic_lock {
  public:
   /// The reader's side, as a lock: its acquire and try_acquire are shared.
@@ -40,8 +42,8 @@ class shared_mutex : public basic_lock {
     explicit reader_side(std::shared_ptr<detail::lock_state> lock) noexcept : basic_lock(std::move(lock)) {}
   };
 
-  /// A bad name, and an owner that is longer than 65,536 bytes, "leasehold" or begins with "leasehold:", is reported by the
-  /// operations as error::invalid_name.
+  /// A bad name, and an owner that is longer than 65,536 bytes, "leasehold" or begins with "leasehold:", is reported by
+  /// the operations as error::invalid_name.
   shared_mutex(const client& c, std::string name, const std::string& owner = {})
       : basic_lock(detail::make_writer(detail::access::handle(c), name, owner)),
         reader_(detail::make_reader(detail::access::handle(c), std::move(name), owner)) {}

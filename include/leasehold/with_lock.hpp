@@ -31,7 +31,7 @@ namespace leasehold {
 
 namespace detail {
 
-// From now on client::close leaves the release of this hold to its guard; and no longer.
+// Between guard() and unguard(), client::close leaves the release of this hold to the caller of guard().
 void guard(const std::shared_ptr<hold_state>&) noexcept;
 void guard(const std::shared_ptr<hold_group>&) noexcept;
 void unguard(const std::shared_ptr<hold_state>&) noexcept;
@@ -40,10 +40,10 @@ void unguard(const std::shared_ptr<hold_group>&) noexcept;
 // meanwhile.
 bool outlived(const std::shared_ptr<hold_state>&) noexcept;
 bool outlived(const std::shared_ptr<hold_group>&) noexcept;
-// What work ends with that was stopped by a loss: exception(lost).
+// The exception that work ends with if a loss stopped it: exception(lost).
 std::exception_ptr lost_failure(const std::shared_ptr<hold_state>&);
 std::exception_ptr lost_failure(const std::shared_ptr<hold_group>&);
-// What acquire has failed with.
+// Throws what acquire has failed with.
 [[noreturn]] void throw_failed(const std::shared_ptr<lock_group>&, const acquire_options&, const error_code&);
 bool is_operation_aborted(const std::exception_ptr&) noexcept;
 
@@ -155,16 +155,16 @@ asio::awaitable<T, E> run_while_held(Held& held, asio::awaitable<T, E> work) {
 
 }  // namespace detail
 
-/// Runs `work` while `h` is held, cancels it (terminal) when the hold is lost or the caller is cancelled (any type), and
-/// returns only after it has ended. Does not release the hold.
+/// Runs `work` while `h` is held, cancels it (terminal) when the hold is lost or the caller is cancelled (any type),
+/// and returns only after it has ended. Does not release the hold.
 ///
 /// @returns what `work` returns.
 /// @throws what `work` throws; exception error::lost instead of operation_aborted after a loss, and instead of a
 /// result that outlived the lease.
 ///
 /// `h` must live until the operation has ended; the work runs on the calling coroutine's executor. If the work itself
-/// releases the hold, or the hold is empty from the start, it simply goes on. With several threads run each coroutine on a
-/// strand of its own.
+/// releases the hold, or the hold is empty from the start, the work simply goes on. With several threads run each
+/// coroutine on a strand of its own.
 template <class T, class E>
 asio::awaitable<T, E> while_held(hold& h, asio::awaitable<T, E> work) {
   return detail::run_while_held(h, std::move(work));
@@ -248,7 +248,7 @@ asio::awaitable<T, E> run_with_lock(Lock lock, acquire_options options, Body bod
     auto [ec] = co_await release_of(state_of(h), token);
     if (ec == error::lost && !failure) failure = lost_failure(state);
   } else {
-    h = held();  // Cancelled: nobody waits for the answer.
+    h = held();  // Cancelled: do not wait for the answer.
   }
   unguard(state);
   co_await asio::this_coro::throw_if_cancelled(throws);
@@ -269,14 +269,15 @@ constexpr bool is_body() {
 
 /// Acquires the lock, runs `body(hold&) -> awaitable<T, E>` while it is held, and releases it on every way out.
 ///
-/// For several locks give a `std::tuple` of them, and a body that takes `holds<N>&`; or a `std::vector`, and a body that
-/// takes `std::vector<hold>&`. They are acquired as by acquire_all, and the loss of any of them cancels the body:
+/// For several locks give a `std::tuple` of them, and a body that takes `holds<N>&`; or a `std::vector`, and a body
+/// that takes `std::vector<hold>&`. They are acquired as by acquire_all, and the loss of any of them cancels the body:
 /// `co_await with_lock(std::tuple(a, b), {.lease = 10s}, body)`.
 ///
-/// The body is cancelled (terminal) when the hold is lost (acquire_options::margin before its deadline) or the caller is
-/// cancelled, and with_lock waits until it has ended before it releases. The answer to the release is awaited unless
-/// the caller was cancelled; that Redis did not take it is no error, since the lock ends with its lease then. The lock is
-/// copied. A body that is no temporary is not: it must live until with_lock has ended.
+/// The body is cancelled (terminal) when the hold is lost (acquire_options::margin before its deadline) or the caller
+/// is cancelled. with_lock waits until the body has ended before it releases the lock. It waits for the answer to the
+/// release, too, unless the caller was cancelled. A release that Redis did not take is no error, since the lock then
+/// ends with its lease. The lock is copied. A body that is not a temporary is not copied: it must live until with_lock
+/// has ended.
 ///
 /// @returns what the body returns (T: void or movable).
 /// @throws exception what `acquire` fails with; error::lost when the lease did not cover the whole body; else the

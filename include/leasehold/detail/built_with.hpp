@@ -65,8 +65,8 @@ extern const char LEASEHOLD_BUILT_WITH;
 }  // namespace library_built_with
 
 namespace program_built_with {
-// One pointer in each program, which nothing reads. The attributes keep it through optimisation and --gc-sections. Its name
-// is the same, so that the linker keeps one for each way in which parts of the program were compiled.
+// One pointer in each program, which nothing reads. The attributes keep it through optimisation and --gc-sections. Its
+// name is the same, so that the linker keeps one for each way in which parts of the program were compiled.
 #if defined(__has_attribute)
 #if __has_attribute(retain)
 __attribute__((retain))

@@ -30,8 +30,8 @@ namespace leasehold::testing {
 /// limit. There are no Sentinel groups and no clusters of such stores.
 ///
 /// @par Time
-/// Time passes by itself; advance() adds to it. A client cannot tell that from a program that was paused, or from a
-/// machine that was asleep, for as long.
+/// Time passes by itself; advance() adds to it. A client cannot distinguish that from a program that was paused, or
+/// from a machine that was asleep, for as long.
 ///
 /// @par Lifetime
 /// Clients may outlive the store. To them it is a server that has stopped for good, even if another store of the same
@@ -53,7 +53,7 @@ class memory_store {
   const std::string& url() const noexcept;  ///< `memory:NAME`
 
   /// Moves time forward, for all stores and all clients of this process: leases, time limits, retries and the clocks of
-  /// the stores; not Asio's own timers. 0 to 30 days. There is no way back.
+  /// the stores; not Asio's own timers. 0 to 30 days. Time cannot be moved back.
   ///
   /// The call itself completes nothing: what is due then is done by the next `io_context::run()` or `poll()`.
   ///
@@ -66,7 +66,7 @@ class memory_store {
   /// Breaks every connection. The clients connect again after client_options::reconnect, as counted by the moved clock.
   void disconnect();
 
-  /// Stops the server: breaks every connection, and lets none be made. Leases go on. No effect if it is stopped.
+  /// Stops the server: breaks every connection, and refuses new ones. Leases go on. No effect if it is stopped.
   void stop();
 
   /// Starts the server again, with the data that it had when it was stopped. Clients find another process, and ask
@@ -91,7 +91,7 @@ class memory_store {
   /// it, or it was lost since.
   bool release_elsewhere(std::string_view name);
 
-  /// Whether anyone holds a lock of that name, of any kind: clients of this process and hold_elsewhere().
+  /// Whether a lock of that name, of any kind, is held: by clients of this process or by hold_elsewhere().
   bool held(std::string_view name) const;
 
  private:
