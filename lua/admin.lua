@@ -1,11 +1,11 @@
--- What operators ask, of locks of any kind: which there are, who has one and who waits for it; and to free one by force.
--- KEYS are those of a lock (shared/call.lua), except for list.
+-- The requests of operators, for locks of any kind: list the locks, show the holds and the queue of one, and free one
+-- by force. KEYS are those of a lock (shared/call.lua), except for list.
 --
 -- list PATTERN CURSOR QUEUE
 --   -> {the next cursor, then for each lock of ours: record, what it is}
---   KEYS: none. SCAN finds the records, so nobody can declare them; on a single server that is allowed. PATTERN: of the
---   records. QUEUE: the key of a queue up to its record. One step of a SCAN, which changes nothing; a repeat begins at
---   the same cursor and may find other keys.
+--   KEYS: none. SCAN finds the records, so a caller cannot declare them; on a single server that is allowed. PATTERN:
+--   of the records. QUEUE: the key of a queue up to its record. One step of a SCAN, which changes nothing; a repeat
+--   begins at the same cursor and may find other keys.
 -- show
 --   -> {state, what it is, the kind that the queue is of ("": none),
 --       then for each of the first 100 entries: token, lease in milliseconds, 1 if it is silent, else 0, ask}
@@ -13,16 +13,16 @@
 -- break TOKEN FENCE [force]
 --   -> {state, what it is}: nothing was broken, because this hold is not there, or because it is not ours and force is
 --      absent; or {3, what it was, the next holder's token or ""}
---   TOKEN and FENCE are of one hold; FENCE "": none is known yet, only reads. If that hold is there, all of them go,
---   and the next waiter in the queue is granted the lock, as after a release. A repeat does not find the hold, because
---   no token is ever used again with the same fence, and breaks nothing: least of all the next one's hold. The clients
---   of the first 100 holds are sent "broken <token>".
+--   TOKEN and FENCE are of one hold. FENCE "": the fence is not known yet; the call only reads. If that hold is there,
+--   all holds end, and the next waiter in the queue is granted the lock, as after a release. No token is ever used
+--   again with the same fence. So a repeat does not find the hold and breaks nothing, least of all the next holder's
+--   hold. The clients of the first 100 holds are sent "broken <token>".
 --
 -- What it is: kind, fence, milliseconds left, entries in the queue, holds, about (members.lua), how many holds follow
 -- (100 at most), and of each: token, milliseconds left, fence, ask. The oldest comes first.
--- state: 0: free | 1: ours | 2: another program's, with the kind "" and the fence 0: a string, which then stands for the
--- token (64 KiB of it are read at most), or a reentrant lock, where its owner does. milliseconds left: -1: no expiry.
--- What is no lock is WRONGTYPE.
+-- state: 0: free | 1: ours | 2: another program's, with the kind "" and the fence 0. It is a string, which then stands
+-- for the token (64 KiB of it are read at most), or a reentrant lock, whose owner stands for the token.
+-- milliseconds left: -1: no expiry. A key that is no lock is WRONGTYPE.
 
 -- wrap: mutex recursive_mutex shared_mutex counting_semaphore
 -- include: call record queue
@@ -104,11 +104,11 @@ local function read_hash(key, only_ours)
     holds[1], holds[oldest] = holds[oldest], holds[1]
     return {state = 1, kind = name, fence = fence, left = left, holders = holders, about = about, holds = holds}
   end
-  -- Nobody of ours is left; the owner may be in by another program.
+  -- No hold of ours is left; the owner may still have the lock by another program.
   return holders > 0 and foreign(key, about, holders, about) or free
 end
 
--- What a key is; nil: no lock. With only_ours nothing of another program's is fetched.
+-- What a key is; nil: no lock. With only_ours no data of another program's lock is fetched.
 local function read(key, only_ours)
   local stored = redis.call('TYPE', key).ok
   if stored == 'none' then
@@ -149,7 +149,7 @@ end
 local found = {lock.state}
 describe(found, lock, redis.call('ZCARD', queue))
 
--- The kind of lock that the queue is of, and its script; nil if nobody waits.
+-- The kind of lock that the queue is of, and its script; nil if the queue is empty.
 local waited_for_as, its_script
 for name, script in pairs(kinds) do
   if waited_for and redis.call('HEXISTS', entries, '#' .. name) == 1 then
@@ -170,8 +170,8 @@ if what == 'show' then
   return found
 end
 
--- As after a release: the script of its kind grants the lock to the next waiter. If that is not possible now, those in
--- front come by themselves.
+-- As after a release: the script of its kind grants the lock to the next waiter. If that is not possible now, the
+-- entries in front poll by themselves.
 local function grant_next()
   if its_script then
     pcall(its_script, KEYS, {'release', ''})
@@ -179,7 +179,7 @@ local function grant_next()
 end
 
 if lock.state == 0 then
-  -- Nobody has it: whoever waits is helped all the same.
+  -- The lock is free: grant it to the next waiter all the same.
   grant_next()
   return found
 end

@@ -1,12 +1,12 @@
--- Several locks at once, all or none, without waiting in the queue: as if try_acquire were called for each with nobody
--- in between.
+-- Several locks at once, all or none, without waiting in the queue: as if try_acquire were called for each, with no
+-- other command in between.
 --
 -- KEYS     the four of each lock (shared/call.lua), one lock after the other
 -- ARGV     the lease, not-after, repair ("1" or ""), then for each lock: its kind, the token, the ask
--- -> for each lock what acquire answers, if all were granted; else only what the first one answered that was not
+-- -> for each lock the reply of acquire, if all were granted; else only the reply for the first one that was not
 --
--- What was granted is released before anybody could see it. A repeat with the same tokens is harmless as it is for
--- each.
+-- Locks that were granted are then released before any other client could see that. A repeat with the same tokens is as
+-- harmless as for each lock alone.
 
 -- wrap: mutex recursive_mutex shared_mutex counting_semaphore
 local function call(i, what)

@@ -1,5 +1,5 @@
 -- The counting semaphore: at most `limit` members in one record (members.lua); about is the limit. The ask is the limit
--- that the asker believes in; of who waits in the queue it becomes what the limit does.
+-- that the asker assumes. In a queue entry it becomes the new limit when the limit changes.
 
 -- include: call there fence record
 kind = 'counting_semaphore'
@@ -20,7 +20,7 @@ end
 
 -- include: queue
 
--- The limit of a semaphore that is not held: that of the first living entry, or of the asker's own, silent one.
+-- The limit of a semaphore that is not held: that of the first living entry, or of the asker's own silent entry.
 local function limit_of_queue()
   local first = next_waiting()
   chunk, place, behind, silent = {}, 1, 0, 0
@@ -28,7 +28,7 @@ local function limit_of_queue()
   return first and first[5] or string.match(redis.call('HGET', entries, token) or '', '%S+$')
 end
 
--- status -2: another limit than the semaphore's, which stands in the place of what is left of a lease
+-- status -2: the asker's limit is wrong; the reply has the semaphore's in the place of what is left of a lease
 if what == 'acquire' and not own then
   local limit = members > 0 and about or waited_for and limit_of_queue()
   if limit and limit ~= ARGV[6] then
@@ -38,9 +38,9 @@ if what == 'acquire' and not own then
 end
 
 -- resize LIMIT NOT-AFTER -> status 1 | -1: too late
--- Who is in stays in. Who waits has the new limit, too, should all who are in have gone before him. A free semaphore has no
--- limit but that of who comes first. Bytes of a closed connection must not undo what came after them: not-after is as for
--- acquire.
+-- Holds stay, whatever the new limit is. The entries of the queue get the new limit, too, because all holds may end
+-- before theirs are granted. A free semaphore has no limit but that of the first asker. Bytes of a closed connection
+-- must not undo a later change: not-after is as for acquire.
 if what == 'resize' then
   if now > tonumber(ARGV[3]) then
     finish()

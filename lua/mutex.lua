@@ -4,9 +4,10 @@
 
 -- include: call fence
 kind = 'mutex'
--- Releases end here nearly always: nobody waits, or nobody but this client, which keeps the lock, or the front of the
--- queue is alive and gets it. It is what lock.lua does, without functions: to make the functions takes longer than the
--- calls. The rest is theirs: a queue of another kind, one with silent entries, a hold that is still to be confirmed.
+-- Nearly all releases end here: the queue is empty, or only this client waits and keeps the lock, or the front of the
+-- queue is alive and is granted the lock. This is what lock.lua does, but without functions, because making the
+-- functions takes longer than the calls. lock.lua does the rest: a queue of another kind, one with silent entries, a
+-- hold that is still to be confirmed.
 local my = 'leasehold:' .. token .. ':'
 if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1, #my) == my then
   if not ARGV[3] and redis.call('EXISTS', queue) == 0 then
@@ -28,7 +29,7 @@ if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1
   front[#front + 1] = token
   local texts = redis.call('HMGET', entries, '#mutex', '#ran', unpack(front))
   front[#front] = nil
-  -- Pauses are for queue.lua.
+  -- queue.lua handles pauses.
   local since = now - (tonumber(texts[2]) or 0)
   local stamps, leases, dues, quick = {}, {}, {}, not alone and texts[1] and since >= 0 and since <= may_pause
   for i, t in ipairs(front) do
@@ -50,7 +51,7 @@ if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1
     redis.call('SET', record, 'leasehold:' .. front[1] .. ':' .. fence, 'PX', lease)
     local publish, channels = string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH', string.sub(fences, 1, -6)
     for i, t in ipairs(front) do
-      -- Those behind it come to the front, and poll often from now on.
+      -- The entries behind it come to the front, and poll often from now on.
       local rarely = dues[i] > now + poll_often + (i == 1 and 0 or slack)
       if rarely then
         redis.call('HSET', entries, t, stamps[i] .. ' ' .. leases[i] .. ' ' .. string.format('%d', now + poll_often))
@@ -128,7 +129,8 @@ function admits()
   return not held
 end
 
--- SET by the next one overwrites it: never DEL then SET, which a slot that is being moved refuses half-way.
+-- The SET of the next grant overwrites the record. Never DEL and then SET: a slot that is being moved refuses that
+-- half-way.
 function leave()
   redis.call('PEXPIRE', record, 2000)
   held, vacant = false, true

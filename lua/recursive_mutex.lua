@@ -1,11 +1,11 @@
--- The recursive mutex: the hash of the classic reentrant scripts, owner -> count, with a member for each entry beside it
--- (members.lua); about and the ask are the owner. Those scripts of other programs respect the record, and the same owner
--- may enter by them: what is counted and has no member is theirs.
+-- The recursive mutex: the hash of the classic reentrant scripts, owner -> count, with an additional member for each
+-- hold of ours (members.lua); about and the ask are the owner. Other programs with those scripts respect the record,
+-- and the same owner may acquire the lock by them: what is counted and has no member is theirs.
 
 -- include: call there fence record
 kind, shares_fence, count = 'recursive_mutex', true, 0
 
--- release TOKEN [CHANNEL]: if the lock is free then, "0" is published there. That is what Redisson waits for.
+-- release TOKEN [CHANNEL]: if the lock is free then, the script publishes "0" on CHANNEL. Redisson waits for that.
 if what == 'release' then
   unlock_channel, ARGV[3] = ARGV[3], nil
 end
@@ -20,7 +20,7 @@ end
 
 -- include: members
 
--- He does not wait for those who wait for him.
+-- The owner does not wait behind the entries in the queue, because they wait for it.
 function reenters(owner)
   return count > 0 and about == owner
 end

@@ -1,5 +1,5 @@
--- The shared mutex: one writer or any number of readers in one record (members.lua). The ask is "w" or "r" and the owner;
--- about is the ask's first letter of those who are in. The readers of one phase share a fence.
+-- The shared mutex: one writer or any number of readers in one record (members.lua). The ask is "w" or "r" and the
+-- owner; about is the first letter of the asks of the present holds. The readers of one phase share a fence.
 
 -- include: call there fence record
 kind, shares_fence = 'shared_mutex', true
@@ -14,8 +14,8 @@ end
 
 -- include: members
 
--- A reader of an owner who reads already does not wait for a writer who waits for him. And readers who waited as one entry
--- (ARGV[8]: the token of the one that was granted) enter together.
+-- If an owner reads already, another reader of that owner does not wait for a writer that waits for the owner. And
+-- readers that waited as one entry (ARGV[8]: the token of the one that was granted) enter together.
 function reenters(ask)
   if members == 0 or about ~= 'r' or string.sub(ask, 1, 1) ~= 'r' then
     return false
@@ -33,14 +33,15 @@ function reenters(ask)
   return reads
 end
 
--- A cohort's request for a further fence may arrive late, when its writer has become a reader: his phase keeps its own.
+-- A cohort's request for a further fence may arrive late, when its writer has become a reader: the phase of the readers
+-- keeps its own fence.
 if what == 'refresh' and about ~= 'w' then
   finish()
   return '2 0 0' .. clock
 end
 
--- downgrade TOKEN 0: from writer to reader without a gap, with the fence of the new phase. Status as for renew; a repeat
--- changes nothing.
+-- downgrade TOKEN 0: from writer to reader without a gap, with the fence of the new phase. Status as for renew; a
+-- repeat changes nothing.
 if what == 'downgrade' and own and about == 'w' then
   about = 'r'
   own[3] = 'r' .. string.sub(own[3], 2)

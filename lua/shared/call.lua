@@ -1,4 +1,4 @@
--- What every script of a lock is called with.
+-- The keys and arguments of every script of a lock.
 --
 -- KEYS[1]  the record; what extends a lease declares it alone, because a slot that is being moved answers TRYAGAIN to a
 --          script with an absent key
@@ -7,7 +7,7 @@
 -- ARGV[2]  the token
 local record, fences, queue, entries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local what, token = ARGV[1], ARGV[2] or ''
--- Of the record and its queue (there.lua); the release of a mutex finds out by itself whether there is a queue.
+-- How many of the record and its queue exist (there.lua). The release of a mutex checks for the queue by itself.
 local there, waited_for
 
 -- The server's time (clock.lua).
@@ -16,38 +16,38 @@ local now, clock
 -- Of the queue (queue.lua), for the quick hand-off of a mutex, too: the longest lease of a grant that is still to be
 -- confirmed, in milliseconds. The others are in microseconds.
 local unconfirmed <const> = 2000
--- The first two living entries poll so often, which is a third of that lease; the others poll rarely.
+-- The first two living entries poll at this interval, a third of that lease; the others poll rarely.
 local poll_often <const> = 667000
 local poll_rarely <const> = 5000000
 -- An entry that comes to the front and would poll later than `poll_often` by this is notified.
 local slack <const> = 100000
 -- No poll is due later than this after now, unless the clock was stepped back.
 local latest_poll <const> = 5100000
--- An entry is silent when its poll is late by this, and removed when it has been silent for so long.
+-- An entry is silent when its poll is late by this. It is removed when it has been silent for `keeps_place`.
 local silent_after <const> = 1000000
 local keeps_place <const> = 10000000
--- If no script has run on a queue for longer, none could run: longer than `poll_often`, and shorter than
--- `silent_after`. A pause matters to entries for so long after it.
+-- If no script has run on a queue for longer than this, none could run: that is longer than `poll_often`, and shorter
+-- than `silent_after`. A pause matters to entries for as long after it as `remembered`.
 local may_pause <const> = 900000
 local remembered <const> = 16000000
 
--- What a kind of lock has to say for itself. An ask distinguishes the entries of one kind: a reader from a writer,
--- one owner from another. Functions cost time to make, even if nobody calls them: a kind's most frequent calls are
--- answered before the rest of the script begins.
+-- What each kind of lock defines. An ask distinguishes the entries of one kind: a reader from a writer, one owner from
+-- another. Making a function costs time, even if it is never called. So a kind answers its most frequent calls before
+-- the rest of the script begins.
 --
 -- kind                  its name
 -- fence_of(t)           the fence of the token's hold as a decimal string, nil if it has none
 -- admits(ask)           can a hold with this ask be granted now?
 -- reenters(ask)         can it be granted past all entries that wait? (nil: no ask can)
 -- enter(t, ask, lease)  grants the hold and returns its fence
--- leave(t)              takes the hold of a token that has one; its first write is one that memory pressure does not
---                       refuse, and the record stays in place for the next one
--- finish()              the record goes if leave has left nobody
+-- leave(t)              removes the hold of a token that has one; its first write is one that memory pressure does not
+--                       refuse, and the record stays in place for the next hold
+-- finish()              deletes the record if leave has removed the last hold
 -- lengthen(t, lease)    the hold's lease, never shortened; returns what is left of it in milliseconds
 -- refresh(t)            a new fence for a hold that has the lock to itself
--- left_for(ask)         milliseconds until somebody who asks so may get in at the earliest, -1: no end is known
--- occupied()            has anybody a hold?
--- depth()               what a grant says besides: how many times the owner is in (nil: nothing)
+-- left_for(ask)         milliseconds until this ask may be granted at the earliest, -1: no end is known
+-- occupied()            is there any hold?
+-- depth()               what the reply of a grant adds: how many times the owner has the lock (nil: nothing)
 local kind, fence_of, admits, reenters, enter, leave, finish, lengthen, refresh, left_for, occupied, depth
 
 -- Set by a kind that has made room by itself.

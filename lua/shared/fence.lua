@@ -1,13 +1,13 @@
 -- The fence (docs/protocol.md, "Fences"): a hybrid logical clock per server, one step per grant.
 --
 -- next_fence(key, now[, must]) -> the fence of the next grant as a decimal string: G * 2048 with
--- G = max(last + 1, now), where now is the server's TIME in microseconds. The product needs 62 bits and a Lua number has
--- 53, so it is put together from two halves. The counter may be lost at any time: TIME is its floor. It disappears by
--- itself two days after the last grant; if it is ahead of the clock, two days after the clock has reached it. (%d is
+-- G = max(last + 1, now), where now is the server's TIME in microseconds. The product needs 62 bits and a Lua number
+-- has 53, so it is put together from two halves. The counter may be lost at any time: TIME is its floor. It disappears
+-- by itself two days after the last grant; if it is ahead of the clock, two days after the clock has reached it. (%d is
 -- exact here, and costs a quarter of %.0f.)
 --
--- must: the first write of a release, which memory pressure may refuse. After one that changes nothing, and that is never
--- refused, no other is.
+-- must: this is the first write of a release, which memory pressure may refuse. The script then repeats it after a
+-- write that changes nothing and is never refused. After such a write no other is refused.
 local function next_fence(key, now, must)
   local found = (must and redis.pcall or redis.call)('SET', key, string.format('%d', now), 'PX', '172800000', 'GET')
   if type(found) == 'table' then

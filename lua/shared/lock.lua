@@ -24,8 +24,8 @@ end
 --   repair     "1": a record that another program made without an expiry gets one lease
 -- status 1: granted | 0: busy, left is then when to ask again at the latest (-1: no expiry) | 2: busy, and this token
 -- waits in the queue in front | 3: the same further back | -1: too late
--- A repeat with the same token is a confirmation (see below). One that was delayed past its not-after is refused, so that
--- bytes of a closed connection cannot create a lock that nobody knows of.
+-- A repeat with the same token is a confirmation (see below). One that was delayed past its not-after is refused, so
+-- that bytes of a closed connection cannot create a lock that no client knows of.
 local function acquire()
   local lease, stamp, ask, repair = ARGV[3], ARGV[5] or '', ARGV[6] or '', ARGV[7] == '1'
   if now > tonumber(ARGV[4]) then
@@ -79,8 +79,8 @@ local function acquire()
   if stamp == '' then
     return answer(0, 0, left)
   end
-  -- Where silent entries in front are too many for one call, an entry behind them polls often; and where one in front is
-  -- late, which may be dead.
+  -- An entry polls often if the silent entries in front of it are too many for one call. It also polls often if an
+  -- entry in front is late, because that one may be dead.
   local late = math.max(resumed, now - slack - 1)
   if not second or first[1] == token or second[1] == token or math.min(first[4], second[4]) <= late then
     return answer(2, 0, left)
@@ -89,7 +89,7 @@ local function acquire()
   return answer(3, 0, left)
 end
 
--- release TOKEN -> 1: released | 0: somebody else's | -1: nobody's
+-- release TOKEN -> 1: released | 0: held, but not with this token | -1: not held
 -- Ends whatever the token has: its hold is handed to the next waiter in the queue, its entry leaves the queue.
 -- A repeat finds neither and changes nothing.
 local function release(mine)
@@ -106,9 +106,10 @@ local function release(mine)
   return mine and 1 or others and 0 or -1
 end
 
--- release TOKEN LEASE [ASK]: another with the same ask of the same client would take the hold over. If nobody else waits
--- it is kept for the client, with a new fence; the reply is then as for acquire.
--- refresh TOKEN LEASE [ASK]: the same for a cohort that goes on meanwhile; if others wait nothing changes.
+-- release TOKEN LEASE [ASK]: another waiter of the same client, with the same ask, would take the hold over. If no
+-- other entry waits (of another client, or with another ask), the hold is kept for the client, with a new fence; the
+-- reply is then as for acquire.
+-- refresh TOKEN LEASE [ASK]: the same for a cohort that goes on meanwhile; if others wait, nothing changes.
 -- status 1: kept, with a new fence | 2: others wait (refresh)
 local function keep()
   local client, ask = string.match(token, '^[^.]+') .. '.', ARGV[4] or ''
@@ -125,13 +126,14 @@ local function keep()
 end
 
 -- raise TOKEN FENCE G [EXACT]: on a quorum, where each server has given this grant a fence of its own. The hold's fence
--- becomes FENCE, unless it is larger, and no later grant here has a smaller one than G * 2048 = FENCE. Neither the lease
--- nor the queue changes; a repeat changes nothing. The kinds answer it by themselves. EXACT: the server had lost the
--- hold, or never had it, and has given it a fence of its own just now: the hold keeps FENCE, also if that is smaller.
+-- becomes FENCE, unless it is larger, and no later grant here has a smaller one than G * 2048 = FENCE. Neither the
+-- lease nor the queue changes; a repeat changes nothing. The kinds answer it by themselves. EXACT: the server had lost
+-- the hold, or never had it, and has just given it a fence of its own. The hold then keeps FENCE, even if that is
+-- smaller.
 -- status 1: it is this token's, with the fence that it has now | 0: it is not
 --
 -- renew TOKEN LEASE, confirm TOKEN LEASE, and acquire again after a lost reply or a lost message: lengthens the lease
--- (0: only asks), never shortens it, never creates a record. Who has confirmed leaves the queue.
+-- (0: only asks), never shortens it, never creates a record. A confirmed entry leaves the queue.
 -- status 1: it is this token's | 0: it is not
 local mine = fence_of(token)
 if mine and ARGV[3] and (what == 'release' or what == 'refresh') then

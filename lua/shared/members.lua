@@ -1,19 +1,19 @@
--- Several holds in one record (docs/protocol.md, "Several holds in one record"): a hash with a member for each, every one
--- with its own deadline. The key's own expiry is the latest of them, so that nothing stays.
+-- Several holds in one record (docs/protocol.md, "Several holds in one record"): a hash with a member for each hold,
+-- every one with its own deadline. The key's own expiry is the latest of them, so that nothing stays.
 --   "leasehold"          -> "<kind> <fence> <members> <soonest> <about>"
 --   "leasehold:<token>"  -> "<deadline> <fence> <ask>"
--- fence is the latest one given, soonest a lower bound of the deadlines, about what the kind keeps for all. Deadlines are
--- in microseconds of the server's clock. A member past its deadline is out, whether or not it is still there; it is taken
--- out before anybody may gain by it.
+-- fence is the latest one given, soonest a lower bound of the deadlines, about what the kind keeps for all. Deadlines
+-- are in microseconds of the server's clock. A member past its deadline no longer counts, whether or not it is still
+-- there; it is taken out before any request may gain by it.
 --
--- What a kind says to this:
+-- What a kind defines for this:
 -- shares_fence      a hold that joins others has their fence
 -- about_for(ask)    what is kept for all when the first one enters
 -- count             recursive mutexes: how many times the owner is in; nil elsewhere
 local found = there == 0 and {} or redis.call('HMGET', record, 'leasehold', 'leasehold:' .. token)
 
--- Most calls end with one of two things that need not know more, and no functions, which take longer to make than the
--- calls: an acquire of what is free, and a release of the only hold while nobody waits.
+-- Most calls are one of two that need to know no more, and need no functions, which take longer to make than the calls:
+-- an acquire of what is free, and a release of the only hold while the queue is empty.
 if what == 'acquire' and there == 0 then
 -- include: clock
   if now <= tonumber(ARGV[4]) then
@@ -75,7 +75,7 @@ local function begin_writing()
   redis.call('HDEL', record, 'leasehold:')
 end
 
--- Nobody is in by another program's script.
+-- Whether the owner has the lock only by our members, and not by another program's script.
 local function only_members()
   return not count or count == members
 end
@@ -138,7 +138,7 @@ local function each_member(f)
   end
 end
 
--- The part of the owner that goes with a member.
+-- Takes a removed member off the owner's count.
 local function uncount(m)
   if count then
     count = redis.call('HINCRBY', record, m[3], -1)
@@ -273,7 +273,7 @@ function refresh(t)
   return latest
 end
 
--- Where another program has put no expiry, that of ours who leaves next is known all the same.
+-- Where another program has put no expiry, the next deadline of our members is known all the same.
 function left_for()
   local left = redis.call('PTTL', record)
   return left == -1 and members > 0 and math.ceil((soonest - now) / 1000) or left

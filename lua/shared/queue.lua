@@ -1,6 +1,6 @@
--- The queue (docs/protocol.md, "The queue"): who waits for a name, first come, first served.
+-- The queue (docs/protocol.md, "The queue"): the entries that wait for a name, first come, first served.
 --
--- Two keys beside the record. `queue`: a sorted set of tokens in the order of their joining. `entries`: a hash with
+-- Two keys besides the record. `queue`: a sorted set of tokens in the order of their joining. `entries`: a hash with
 -- what is known of each entry, token -> "<stamp> <lease> <due>[ <ask>]", in the field "#<kind>" the last place given,
 -- and in "#ran" when a script last ran here.
 --   stamp  the client's own clock when it sent its latest request about this entry; opaque here
@@ -10,7 +10,7 @@
 -- An entry is silent once its poll is a second late. Silent entries are passed over, at most 32 in one call, and keep
 -- their place for ten seconds more, for a client that reconnects. Both keys disappear a minute after the last poll.
 
--- A queue of another kind is not this one's to move on. A queue without entries belongs to no kind: one of its two keys
+-- A script must not advance a queue of another kind. A queue without entries belongs to no kind: one of its two keys
 -- was evicted, or deleted by hand.
 local foreign_queue, ran_text = false, nil
 if waited_for then
@@ -24,9 +24,10 @@ if waited_for then
 end
 
 -- While the server stands still, or its clock is stepped forward, no poll can be in time. "#ran" is
--- "<last>[ <before> <resumed> <back>]": `last` is when a script ran here last. If none ran for longer than polls in front are
--- apart, or the clock was stepped back, that is a pause: `before` is the last run before the latest one, `resumed` the first
--- one after it, `back` by how much the clock was stepped back. They are 0 if there was none. `ran_is_old`: to be written.
+-- "<last>[ <before> <resumed> <back>]": `last` is when a script ran here last. If none ran for longer than polls in
+-- front are apart, or the clock was stepped back, that is a pause: `before` is the last run before the latest pause,
+-- `resumed` the first one after it, `back` by how much the clock was stepped back. They are 0 if there was none.
+-- `ran_is_old`: to be written.
 local last, before, resumed, back, ran_is_old = 0, 0, 0, 0, false
 local function read_ran(text)
   last = tonumber(text)
@@ -54,8 +55,8 @@ local function ran()
   return string.format(resumed > 0 and '%d %d %d %d' or '%d', now, before, resumed, back)
 end
 
--- When the next poll of an entry is due that has `due`. An entry that was not silent before a pause has a second after it.
--- What is too far ahead is from before the clock was stepped back.
+-- When the next poll of an entry with `due` is due. An entry that was not silent before a pause has a second after it.
+-- A time that is too far ahead is from before the clock was stepped back.
 local function due_of(due)
   if due > now + latest_poll then
     due = math.min(due - back, resumed + poll_rarely)
@@ -120,14 +121,14 @@ local function next_waiting()
   end
 end
 
--- The client that a token belongs to listens here. Messages are sent after that: what cannot be sent undoes nothing, and
--- the entries in front poll often anyway.
+-- Keeps a message for the channel on which the client of this token listens. The messages are sent after the record is
+-- written: one that cannot be sent undoes nothing, and the entries in front poll often anyway.
 local messages = {}
 local function notify(t, message)
   messages[#messages + 1] = {string.sub(fences, 1, -6) .. string.match(t, '^[^.]+'), message}
 end
 
--- In a cluster, which a tag of one character is not of, a message stays in the slot.
+-- In a cluster a message stays in the slot. (Tags of one character are not those of a cluster.)
 local function send_messages()
   for _, m in ipairs(messages) do
     redis.pcall(string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH', m[1], m[2])
@@ -143,11 +144,11 @@ local function watch(e)
   end
 end
 
--- Grants the lock to the next entries, for as long as it admits them: with a fence and a short lease that the
--- confirmation lengthens. The client is notified of the grant. (The asker, whose token this is or nil, is not: it has
--- the lease that it asks for at once.) An entry stays in the queue until the confirmation; those that come to the front
--- watch. Something was written before that memory pressure does not refuse, so that nothing here is. Returns the
--- asker's fence if it was granted, and the two in front who still wait.
+-- Grants the lock to the next entries, for as long as it admits them: with a fence, and a short lease that the
+-- confirmation lengthens. Each one's client is notified of the grant. (The client of `asker`, a token or nil, is not:
+-- the asker has the lease that it asks for at once.) An entry stays in the queue until the confirmation; those that
+-- come to the front watch. Before this call something was written that memory pressure does not refuse, so that nothing
+-- here is refused. Returns the asker's fence if it was granted, and the two entries in front that still wait.
 local function advance(asker, asked)
   local fence
   local first = next_waiting()
@@ -166,7 +167,7 @@ local function advance(asker, asked)
     else
       local lease = math.min(tonumber(first[3]), unconfirmed)
       local granted = enter(t, first[5], lease)
-      -- If it is dead, it is silent before its lease has ended, and not granted again.
+      -- If its client is dead, the entry is silent before the lease has ended, and is not granted again.
       if first[4] > now + poll_often then
         first[4] = now + poll_often
         set_entry(first)

@@ -1,6 +1,6 @@
--- On a quorum: the larger of two fences, `mine` and one with this G; or that one, if the hold was written again here
--- (ARGV[5], see lock.lua). No later grant here has a smaller one: the counter lives until two days after this server's clock
--- has reached G (fence.lua).
+-- On a quorum: the larger of two fences, `mine` and one with this G; or the latter, if the hold was written again here
+-- (ARGV[5], see lock.lua). No later grant here has a smaller one: the counter lives until two days after this server's
+-- clock has reached G (fence.lua).
 local function raise_fence(key, mine, fence, g)
   local last = redis.call('GET', key)
   if tonumber(g) >= 4503599627370496 then
