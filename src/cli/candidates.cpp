@@ -49,7 +49,7 @@ class reader {
     }
     for (; i < words_.size(); ++i) {
       if (words_[i] == "--" && (!separated_ || runs())) {
-        // What stands behind it, or behind the second one if the names do, is nobody's but the command's.
+        // The words behind it (behind the second one, if the names are behind the first) belong to the command only.
         if (runs() && !names_.empty()) return {fmt::format("command {}", i + 1)};
         if (separated_) return {};
         separated_ = true;
@@ -147,7 +147,7 @@ class reader {
   completion held() const {
     completion a;
     for (const auto& name : held_names_(store_)) {
-      // Elsewhere it would be an option, and no argument has a NUL in it; nobody names a lock twice.
+      // Elsewhere it would be an option, and no argument has a NUL in it. A lock cannot be named twice.
       const bool can_stand = !name.starts_with('-') || separated_;
       if (can_stand && name.find('\0') == name.npos && !contains(names_, name)) add(a, {name, ""});
     }

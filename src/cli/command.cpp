@@ -36,7 +36,7 @@ bool has_terminal() {
   return false;
 }
 
-// As execvp(3) looks for it.
+// Searches as execvp(3) does.
 std::vector<std::string> candidates(const std::string& name) {
   if (name.empty()) return {};
   if (name.find('/') != name.npos) return {name};
@@ -86,15 +86,15 @@ command::command(std::vector<std::string> arguments, settings s)
   }
   argv_ = pointers(arguments_);
   envp_ = pointers(environment_);
-  // A script without a first line that says who reads it: "/bin/sh", the file, the other arguments.
+  // For a script without a first line that names its interpreter: "/bin/sh", the file, the other arguments.
   static char shell[] = "/bin/sh";
   shell_argv_ = argv_;
   shell_argv_.insert(shell_argv_.begin(), shell);
 }
 
-// In the child. Returns to nobody: it is the command from here on, or reports why not and ends.
+// In the child. Never returns: the process becomes the command, or reports why it cannot and ends.
 void command::become(const signals& s, pid_t parent, int report) {
-  // Our end is told by the kernel; if it came before this call, nobody would tell.
+  // From now on the kernel signals the end of the parent; an end before this call is not signalled.
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(128 + SIGTERM);
   if (leads_group_) ::setpgid(0, 0);
@@ -139,7 +139,7 @@ boost::asio::awaitable<int> command::start(boost::asio::io_context& context, con
   if (pid_ == 0) become(s, parent, ends[1]);
   ::close(ends[1]);
   if (pid_ < 0) throw std::system_error(reason, std::generic_category(), "fork");
-  // The child does the same: whoever comes first.
+  // The child does the same; either of them may come first.
   if (leads_group_) ::setpgid(pid_, pid_);
 
   // A successful exec closes the pipe. Not a blocking read: the lease is renewed meanwhile.
@@ -161,7 +161,7 @@ void command::reap() {
 
 int command::pass_on(const signals::received& r) {
   if (pid_ < 0 || ended()) return 0;
-  // The command has it from the terminal, too; but when that goes away it tells the leader of its session only.
+  // The command gets it from the terminal, too. But a terminal that goes away signals only the leader of its session.
   const bool has_it = r.from_terminal && !leads_group_ && !(r.number == SIGHUP && ::getsid(0) == ::getpid());
   if (has_it) return 0;
   if (status_) return signal_all(r.number);
@@ -187,7 +187,7 @@ int command::signal_all(int number) {
 }
 
 int command::stop() {
-  // The children that the command leaves behind become ours, so that SIGCHLD tells when they have ended.
+  // The children that the command leaves behind become children of this process, so that SIGCHLD reports their ends.
   if (leads_group_) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   const int failed = signal_all(SIGTERM);
   // A stopped process would not notice.

@@ -17,9 +17,9 @@ namespace leasehold::cli {
 
 // The process that `run` runs.
 //
-// Without a terminal it leads a process group of its own, so that with a lost lease its children are stopped, too. With
-// a terminal it stays in the group in which the shell put us: job control decides there who may read from the terminal.
-// If we die it gets SIGTERM.
+// Without a terminal it leads a process group of its own, so that its children are stopped, too, when the lease is
+// lost. With a terminal it stays in the group in which the shell put this process: there, job control decides which
+// process may read from the terminal. If this process dies, the command gets SIGTERM.
 class command {
  public:
   struct settings {
@@ -31,7 +31,7 @@ class command {
   // Everything that allocates is done here: after fork only async-signal-safe calls are allowed.
   command(std::vector<std::string> arguments, settings);
 
-  // The error number of exec, or 0. Throws std::system_error if there is no process to be had.
+  // The error number of exec, or 0. Throws std::system_error if no process can be made.
   boost::asio::awaitable<int> start(boost::asio::io_context&, const signals&, const inherited_descriptors&);
 
   // To be called after SIGCHLD: collects what has ended.
@@ -43,11 +43,11 @@ class command {
   // Whether the command, and with wait_children all processes that it has started, have ended.
   bool ended() const { return status_ && (!wait_children_ || !has_children_); }
 
-  // Passes a signal on, unless the command got it as we did. Returns the error number of the system if it refuses that
-  // (a set-user-ID command of another user, for example), else 0; so do stop() and kill().
+  // Passes a signal on, unless the command got it as this process did. Returns the error number of the system if it
+  // refuses that (a set-user-ID command of another user, for example), else 0; so do stop() and kill().
   int pass_on(const signals::received&);
 
-  // SIGTERM. Also to its children, if it leads a group or they are waited for.
+  // SIGTERM. Also to its children, if it leads a group or wait_children is set.
   int stop();
 
   // SIGKILL, likewise.
@@ -70,7 +70,7 @@ class command {
   const bool wait_children_;
   const bool leads_group_;
   pid_t pid_ = -1;
-  bool has_children_ = true;  // This process has some, those of the command that lost their parent included.
+  bool has_children_ = true;  // This process has children; orphans of the command's count, too.
   std::optional<int> status_;
 };
 

@@ -21,10 +21,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For so long a shell may stand still.
+// The longest time for which a shell may stand still.
 constexpr auto patience = 1s;
 
-// The names of the locks that are held, as far as the store tells them in time.
+// The names of the locks that are held, as far as the store lists them in time.
 std::vector<std::string> held_names(const store_options& given) {
   // Never destroyed: its destructor would wait for a name server that does not answer.
   static asio::io_context context(1);

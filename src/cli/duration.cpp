@@ -44,7 +44,7 @@ std::chrono::milliseconds parse_duration(std::string_view text) {
 
   std::int64_t milliseconds = 0;
   if (rest.empty()) {
-    // Without a unit nobody can tell seconds from milliseconds, except for nothing.
+    // Without a unit, seconds cannot be distinguished from milliseconds; only 0 needs none.
     if (!fraction.empty() || whole.find_first_not_of('0') != whole.npos) {
       throw std::invalid_argument(fmt::format("the unit is missing: {}", known_units));
     }

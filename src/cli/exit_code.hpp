@@ -16,10 +16,10 @@ enum class exit_code : int {
   wrong_type = 65,    // EX_DATAERR: the key holds something else
   unreachable = 69,   // EX_UNAVAILABLE: the store does not answer
   internal = 70,      // EX_SOFTWARE
-  system = 71,        // EX_OSERR: no further process, say
+  system = 71,        // EX_OSERR: fork failed, for example
   lost = 74,          // EX_IOERR: the lease was lost; also output that could not be written
   not_acquired = 75,  // EX_TEMPFAIL: not acquired in time
-  refused = 77,       // EX_NOPERM: the server said no
+  refused = 77,       // EX_NOPERM: the server refused
   not_executable = 126,
   not_found = 127,
   signalled = 128,  // and the signal's number

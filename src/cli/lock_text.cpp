@@ -19,7 +19,7 @@
 namespace leasehold::cli {
 namespace {
 
-// Longer names stand out of their column, so that one of them does not push everything aside.
+// Longer names reach beyond their column, so that one of them does not push the other columns aside.
 constexpr std::size_t widest_name = 40;
 
 // How many columns a terminal needs, nearly: wide and combining characters are counted as one.
@@ -35,7 +35,7 @@ std::string row(const std::string& name, std::size_t width, const std::string& l
   return fmt::format("{}{}  {:>10}  {:>19}  {:>7}  {:<9}  {}", name, padding, left, fence, waiting, kind, token);
 }
 
-// How a lock is taken, for a narrow column: its kind can be told from it.
+// How a lock is held, for a narrow column; it shows the kind of the lock.
 std::string held_as(const lock_details& lock) {
   if (lock.kind == "recursive_mutex") return fmt::format("{} {}", lock.holders, lock.holders == 1 ? "time" : "times");
   if (lock.kind == "counting_semaphore") return fmt::format("{} of {}", lock.holders, lock.limit);
@@ -43,7 +43,7 @@ std::string held_as(const lock_details& lock) {
 }
 
 std::string seconds(const std::optional<std::chrono::milliseconds>& d) {
-  return d ? fmt::format("{:.1f} s", static_cast<double>(d->count()) / 1000) : "for ever";
+  return d ? fmt::format("{:.1f} s", static_cast<double>(d->count()) / 1000) : "forever";
 }
 
 }  // namespace

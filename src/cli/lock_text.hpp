@@ -16,7 +16,7 @@ namespace leasehold::cli {
 // name, held, token, fence, ttl_ms, waiters.
 boost::json::object as_json(const std::string& name, const lock_info&);
 
-// What is behind that: kind, holders, mode, limit, owner where there is one, holds.
+// The fields after that: kind, holders, mode, limit, owner where there is one, holds.
 void add_details(boost::json::object&, const lock_details&);
 
 // role and owner, where there is one.
@@ -25,13 +25,13 @@ void add_asker(boost::json::object&, const std::string& role, const std::string&
 // "shared mutex", of a name of lock_details::kind.
 std::string kind_in_words(std::string kind);
 
-// Who has a lock that somebody has: "held", "3 readers", "1 writer", "2 of 3 permits", "held 2 times by request 7".
+// The holders of a lock that is held: "held", "3 readers", "1 writer", "2 of 3 permits", "held 2 times by request 7".
 std::string holders_text(const lock_details&);
 
 // The same as a part of a sentence: "held by web1-4711-...", "held by 3 readers", "held 2 times by request 7".
 std::string held_by_text(const lock_details&);
 
-// Who it is beside the token: "  reader  request 7", or "".
+// What follows a token: "  reader  request 7", or "".
 std::string asker_text(const std::string& role, const std::string& owner);
 
 // Whether one token says all about its holds: it is a mutex, or another program's string.
@@ -43,7 +43,7 @@ std::string holds_text(const lock_details&);
 // JSON is UTF-8, but names and tokens are any bytes: those are added as `key`_base64.
 void add_bytes(boost::json::object&, const std::string& key, const std::string& bytes);
 
-// "12.3 s left" or "for ever".
+// "12.3 s left" or "forever".
 std::string lease_text(const lock_info&);
 
 // "fence 7" or "without a fence": another program's lock has none.

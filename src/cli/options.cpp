@@ -31,7 +31,7 @@ constexpr const char* list_usage = "leasehold list [OPTION]...";
 constexpr const char* watch_usage = "leasehold watch [OPTION]...";
 constexpr const char* break_usage = "leasehold break [OPTION]... NAME";
 constexpr std::array<std::string_view, 5> subcommands{"run", "status", "list", "watch", "break"};
-// Not for people: how the shells' completion asks. CLI11 does not know it, and --help does not show it.
+// For the completion of the shells, not for people. CLI11 does not know it, and --help does not show it.
 constexpr const char* complete_word = "__complete";
 constexpr const char* all_subcommands = "run, status, list, watch or break";
 
@@ -41,7 +41,7 @@ constexpr const char* exit_codes = R"(Exit status of run: the command's own; 128
    65  the key holds something else than this kind of lock, or a semaphore with another limit
    69  the store is unreachable
    70  an error in leasehold itself
-   71  the system refuses something: another process, for example
+   71  a call of the operating system failed: fork, for example
    74  the lease was lost: the command was stopped, was not started, or had not been covered to
       its end; or the output could not be written
    75  not acquired in time (see --conflict-exit-code)
@@ -162,7 +162,7 @@ void refuse_options(const CLI::App& app, const std::vector<std::string>& words) 
   }
 }
 
-// What CLI11 could make nothing of.
+// The words that CLI11 did not understand.
 void check_left_over(const CLI::App& app) {
   const auto rest = app.remaining();
   refuse_options(app, rest);
@@ -171,7 +171,7 @@ void check_left_over(const CLI::App& app) {
       fmt::format("{}one word too many: {}", app.get_parent() ? app.get_name() + ": " : "", word_in_quotes(rest[0])));
 }
 
-// The names before the command. Those that look like options stand between two separators: `run -- -name -- command`.
+// The names before the command. Names that look like options stand between two separators: `run -- -name -- command`.
 std::vector<std::string> take_names(const CLI::App& app, typed& t, std::optional<std::vector<std::string>>& rest) {
   std::vector<std::string> names = app.remaining();
   if (app.get_option("NAME")->count() > 0) {
@@ -219,7 +219,7 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
   if (rest->empty()) throw wrong_usage(fmt::format("run: the command is missing after '--': {}", run_usage));
   o.store = store_of(std::move(t.store));
   check_names(o.names, o.store);
-  // The command is told them, and Linux takes no longer words of its environment.
+  // The command finds the names in its environment, and Linux takes no longer words there.
   std::size_t length = std::string_view("LEASEHOLD_NAME=").size();
   for (const auto& name : o.names) length += name.size() + 1;
   if (length > longest_variable) {
@@ -262,7 +262,7 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
   return o;
 }
 
-// NAME, which stands behind "--" if it looks like an option.
+// NAME, which follows "--" if it looks like an option.
 void take_name(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest, const char* usage) {
   check_left_over(app);
   if (app.get_option("NAME")->count() > 0) {
@@ -337,7 +337,7 @@ struct program : CLI::App {
     // At most: what is missing, and what cannot be understood, is reported below.
     require_subcommand(0, 1);
     allow_extras();
-    footer("leasehold SUBCOMMAND --help tells more.");
+    footer("Run leasehold SUBCOMMAND --help for more.");
     get_help_ptr()->description("Print this and exit");
   }
 };
@@ -349,16 +349,18 @@ struct grammar {
   typed t;
   program app;
   CLI::App& run = *app.add_subcommand("run", "Acquire the lock NAME, run COMMAND while it is held, and release it.");
-  CLI::App& status = *app.add_subcommand("status", "Say who holds the lock NAME and who waits for it.");
+  CLI::App& status = *app.add_subcommand("status", "Show the holders of the lock NAME and its waiters.");
   CLI::App& list = *app.add_subcommand("list", "List the locks that are held.");
   CLI::App& watch = *app.add_subcommand("watch", "Show the locks that are held, live, as top does.");
-  CLI::App& by_force = *app.add_subcommand("break", "Free the lock NAME by force, and say whose it was.");
+  CLI::App& by_force = *app.add_subcommand("break", "Free the lock NAME by force, and show its former holders.");
 };
 
 grammar::grammar() {
   add_common(run, t, "The lock's name: 1 to 65536 bytes. Several names: all or none\nof these locks");
   CLI::Option* shared =
-      run.add_flag("--shared", t.shared, "NAME is a shared mutex: run beside other readers, and\nnever beside a writer")
+      run.add_flag(
+             "--shared", t.shared,
+             "NAME is a shared mutex: run at the same time as other\nreaders, and never at the same time as a writer")
           ->option_text(" ");
   CLI::Option* exclusive =
       run.add_flag("--exclusive", t.exclusive, "NAME is a shared mutex: run as its only writer")->option_text(" ");
@@ -370,7 +372,7 @@ grammar::grammar() {
   add_text(run, "--lease", t.lease, "TIME", "How long Redis keeps the lock after the last renewal (default: 30s)");
   add_text(run, "--renewals", t.renewals, "N",
            "Renew the lease N times and no more: a command that hangs is\nstopped then (default: no limit)");
-  CLI::Option* wait = add_text(run, "--wait", t.wait, "TIME", "How long to wait for the lock (default: for ever)");
+  CLI::Option* wait = add_text(run, "--wait", t.wait, "TIME", "How long to wait for the lock (default: forever)");
   add_text(run, "--replicas", t.replicas, "N", "Only if N replicas have acknowledged it (default: none)");
   run.add_flag("--no-wait", t.no_wait, "Try once")->excludes(wait)->option_text(" ");
   add_text(run, "--grace", t.grace, "TIME",
@@ -408,21 +410,21 @@ grammar::grammar() {
   list.footer(fmt::format("{}\n\nExit status: 0, else as for run.", goes_through_all));
 
   add_store(watch, t, which_locks);
-  add_text(watch, "--interval", t.interval, "TIME", "From one look to the next: 100ms to 1d (default: 1s)");
-  add_text(watch, "--count", t.count, "N", "How many times to look (default: until q or Ctrl-C)");
+  add_text(watch, "--interval", t.interval, "TIME", "Time between two polls: 100ms to 1d (default: 1s)");
+  add_text(watch, "--count", t.count, "N", "How many times to poll (default: until q or Ctrl-C)");
   watch.footer(
       fmt::format("Locks with the longest queue come first. Without a terminal one table is printed\n"
                   "each time. {}\n{}\n\n"
-                  "Exit status: 0; 128 + n after signal n; 69 if the store was unreachable at the last look;\n"
+                  "Exit status: 0; 128 + n after signal n; 69 if the store was unreachable at the last poll;\n"
                   "else as for run.",
                   goes_through_all, duration_help));
 
   add_common(by_force, t);
   by_force.add_flag("--force", t.force, "Also if the key holds another program's string or\nreentrant lock");
   by_force.footer(
-      "All holds end, and the next waiter in the queue gets the lock. The former holders learn of it at their\n"
+      "All holds end, and the next waiter is granted the lock. The former holders learn of it at their\n"
       "next renewal, and may go on until then.\n\n"
-      "Exit status: 0; 1 if nobody holds the lock; 75 if it changes hands too fast; else as for run.");
+      "Exit status: 0; 1 if the lock is not held; 75 if it changes hands too fast; else as for run.");
 }
 
 // The URLs in a text with blanks between them. A word without a scheme is not another URL but a part of the one before
@@ -532,7 +534,7 @@ request parse_options(std::vector<std::string> arguments) {
   if (!arguments.empty() && arguments[0] == complete_word) {
     return complete_options{{std::make_move_iterator(arguments.begin() + 1), std::make_move_iterator(arguments.end())}};
   }
-  // Nobody but the command itself may look at its words: they are cut off before CLI11 sees them.
+  // Only the command itself may interpret its words: they are cut off before CLI11 sees them.
   std::optional<std::vector<std::string>> rest;
   if (const auto separator = std::find(arguments.begin(), arguments.end(), "--"); separator != arguments.end()) {
     rest.emplace(std::make_move_iterator(separator + 1), std::make_move_iterator(arguments.end()));

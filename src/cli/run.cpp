@@ -49,17 +49,17 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
-// How long an answer of the store is waited for in the end. Requests that were sent are not lost with this process: as a
-// rule a store that stands still carries them out when it goes on.
-constexpr auto answer_limit = 2s;           // To each release, before the client's own limit for closing.
+// How long this process waits for the answers of the store in the end. Requests that were sent are not lost with this
+// process: as a rule a store that stands still carries them out when it goes on.
+constexpr auto answer_limit = 2s;           // For each release, before the client's own limit for closing.
 constexpr auto hurried_limit = 1s;          // When a signal has come.
-constexpr auto nothing_held_limit = 150ms;  // Without a hold. An entry in the queue disappears by its silence.
+constexpr auto nothing_held_limit = 150ms;  // Without a hold. A silent entry disappears from the queue.
 
-// When a process that waits looks at the locks: not before the first of these, and seldom.
+// A waiting process polls the locks: once after the first of these, then after each of the second.
 constexpr auto first_look = 1s;
 constexpr auto next_look = 10s;
 
-// The tokens of the runs inside of which this one runs.
+// The tokens of the runs around this one.
 std::vector<std::string> tokens_around() {
   std::vector<std::string> tokens;
   for (const char* name : {"LEASEHOLD_TOKEN", "LEASEHOLD_OUTER"}) {
@@ -196,14 +196,14 @@ class session {
     return gone == holds_.end() ? nullptr : &*gone;
   }
 
-  // False if there are no holds but an exit status: the locks are not to be had in time, or a signal ended the waiting.
+  // False if there is an exit status instead of holds: the locks were not acquired in time, or a signal ended the wait.
   asio::awaitable<bool> acquire() {
     const auto token = asio::bind_cancellation_slot(stop_waiting_.slot(), asio::as_tuple(asio::use_awaitable));
     error_code ec;
     waiting_ = true;
     if (wanted_.wait != 0ms) asio::co_spawn(context_, look_while_waiting(), asio::detached);
     if (wanted_.wait == forever && !signal_) {
-      // Waiting for ever includes outages, but not a store that was never there.
+      // Waiting forever includes outages, but not a store that was never there.
       std::tie(ec) = co_await store_.ready(token);
     }
     if (!ec && !signal_ && inside_.empty()) {
@@ -241,7 +241,7 @@ class session {
       exit_status_ = wanted_.conflict_exit_code;
       // With --conflict-exit-code 0 it is not an error, and a cron job stays silent.
       if (exit_status_ != 0) {
-        complain(fmt::format("{}: not acquired{}: somebody else has {}", all_names(),
+        complain(fmt::format("{}: not acquired{}: another client has {}", all_names(),
                              wanted_.wait == 0ms ? "" : " within " + to_text(wanted_.wait),
                              wanted_.names.size() == 1 ? "it" : "one of them"));
       }
@@ -269,7 +269,7 @@ class session {
     co_return ec;
   }
 
-  // What a person at a terminal is told of the waiting, and whether it can never end.
+  // Reports the wait to a person at a terminal, and ends a wait that can never end.
   asio::awaitable<void> look_while_waiting() {
     const bool tells = ::isatty(STDERR_FILENO) == 1;
     if (!tells && around_.empty()) co_return;
@@ -282,7 +282,7 @@ class session {
       for (std::size_t i = 0; waiting_ && i < wanted_.names.size(); ++i) {
         const std::string& name = wanted_.names[i];
         auto [ec, lock] = co_await show(store_, name, token);
-        // A quorum tells one of the holds and how many there are, and has no queues.
+        // A quorum only reports one of the holds and how many there are; it has no queues.
         if (ec == error::not_supported) std::tie(ec, lock) = co_await inspected(name);
         if (waiting_ && waits_for_itself(lock)) {
           inside_ = name;
@@ -292,13 +292,13 @@ class session {
         if (found.empty()) found = waiting_text(name, ec, lock);
       }
       if (!waiting_ || !tells || found.empty() || found == told) continue;
-      // What changes with each look is no news.
+      // A text that has not changed is not repeated.
       complain_at_once(found);
       told = std::move(found);
     }
   }
 
-  // What a majority says of a lock.
+  // The state of a lock on a majority.
   asio::awaitable<std::pair<error_code, lock_status>> inspected(const std::string& name) {
     const auto token = asio::as_tuple(asio::use_awaitable);
     const mutex exclusive(store_, name);
@@ -310,7 +310,7 @@ class session {
     if (lock.held) {
       listed_hold& one = lock.holds.emplace_back();
       one.token = lock.token;
-      // A quorum names one of them. Only readers are several.
+      // A quorum names one of the holders. Only readers can be several.
       if (lock.holders > 1) {
         lock.kind = "shared_mutex";
         lock.mode = "readers";
@@ -319,7 +319,7 @@ class session {
     co_return std::pair(ec, std::move(lock));
   }
 
-  // Whether a hold of a run around this one is what this one waits for. That run goes on when this one has ended.
+  // Whether this run waits for a hold of a run around it. That run goes on only when this one has ended.
   bool waits_for_itself(const lock_status& lock) const {
     const auto around = std::count_if(lock.holds.begin(), lock.holds.end(), [this](const listed_hold& h) {
       return std::find(around_.begin(), around_.end(), h.token) != around_.end();
@@ -357,7 +357,7 @@ class session {
     return text;
   }
 
-  // Says which key is another kind of lock, or a semaphore with another limit: a look at each tells, if it still is.
+  // Reports which key is another kind of lock, or a semaphore with another limit, if it still is: reads each of them.
   asio::awaitable<void> throw_conflict(error_code ec) {
     const char* const asked = wanted_.kind == lock_kind::mutex    ? "mutex"
                               : wanted_.kind == lock_kind::permit ? "counting_semaphore"
@@ -393,8 +393,9 @@ class session {
                                                      all_names(), ec.message(), in_words, keys));
   }
 
-  // The lease is lost: SIGTERM, and SIGKILL for what is still there when the grace is over. A pipe or a terminal that takes
-  // no words now must keep neither the command running nor the other locks held. False: they are still to be written.
+  // The lease is lost: SIGTERM, and SIGKILL for the processes that are still there after the grace. A pipe or a
+  // terminal that takes no text now must keep neither the command running nor the other locks held. False: the messages
+  // are still to be written.
   asio::awaitable<bool> stop_command() {
     const int refused = command_->stop();
     bool told = complain_at_once(why_stopped().what());
@@ -412,7 +413,7 @@ class session {
     while (!command_->all_ended() && steady_clock::now() < grace_ends) co_await change(grace_ends);
     if (command_->all_ended()) co_return;
     command_->kill();
-    // What is left of the command's children gets a moment to die; for the command itself we wait.
+    // The remaining children of the command get a moment to die; for the command itself this process waits.
     const auto moment_ends = later(1s);
     while (!command_->all_ended() && steady_clock::now() < moment_ends) {
       co_await change(moment_ends);
@@ -503,7 +504,7 @@ class session {
   asio::steady_timer next_look_;
   bool waiting_ = false;
   bool granted_ = false;
-  std::string inside_;         // The name that a run around this one has.
+  std::string inside_;         // The name of a lock that a run around this one has.
   std::optional<int> signal_;  // that ended the waiting
 
   bool signalled_ = false;  // A signal came that would have ended this process.

@@ -25,7 +25,7 @@ class screen {
   bool has_keys() const { return has_keys_; }
 
   // Replaces everything. Lines are cut to the terminal's size, those that do not fit are counted in the last one. The
-  // line at `title` stands out. If the terminal takes nothing now (Ctrl-S), nothing is drawn: nobody waits for it.
+  // line at `title` stands out. If the terminal takes nothing now (Ctrl-S), nothing is drawn, without waiting.
   void draw(const std::vector<std::string>& lines, std::size_t title);
 
   // For a while, as when the program is stopped; and again.

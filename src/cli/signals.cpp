@@ -43,7 +43,7 @@ signals::signals(boost::asio::io_context& context) : descriptor_(context), mask_
   const int fd = ::signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
   if (fd < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
   descriptor_.assign(fd);
-  // Nobody reading what we complain about is no reason to leave the command alone.
+  // This process must not abandon the command because its own messages have no reader.
   ::sigaddset(&all, SIGPIPE);
   ::sigprocmask(SIG_BLOCK, &all, &mask_before_);
 }

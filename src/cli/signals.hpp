@@ -9,25 +9,25 @@
 
 namespace leasehold::cli {
 
-// Whether this program was told to ignore a signal (nohup, a shell's background job), which it then should.
+// Whether a signal was ignored when this program started (nohup, a shell's background job). It then stays ignored.
 bool is_ignored(int number);
 
-// Whether a signal ends a program that does nothing about it.
+// Whether a signal ends a program that does not handle it.
 bool ends_programs(int number);
 
-// The signals that `run` passes on to its command, and SIGCHLD. From the constructor on they are blocked and read
-// from a descriptor, never handled: no handler can run in the child between fork and exec, and who sent a signal is
+// The signals that `run` passes on to its command, and SIGCHLD. From the constructor on they are blocked and read from
+// a descriptor, never handled. So no handler can run in the child between fork and exec, and the sender of a signal is
 // known.
 //
-// What this program was told to ignore (nohup, a shell's background job) stays ignored, also by the command. SIGTSTP is
-// left alone: Ctrl-Z stops both, as it would the command alone.
+// A signal that was ignored when this program started (nohup, a shell's background job) stays ignored, also by the
+// command. SIGTSTP is left alone: Ctrl-Z stops both, as it would stop the command alone.
 class signals {
  public:
   explicit signals(boost::asio::io_context&);
 
   struct received {
     int number;
-    // From the kernel, to everybody in the foreground of the terminal: Ctrl-C, for example.
+    // The kernel sent it to all processes in the foreground of the terminal: Ctrl-C, for example.
     bool from_terminal;
   };
   boost::asio::awaitable<received> next();
@@ -35,7 +35,7 @@ class signals {
   // Ends next() with operation_aborted. The signals stay blocked: the exit status is decided.
   void cancel();
 
-  // In the child, before exec: as if this program had never been there. Only calls that are safe after fork.
+  // For the child, before exec: restores everything as it was before this object. Only calls that are safe after fork.
   void restore() const noexcept;
 
  private:

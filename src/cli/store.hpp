@@ -18,7 +18,7 @@ client connect(boost::asio::io_context&, const store_options&);
 // What the tokens of this process begin with.
 std::string own_label();
 
-// What to tell about an operation on a lock that failed: it names the store or the lock, whichever is at fault.
+// Describes an operation on a lock that failed: names the store or the lock, whichever is at fault.
 failure describe(const error_code&, const client&, const store_options&, const std::string& name);
 
 }  // namespace leasehold::cli

@@ -133,14 +133,14 @@ std::string word_in_quotes(std::string_view word) {
 
 void complain(std::string_view text) {
   const std::string line = fmt::format("leasehold: {}\n", printable(text));
-  // One write, so that the lines of several processes do not mix. If nobody can read it there is nobody to tell.
+  // One write, so that the lines of several processes do not mix. If this fails, there is nowhere to report it.
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
 bool complain_at_once(std::string_view text) {
   pollfd p{STDERR_FILENO, POLLOUT, 0};
   if (::poll(&p, 1, 0) != 1) return false;
-  // A terminal stops who writes to it in the background, if it is set so.
+  // If a terminal is set so, it stops a background process that writes to it.
   sigset_t stop, before;
   sigemptyset(&stop);
   sigaddset(&stop, SIGTTOU);

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Bytes that somebody else chose, made fit for a line on a terminal or for JSON.
+// Makes bytes from any source safe for a line on a terminal or for JSON.
 #pragma once
 
 #include <string>

@@ -105,7 +105,7 @@ class session {
       reachable_ = !ec;
       time_ = time_of_day();
       locks_ = std::move(found);
-      // What is waited for is what an operator looks for.
+      // Operators look for the locks with waiters.
       std::stable_sort(locks_.begin(), locks_.end(),
                        [](const listed_lock& a, const listed_lock& b) { return a.waiters > b.waiters; });
       draw();
@@ -132,7 +132,7 @@ class session {
     }
   }
 
-  // Only waits with Asio and reads by itself: Asio would make the terminal non-blocking for everybody who has it.
+  // Waits with Asio, but reads by itself: Asio would make the terminal non-blocking for all processes that have it.
   asio::awaitable<void> receive_keys() {
     const int own = ::dup(STDIN_FILENO);
     if (own < 0) throw std::system_error(errno, std::generic_category(), "standard input");
@@ -179,7 +179,7 @@ class session {
   std::optional<screen> screen_;
 
   std::vector<listed_lock> locks_;
-  std::string time_;  // Of the latest look.
+  std::string time_;  // Of the latest poll.
   bool reachable_ = true;
   bool printed_ = false;
   int exit_status_ = 0;

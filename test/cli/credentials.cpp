@@ -15,7 +15,7 @@ BOOST_FIXTURE_TEST_SUITE(credentials, with_leasehold)
 BOOST_AUTO_TEST_CASE(a_file_names_the_store) {
   const std::string file = folder.write("url", redis.url() + "\n");
   redis.command("SET", "n", "leasehold:x.1:7");
-  const std::string wanted = "n: held, for ever, fence 7, token x.1, 0 waiting\n";
+  const std::string wanted = "n: held, forever, fence 7, token x.1, 0 waiting\n";
   const words nowhere{"LEASEHOLD_REDIS=unix:///nowhere"};
   BOOST_TEST(run_leasehold({"status", "--redis-file", file, "n"}, nowhere).output == wanted);
   BOOST_TEST(run_leasehold({"status", "--redis-file=" + file, "n"}, nowhere).output == wanted);

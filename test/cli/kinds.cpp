@@ -158,8 +158,8 @@ BOOST_AUTO_TEST_CASE(the_table_tells_kinds_and_how_far_they_are_taken) {
   const ended json = run({"list", "--json"});
   BOOST_TEST(
       contains(json.output, R"("kind":"recursive_mutex","holders":2,"owner":"request 7","holds":[{"token":"x.1",)"));
-  BOOST_TEST(run({"status", "d"})
-                 .output.starts_with("d: held 2 times by request 7, for ever, fence 7, 0 waiting\n  *  x.1  "));
+  BOOST_TEST(
+      run({"status", "d"}).output.starts_with("d: held 2 times by request 7, forever, fence 7, 0 waiting\n  *  x.1  "));
   folder.write("end", "");
   for (child* c : {&reader, &writer, &permit}) BOOST_TEST(c->wait() == 0);
 }
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(break_ends_all_holds) {
   redis.command("HSET", "r", "me", "2");
   BOOST_TEST(run({"break", "r"}).status == 65);
   BOOST_TEST(run({"break", "--force", "r"}).output ==
-             "r: was held 2 times by me, without a fence, for ever; free now\n");
+             "r: was held 2 times by me, without a fence, forever; free now\n");
 }
 
 BOOST_AUTO_TEST_CASE(a_reader_whose_hold_is_gone_is_stopped) {

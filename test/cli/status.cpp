@@ -74,19 +74,19 @@ BOOST_AUTO_TEST_CASE(the_queue_is_shown_in_order) {
 
 BOOST_AUTO_TEST_CASE(other_programs_locks_have_any_token_and_no_fence) {
   redis.command("SET", "n", "somebody else");
-  BOOST_TEST(run({"status", "n"}).output == "n: held, for ever, without a fence, token somebody else, 0 waiting\n");
+  BOOST_TEST(run({"status", "n"}).output == "n: held, forever, without a fence, token somebody else, 0 waiting\n");
   BOOST_TEST(run({"status", "--json", "n"}).output ==
              R"({"name":"n","held":true,"token":"somebody else","fence":"0","ttl_ms":null,"waiters":0,"queue":[],)"
              R"("kind":"","holders":1,"holds":[{"token":"somebody else","fence":"0","ttl_ms":null}]})"
              "\n");
   redis.command("SET", "n", "\xff\n");
-  BOOST_TEST(run({"status", "n"}).output == "n: held, for ever, without a fence, token \\xff\\n, 0 waiting\n");
+  BOOST_TEST(run({"status", "n"}).output == "n: held, forever, without a fence, token \\xff\\n, 0 waiting\n");
   BOOST_TEST(run({"status", "--json", "n"}).output ==
              R"({"name":"n","held":true,"token_base64":"/wo=","fence":"0","ttl_ms":null,"waiters":0,"queue":[],)"
              R"("kind":"","holders":1,"holds":[{"token_base64":"/wo=","fence":"0","ttl_ms":null}]})"
              "\n");
   redis.command("HSET", "r", "me\n", "2");
-  BOOST_TEST(run({"status", "r"}).output == "r: held 2 times by me\\n, for ever, without a fence, 0 waiting\n");
+  BOOST_TEST(run({"status", "r"}).output == "r: held 2 times by me\\n, forever, without a fence, 0 waiting\n");
   BOOST_TEST(run({"status", "--json", "r"}).output ==
              R"({"name":"r","held":true,"token":"me\n","fence":"0","ttl_ms":null,"waiters":0,"queue":[],)"
              R"("kind":"","holders":2,"owner":"me\n",)"
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(names_are_any_bytes) {
     redis.command("SET", "p:" + name, "x");
     const ended text = run({"status", "--prefix", "p:", name});
     BOOST_TEST(text.status == 0);
-    BOOST_TEST(text.output == printed + ": held, for ever, without a fence, token x, 0 waiting\n");
+    BOOST_TEST(text.output == printed + ": held, forever, without a fence, token x, 0 waiting\n");
     BOOST_TEST(run({"status", "--json", "--prefix=p:", name}).output ==
                "{" + in_json + R"(,"held":true,"token":"x","fence":"0","ttl_ms":null,"waiters":0,"queue":[],)" +
                    R"("kind":"","holders":1,"holds":[{"token":"x","fence":"0","ttl_ms":null}]})" + "\n");

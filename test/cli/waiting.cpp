@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(without_a_terminal_it_waits_in_silence) {
   BOOST_TEST(is_error_line(e.errors, "not acquired within 2s"), e.errors);
 }
 
-// It would wait for ever.
+// It would wait forever.
 BOOST_AUTO_TEST_CASE(a_run_inside_a_run_of_the_same_lock_is_refused) {
   const std::string inner = std::string(LEASEHOLD_CLI_PATH) + " run ";
   const std::pair<words, std::string> cases[] = {

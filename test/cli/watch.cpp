@@ -219,8 +219,8 @@ BOOST_AUTO_TEST_CASE(without_a_terminal_it_prints_tables) {
   BOOST_TEST(e.errors == "");
   const std::string table =
       "NAME           LEFT                FENCE  WAITING  HELD AS    TOKEN\n"
-      "\\x1b[2J    for ever                    7        0  mutex      x.1\n"
-      "n          for ever                    7        0  mutex      x.1\n";
+      "\\x1b[2J     forever                    7        0  mutex      x.1\n"
+      "n           forever                    7        0  mutex      x.1\n";
   BOOST_TEST(e.output == table + "\n" + table);
 
   child endless = start({"watch", "--interval", "100ms"});

@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(its_lock_without_a_timeout_is_waited_for_and_shown_as_such)
     waiter ours(lock);
     co_await wait_in_queue(redis, "n");
     BOOST_TEST(output_of({LEASEHOLD_CLI_PATH, "status", "--redis", redis.url(), "n"})
-                   .starts_with("n: held, for ever, without a fence, token " + token + ", 1 waiting"));
+                   .starts_with("n: held, forever, without a fence, token " + token + ", 1 waiting"));
     co_await ours.polls(c, 2);
     BOOST_TEST(!ours.is_in());
     BOOST_TEST(redis.ttl("n") == -1);

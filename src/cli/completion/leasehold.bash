@@ -1,10 +1,10 @@
-# bash completion for leasehold(1); it needs bash 4 and nothing else. The program says what can stand where, so that there
-# are no lists of options here: this file unquotes the words that have been typed, asks, and quotes the answer. Nothing of
-# what has been typed, and no name of a lock, is ever evaluated.
+# bash completion for leasehold(1); it needs bash 4 and nothing else. The program says which words are possible, so that
+# there are no lists of options here: this file unquotes the words that have been typed, asks, and quotes the answer.
+# Nothing of what has been typed, and no name of a lock, is ever evaluated.
 
-# Splits a line into `words`, unquoted. Of the last word it leaves in `head` what stands, unquoted, before the part that
-# readline replaces, in `quote` the quotation mark that is open, and in `odd` whether it has something in it that cannot be
-# completed: a closed quotation, of which readline knows no beginning, or an expansion.
+# Splits a line into `words`, unquoted. Of the last word it leaves in `head` the part, unquoted, before the part that
+# readline replaces, in `quote` the quotation mark that is open, and in `odd` whether it contains something that cannot
+# be completed: a closed quotation, of which readline knows no beginning, or an expansion.
 _leasehold_split() {
   local rest=$1 word='' in_word='' piece
   words=() head='' quote='' odd=''
