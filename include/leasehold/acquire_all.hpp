@@ -123,7 +123,7 @@ class [[nodiscard]] holds {
   /// As hold::release: error::lost if one of them was already lost, else the first error. error::not_held: all were
   /// released already, or are empty.
   /// @par Cancellation
-  /// Terminal and partial stop the waiting; the releases go on.
+  /// Terminal and partial end the wait only; the releases go on.
   template <asio::completion_token_for<void(error_code)> Token>
   auto release(Token&& token) {
     return detail::initiate<&detail::start_release_all, void(error_code)>(group(), std::forward<Token>(token));

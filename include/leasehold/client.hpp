@@ -28,8 +28,8 @@ struct event {
     connected,     ///< A connection is up. `text`: the server's version.
     disconnected,  ///< The connection is lost. `text`: why. On a quorum: the connection to any server.
     unreachable,   ///< An attempt to connect has failed, or the server answers, but not what it was asked (BUSY, for
-                   ///< example). `text`: why. Not repeated for the same reason. On a quorum only while no majority is
-                   ///< connected.
+                   ///< example). `text`: why. Not repeated while the reason stays the same. On a quorum only while no
+                   ///< majority is connected.
     refused,       ///< The server refused a command. `text`: its words.
     evicting,      ///< The server may evict locks: its maxmemory-policy, in `text`, is not noeviction.
     clock_jump,    ///< The server's clock stepped forward; every local deadline was shortened. `text`: by how much.
@@ -234,7 +234,7 @@ class client {
   /// @par Errors
   /// error::unreachable: some hold could not be released in time; it ends with its lease.
   /// @par Cancellation
-  /// Terminal and partial stop the waiting; closing goes on.
+  /// Terminal and partial end the wait only; closing goes on.
   template <asio::completion_token_for<void(error_code)> Token>
   auto close(Token&& token) const {
     return detail::initiate<&detail::start_close, void(error_code)>(handle_, std::forward<Token>(token));

@@ -99,7 +99,7 @@ class [[nodiscard]] hold {
   /// client_options::command_timeout (the request may still take effect, which only lengthens the lease).
   /// error::refused, error::closed.
   /// @par Cancellation
-  /// Terminal and partial stop the waiting; the request goes on.
+  /// Terminal and partial end the wait only; the request goes on.
   template <asio::completion_token_for<void(error_code)> Token>
   auto extend(std::chrono::milliseconds lease, Token&& token) {
     return detail::initiate<&detail::start_extend, void(error_code)>(state_, std::forward<Token>(token), lease);
@@ -114,7 +114,7 @@ class [[nodiscard]] hold {
   /// already, or empty. error::unreachable: no answer within client_options::command_timeout; the hold may be a
   /// reader's by then. error::refused, error::closed.
   /// @par Cancellation
-  /// Terminal and partial stop the waiting; the request goes on.
+  /// Terminal and partial end the wait only; the request goes on.
   template <asio::completion_token_for<void(error_code)> Token>
   auto downgrade(Token&& token) {
     return detail::initiate<&detail::start_downgrade, void(error_code)>(state_, std::forward<Token>(token));
@@ -129,7 +129,7 @@ class [[nodiscard]] hold {
   /// hold was still there, within acquire_options::margin or the allowance for drift.) error::not_held: released
   /// already, or empty. error::unreachable: no answer before the lease had ended. error::refused.
   /// @par Cancellation
-  /// Terminal and partial stop the waiting; the release goes on.
+  /// Terminal and partial end the wait only; the release goes on.
   template <asio::completion_token_for<void(error_code)> Token>
   auto release(Token&& token) {
     return detail::initiate<&detail::start_release, void(error_code)>(state_, std::forward<Token>(token));

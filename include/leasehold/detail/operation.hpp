@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What every public asynchronous function is made of: a small initiation that owns what it needs (a deferred operation
-// may outlive the object it came from), names an executor (cancel_after needs one) and hands a type-erased handler to
-// the compiled library. Nothing here is for users.
+// The basis of every public asynchronous function: a small initiation. It owns what it needs (a deferred operation may
+// outlive the object it came from), names an executor (cancel_after needs one) and hands a type-erased handler to the
+// compiled library. Nothing here is for users.
 #pragma once
 
 #include <leasehold/detail/built_with.hpp>
