@@ -542,7 +542,7 @@ request parse_options(std::vector<std::string> arguments) {
   }
   // CLI11 would take it for the end of the subcommand's words, and say nothing.
   if (std::find(arguments.begin(), arguments.end(), "++") != arguments.end()) {
-    throw wrong_usage("'++' means nothing in front of '--': a NAME like that stands behind it, a value behind '='");
+    throw wrong_usage("'++' is not allowed before '--': a NAME like that goes after '--', a value after '='");
   }
   grammar g;
   refuse_values_of_flags(g, arguments);

@@ -55,7 +55,7 @@ constexpr auto answer_limit = 2s;           // For each release, before the clie
 constexpr auto hurried_limit = 1s;          // When a signal has come.
 constexpr auto nothing_held_limit = 150ms;  // Without a hold. A silent entry disappears from the queue.
 
-// A waiting process polls the locks: once after the first of these, then after each of the second.
+// A waiting process polls the locks: first after `first_look`, then after each `next_look`.
 constexpr auto first_look = 1s;
 constexpr auto next_look = 10s;
 
