@@ -52,7 +52,7 @@ void acquire_op::begin() {
   if (single) return make_recycled<queue_entry>(core_, lock_->identity, queue_entry::role::once)->add(*this);
   auto& registered = registry::of(*core_).entry_of(*lock_->identity);
   if (!registered) registered = make_recycled<queue_entry>(core_, lock_->identity, queue_entry::role::local_queue);
-  // The registry is that of this client's entries, which are all made here.
+  // Safe: this client's registry holds only entries made here.
   std::static_pointer_cast<queue_entry>(registered)->add(*this);
 }
 
@@ -65,7 +65,7 @@ void acquire_op::complete_busy() { once_ ? complete(error_code()) : complete(err
 void acquire_op::ring(clock::time_point now) {
   if (leaving_) return complete(outcome_);
   if (entry_->lacks_replicas()) return leave(error::no_quorum);
-  // try_acquire was not answered in time; a waiter was, or was not, told that the lock is busy.
+  // try_acquire got no answer in time. For a waiter it depends on whether the server has reported the lock as busy.
   leave(!once_ && entry_->known_busy(now) ? make_error_code(error::timed_out) : entry_->no_answer());
 }
 
@@ -106,7 +106,7 @@ void acquire_op::complete(error_code ec, hold h) {
   activity::unlink();
   // `self` is empty if it was cancelled before it began.
   if (self) core_->count().waiting.fetch_sub(1, std::memory_order_relaxed);
-  // Only now: a late answer may have turned it into timed_out, see note_busy.
+  // Only now: a late answer may have turned the outcome into timed_out, see note_busy.
   if (ec == error::unreachable) core_->note_silence();
   if (ec == error::timed_out) {
     core_->count().timed_out.fetch_add(1, std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// acquire and try_acquire: one operation of a user, from the initiation to the completion. What it asks of the store goes
+// acquire and try_acquire: one operation of a user, from the initiation to the completion. Its requests to the store go
 // through its entry in the queue (queue_entry.hpp).
 #pragma once
 
@@ -20,8 +20,8 @@
 
 namespace leasehold::detail {
 
-// How long an operation that was cancelled or has run into its deadline waits for the store to confirm that nothing is
-// left of it. Short enough to be no delay, long enough for any store that works.
+// How long an operation that was cancelled or has reached its deadline waits for the store to confirm that nothing is
+// left of it. Short enough to cause no noticeable delay, long enough for any store that works.
 inline constexpr std::chrono::milliseconds leaving_limit{100};
 
 class acquire_op final : public waiter, public activity, public alarm, public std::enable_shared_from_this<acquire_op> {

@@ -21,14 +21,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What one of them starts in another must not outlive its own context.
+// One client starts operations in another: these must not outlive that client's execution context.
 bool share_a_context(const client_core& a, const client_core& b) {
   const auto one = a.executor(), other = b.executor();
   return &a == &b ||
          (one && other && &asio::query(one, asio::execution::context) == &asio::query(other, asio::execution::context));
 }
 
-// Counts the ends of several operations, on the strand of one client, and completes one handler then.
+// Counts the ends of several operations on the strand of one client. Completes one handler when all have ended.
 class group_op final : public std::enable_shared_from_this<group_op> {
  public:
   group_op(std::shared_ptr<client_core> core, hold_handler handler, std::size_t number)
@@ -36,7 +36,8 @@ class group_op final : public std::enable_shared_from_this<group_op> {
 
   const std::shared_ptr<client_core>& core() const { return core_; }
   pending<void(error_code)>& handler() { return handler_; }
-  // The handler of operation i, to be started on the strand: there it runs, and there it can be stopped.
+  // The handler of operation i. The operation is started on the strand: its handler runs there, and it can be stopped
+  // there.
   template <class F>
   auto on_strand(std::size_t i, F f) {
     return asio::bind_executor(core_->strand(), asio::bind_cancellation_slot(stops_[i].slot(), std::move(f)));
@@ -52,7 +53,7 @@ class group_op final : public std::enable_shared_from_this<group_op> {
     if (!ec) ++successes_;
     return --left_ == 0;
   }
-  // What has been released already does not matter beside what has not.
+  // A hold that was released before (not_held) does not count if another one was released now.
   error_code outcome() const { return outcome_ == error::not_held && successes_ != 0 ? error_code() : outcome_; }
 
  private:
@@ -189,7 +190,7 @@ std::vector<std::string> acquire_all_op::asks() const {
 }
 
 void acquire_all_op::begin_again() {
-  // What is left of another attempt is released by its destructors.
+  // The destructors of the holds release what is left of an earlier attempt.
   holds_.clear();
   holds_.resize(order_.size());
   next_ = 0;
@@ -224,14 +225,14 @@ void acquire_all_op::write(std::uint32_t, arguments& a) {
 void acquire_all_op::answered(std::uint32_t, const answer& a) {
   core_->note_round_trip(a);
   take(a);
-  // Behind the releases of what it has brought, which take their turn on the strand.
+  // Posted, so that it runs after the releases of what the answer has granted: these are posted to the strand, too.
   core_->post([core = core_] { core->end_work(); });
 }
 
 void acquire_all_op::take(const answer& a) {
   asking_ = false;
   if (!self_ && !over_) return;
-  if (!leaving_) unset();  // Else the limit of the withdrawal stays.
+  if (!leaving_) unset();  // Otherwise the limit of the withdrawal stays set.
   unanswered_attempt unanswered;
   if (a.from_store == nullptr && sent_) unanswered.merge(epoch_, may_run_until_, options_.lease);
   const bool granted = a.from_store != nullptr && !a.from_store->is_error() && a.from_store->size() == tokens_.size() &&
@@ -239,7 +240,7 @@ void acquire_all_op::take(const answer& a) {
   if (granted) {
     take_all(*a.from_store, a);
   } else if (unanswered.exists) {
-    // Unknown: whatever it has done is undone.
+    // Whether the script ran is unknown: release whatever it may have granted.
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       make_recycled<release_op>(core_, locks_->members[i]->identity, tokens_[i], unanswered.gone_by, unanswered)
           ->start(nullptr);
@@ -250,7 +251,7 @@ void acquire_all_op::take(const answer& a) {
     return;
   }
   if (leaving_) return release_all(outcome_);
-  // The process stood still, and the timer has not rung yet.
+  // The process was suspended, and the timer has not rung yet.
   if (granted && a.received >= deadline_) return release_all(error::unreachable);
   if (granted) {
     next_ = order_.size();
@@ -265,7 +266,7 @@ void acquire_all_op::take(const answer& a) {
   } else if (a.from_store != nullptr) {
     const lease_reply why(a.from_store->text(0));
     if (why.understood) core_->observe_time(why.server_time, a);
-    // Unless one of them was resized meanwhile.
+    // Unless one of the locks was resized meanwhile.
     if (why.status == status::other_limit && asks_ == asks()) return release_all(error::wrong_limit);
     if (options_.wait == milliseconds(0) && why.status == status::not_held) return release_all(error::timed_out);
   }
@@ -302,10 +303,11 @@ milliseconds acquire_all_op::left(clock::time_point now) const {
 void acquire_all_op::acquire_next() {
   const auto now = clock::now();
   if (next_ == order_.size()) {
-    // A loss that was reported early, by the margin, is none yet: with a long margin it would never end.
+    // A loss that is reported early, because of the margin, does not count here: with a long margin the loop would
+    // never end.
     const bool all_there =
         std::all_of(holds_.begin(), holds_.end(), [](const hold& h) { return !access::state(h)->gone(); });
-    // A lease that the drift eats up is never valid, and no reason to try for ever.
+    // A lease that is shorter than the drift allowance is never valid: trying again would go on forever.
     if (all_there || core_->drift().of(options_.lease) >= options_.lease) return complete(error_code());
     if (now >= deadline_) return release_all(error::timed_out);
     return begin_again();
@@ -334,7 +336,7 @@ void acquire_all_op::acquired(error_code ec, hold h) {
 
 void acquire_all_op::ring(clock::time_point) {
   if (leaving_) return complete(outcome_);
-  // The one script was not answered in time.
+  // The single script was not answered in time.
   leave(error::unreachable);
 }
 

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// acquire_all: one script if everything is free, else one lock after the other.
+// acquire_all: one script if all locks are free, otherwise one lock after the other.
 #pragma once
 
 #include "client/client_core.hpp"
@@ -31,7 +31,7 @@ class acquire_all_op final : public caller,
   static void start(const std::shared_ptr<lock_group>& locks, const acquire_options& options, handler::handler_type h);
 
  private:
-  // On the strand of the first lock's client, like everything here.
+  // On the strand of the first lock's client, like everything in this class.
   void begin();
   void begin_again();
   std::vector<std::string> asks() const;
@@ -60,24 +60,24 @@ class acquire_all_op final : public caller,
   const acquire_options options_;
   handler handler_;
 
-  std::vector<std::size_t> order_;  // In which the locks are acquired one by one: that of their records' bytes.
-  bool one_server_ = true;          // And one slot of it.
+  std::vector<std::size_t> order_;  // Of acquiring the locks one by one: by the bytes of their records.
+  bool one_server_ = true;          // All locks are on one server, and in one slot of it.
   clock::time_point deadline_ = clock::time_point::max();
 
-  // The one script.
+  // The single script.
   std::vector<std::string> tokens_, asks_;  // As they were sent.
   clock::time_point may_run_until_{};
   std::uint64_t epoch_ = 0;
   bool asking_ = false;
   bool sent_ = false;
 
-  // One by one.
-  std::size_t next_ = 0;  // In order_.
+  // One lock after the other.
+  std::size_t next_ = 0;  // An index into order_.
   asio::cancellation_signal stop_next_;
   bool acquiring_ = false;
 
   std::vector<hold> holds_;
-  std::size_t releases_under_way_ = 0;  // How many answers to releases are still to come.
+  std::size_t releases_under_way_ = 0;  // Answers to releases that are still to come.
   bool leaving_ = false;
   bool over_ = false;
   bool releasing_ = false;

@@ -66,7 +66,7 @@ void list_op::take(const reply& r, const answer&) {
     found_[counted_++].waiters = shown.waiters;
     return count_next();
   }
-  // That there are several servers is known from now on; which of them has answered is not.
+  // From now on the client knows that there are several servers, but not which of them has answered.
   if (!std::exchange(routed_, true)) {
     routes_ = core().routes();
     if (routes_.size() > 1) return scan_next();
@@ -79,7 +79,7 @@ void list_op::take(const reply& r, const answer&) {
   read_page(r, options().prefix, found_);
   if (scan_.cursor() != "0") return ask();
   if (!routes_.empty()) return scan_next();
-  // SCAN may come across a key twice.
+  // SCAN may return a key twice.
   const auto by_name = [](const listed_lock& a, const listed_lock& b) { return a.name < b.name; };
   const auto same_name = [](const listed_lock& a, const listed_lock& b) { return a.name == b.name; };
   std::stable_sort(found_.begin(), found_.end(), by_name);
@@ -141,7 +141,8 @@ void break_op::take(const reply& r, const answer&) {
     return end(error_code(), std::move(lock));
   }
   if (unknown_ && !have_a_hold_in_common(lock, seen_)) {
-    // The request that was not answered has done it, or the holders were quicker. Who has it now is the next one.
+    // The request that was not answered has broken the hold, or the holders were quicker. The token there now is the
+    // next holder's.
     seen_.next = lock.token;
     return end(error_code(), std::move(seen_));
   }
@@ -155,7 +156,7 @@ void break_op::take(const reply& r, const answer&) {
   ask_again();
 }
 
-// Each server of a quorum has its own view, and a break there would have to win a majority like any other change.
+// Each server of a quorum has its own view. A break there would have to win a majority, like any other change.
 static error_code one_store(const std::shared_ptr<client_handle>& handle, error_code bad = {}) {
   return !bad && handle->core->is_quorum() ? make_error_code(error::not_supported) : bad;
 }

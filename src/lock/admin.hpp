@@ -18,7 +18,7 @@
 
 namespace leasehold::detail {
 
-// A pattern of SCAN for the keys that begin with this, whatever characters it has.
+// A pattern of SCAN for the keys that begin with `prefix`, whatever characters it contains.
 std::string pattern_of(std::string_view prefix);
 
 class list_op final : public query<std::vector<listed_lock>> {
@@ -33,13 +33,13 @@ class list_op final : public query<std::vector<listed_lock>> {
   void count_next();
 
   const std::string pattern_;
-  const std::string queue_key_prefix_;  // To be followed by a record; "": queues have tags of their own.
+  const std::string queue_key_prefix_;  // To be followed by a record; "": each queue's key has a tag of its own.
   std::vector<std::string> routes_;     // To the servers that are still to be scanned,
   bool routed_ = false;                 // once they are known.
   scan scan_;
   std::vector<listed_lock> found_;
-  std::size_t counted_ = 0;                        // So many of those found have their waiters, and
-  std::shared_ptr<const lock_identity> counting_;  // this one is asked for next.
+  std::size_t counted_ = 0;                        // How many of the locks found have their waiters counted, and
+  std::shared_ptr<const lock_identity> counting_;  // the lock that is counted next.
 };
 
 class show_op final : public query<lock_status> {

@@ -16,16 +16,17 @@ using std::chrono::milliseconds;
 // A fence is G * 2048 + i, and i counts the passes.
 constexpr std::uint32_t most_passes = 2047;
 
-// What is left of the lease must be worth something to the next holder.
+// The lease must leave the next holder at least this much time.
 constexpr milliseconds least_left{1};
 
-// What is left of the lease is no more than the next holder has asked for: he may die, or have set a limit to his renewals.
+// Whether the lease leaves no more time than the next holder asked for: that holder may die, or may have limited its
+// renewals.
 bool is_brief_enough(const hold_state::grant& g, const acquire_options& next, clock::time_point now) {
   return g.deadline <= later(now, next.lease);
 }
 
-// The release of a hold that goes on within the client if nobody else waits: one round trip, which brings a new fence. If
-// it is not answered, or refused, it becomes an ordinary release.
+// The release of a hold that stays within the client if no other client waits: one round trip, which brings a new
+// fence. If the release is refused or not answered, it becomes an ordinary release.
 class keep_op final : public caller, public activity, public std::enable_shared_from_this<keep_op> {
  public:
   keep_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, hold_state::grant g,
@@ -74,12 +75,13 @@ class keep_op final : public caller, public activity, public std::enable_shared_
         grant_.tenure->next_fence = 0;
       }
       grant_.confirmed_at = a.sent;
-      // The lease is as long as Redis says: it was not shortened, and its clock may have been stepped since.
+      // The deadline follows from what Redis says is left: the lease was not shortened, and Redis's clock may have been
+      // stepped since.
       grant_.deadline = local_deadline(a.sent, kept.left, kept.left, core_->drift());
       const auto entry = registry::of(*core_).find(*lock_);
       const auto now = clock::now();
       const waiter* next = entry ? entry->first(now) : nullptr;
-      // Whoever waited may have gone meanwhile, and somebody with other wishes may have come.
+      // Meanwhile the waiter may have left, and one with other options may have come.
       if (next != nullptr && next->options().replicas == 0 && next->options().lease <= lease_ &&
           is_brief_enough(grant_, next->options(), now) && grant_.deadline - next->options().margin > now) {
         entry->grant_locally(std::move(grant_));
@@ -121,7 +123,7 @@ class keep_op final : public caller, public activity, public std::enable_shared_
   std::shared_ptr<keep_op> self_;  // Until it is answered.
 };
 
-// Asks for the next fence while the passing goes on, so that it need not stop for it.
+// Asks for the next fence while the holders still pass the lock on, so that they need not stop for it.
 class prefetch_op final : public caller {
  public:
   prefetch_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, const hold_state::grant& g)
@@ -145,9 +147,9 @@ class prefetch_op final : public caller {
       return;
     }
     const lease_reply fresh(a.from_store->text(0));
-    if (!fresh.understood) return;  // An error, for example: the passing goes on with the fence there is.
+    if (!fresh.understood) return;  // For example an error: the cohort goes on with the fence that it has.
     core_->observe_time(fresh.server_time, a);
-    if (fresh.status != status::held) return;  // Others wait, or the hold is gone: nothing more is to be had.
+    if (fresh.status != status::held) return;  // Other clients wait, or the hold is gone: no more fences.
     tenure_->recorded_fence = fresh.fence;
     tenure_->next_fence = fresh.fence;
     tenure_->confirmed_at = a.sent;
@@ -161,7 +163,7 @@ class prefetch_op final : public caller {
   const std::shared_ptr<cohort_tenure> tenure_;
 };
 
-// The fence that came ahead of time, if it did.
+// Takes the fence that was fetched ahead of time, if there is one.
 void take_next_fence(hold_state::grant& g) {
   if (!g.tenure || g.tenure->next_fence == 0) return;
   cohort_tenure& t = *g.tenure;
@@ -172,7 +174,7 @@ void take_next_fence(hold_state::grant& g) {
   t.asked = false;
 }
 
-// Half-way through the passes or the time that one fence allows.
+// Fetches the next fence once half of the passes, or half of the time, that one fence allows is used up.
 void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<const lock_identity>& lock,
               hold_state::grant& g, clock::time_point now) {
   if (!g.tenure) {
@@ -190,7 +192,7 @@ class local_successors final : public successors {
   bool pass_on(hold_state& h, release_op::listener& listener) override {
     const auto& core = h.core();
     const auto cohort = core->options().cohort;
-    // Without a queue the store cannot say whether others wait.
+    // Without a queue the store cannot say whether other clients wait.
     if (!core->has_queue()) return false;
     if (!core->open() || h.lock().mode != hold_mode::exclusive) return false;
     const auto entry = registry::of(*core).find(h.lock());

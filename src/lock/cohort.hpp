@@ -8,8 +8,8 @@
 
 namespace leasehold::detail {
 
-// For every hold that came through an entry: the client's next waiter may have it, at once or after Redis has said that
-// no other client waits.
+// For every hold that was granted through an entry: passes it on to the client's next waiter, either at once or after
+// Redis has said that no other client waits.
 successors& cohort();
 
 }  // namespace leasehold::detail

@@ -66,7 +66,7 @@ void extend_op::write(std::uint32_t, arguments& a) {
   a.arg(lease_.value_or(milliseconds(0)).count());
 }
 
-// The release that is under way knows nothing of a longer lease, and what is lost stays lost.
+// A release that is under way does not know about a longer lease, and a lost hold stays lost.
 bool extend_op::wants(std::uint32_t) const { return !hold_->loss_reported() && !hold_->released(); }
 
 void extend_op::answered(std::uint32_t, const answer& a) {
@@ -96,11 +96,11 @@ void extend_op::answered(std::uint32_t, const answer& a) {
   }
   if (hold->loss_reported()) return end(error::lost);
   if (!lease_) {
-    // Even if nobody waits any more.
+    // Even if no caller waits for the result any more.
     hold->become_reader(lease.fence);
     return end(error_code());
   }
-  // Taken in even if nobody waits any more: the lease is that long now.
+  // The hold takes this over even if no caller waits any more: the lease has that length now.
   hold->raise(a, *lease_, lease.left);
   end(error_code());
 }

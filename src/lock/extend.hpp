@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// hold::extend and hold::downgrade: what changes a hold while it lives.
+// hold::extend and hold::downgrade: the operations that change a hold while it lives.
 #pragma once
 
 #include "client/client_core.hpp"
@@ -41,7 +41,7 @@ class extend_op final : public caller, public activity, public alarm, public std
   const std::optional<std::chrono::milliseconds> lease_;  // None: downgrade.
   clock::time_point give_up_at_{};
   bool asking_ = false;
-  std::shared_ptr<extend_op> self_;  // While somebody waits for it.
+  std::shared_ptr<extend_op> self_;  // While a caller waits for it.
 };
 
 }  // namespace leasehold::detail

@@ -12,8 +12,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// In a cluster, the client of a hold that lasts longer subscribes to the messages of its slot, to be notified if the lock
-// is broken. That takes a command, which short holds do not pay.
+// In a cluster, the client of a hold that lasts longer subscribes to the messages of its slot, to be notified if the
+// lock is broken. That takes a command, which short holds do not pay.
 constexpr milliseconds listens_after{1000};
 
 }  // namespace
@@ -41,11 +41,11 @@ void hold_state::start(bool confirmed) {
   confirmed_ = confirmed;
   confirmed_at_ = grant_.confirmed_at;
   raised_at_ = grant_.confirmed_at;
-  // The server counts the lease from when the request arrived, and the deadline from when it was sent.
+  // The server counts the lease from the arrival of the request, but the deadline counts from its sending.
   const auto& lease = grant_.lease;
   may_last_until_ = std::max(may_last_until_, later(later(began_, lease), core_->drift().of(lease)));
   if (!confirmed_) {
-    // The new holder's first turn comes before the confirmation; if it releases at once there is nothing to confirm.
+    // The new holder's handler runs before the confirmation: if it releases at once, there is nothing to confirm.
     core_->post([self = shared_from_this()] {
       self->core_->post([self] {
         if (self->loss_reported_ || self->released()) return;
@@ -59,7 +59,7 @@ void hold_state::start(bool confirmed) {
   schedule();
 }
 
-// Until the local deadline there is hope.
+// The renewal may still succeed until the local deadline.
 void hold_state::try_again(clock::time_point now) {
   renew_at_ = later(now, std::clamp(grant_.lease / 10, milliseconds(1), milliseconds(500)));
   schedule();
@@ -75,14 +75,14 @@ void hold_state::ring(clock::time_point now) {
     core_->subscribe_slot(lock_->slot);
   }
   if (now >= renew_at_) {
-    // Whatever becomes of the renewal, the loss will be reported.
+    // Set first, so that the loss is reported whatever becomes of the renewal.
     core_->set(*this, deadline() - grant_.margin);
     ask();
   }
   schedule();
 }
 
-// Confirms a pushed grant, or renews; where no renewal is left (or wanted), asks whether the hold is still there without
+// Confirms a pushed grant, or renews. If no renewal is left (or wanted), it asks whether the hold still exists, without
 // lengthening it.
 void hold_state::ask() {
   renew_at_ = clock::time_point::max();  // Until the answer.
@@ -106,7 +106,8 @@ void hold_state::on_moved(const std::unordered_set<std::uint16_t>& slots) {
   if (slots.contains(lock_->slot)) store_is_up();
 }
 
-// The message may be forged. So it costs one question at a time, which lengthens nothing and uses up no renewal.
+// The message may be forged. So it costs one question at a time, and that question neither lengthens the lease nor uses
+// up a renewal.
 void hold_state::on_broken(std::string_view token) {
   if (token != grant_.token || loss_reported_ || released() || asking_ || !confirmed_) return;
   asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), checking);
@@ -137,9 +138,9 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
   const reply& r = *a.from_store;
   if (r.is_error()) {
     const refusal why = classify(r.text(0));
-    if (why == refusal::wrong_type) return lose();  // Somebody has overwritten the record.
+    if (why == refusal::wrong_type) return lose();  // Another program has overwritten the record.
     if (why == refusal::no) core_->note_refusal(r.text(0));
-    // A slot that is being moved: the record may be reached, and the queue, which goes first, not.
+    // The slot is being moved: the server may have the record but not the queue, which is moved first.
     if (tag == confirming && r.text(0).starts_with("TRYAGAIN")) {
       asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), lengthening);
       if (asking_) return schedule();
@@ -151,7 +152,7 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
   if (!lease.understood) return try_again(a.received);
   core_->observe_time(lease.server_time, a);
   if (loss_reported_) return;  // A jump of the server's clock has ended it.
-  // Another fence: this tenure had ended, and the entry was granted once more.
+  // Another fence: this tenure had ended, and the entry was granted the lock once more.
   if (lease.status != status::held || !is_recorded(lease.fence)) {
     return lose(/*left_in_store=*/lease.status == status::held);
   };
@@ -175,12 +176,12 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
   raise(a, grant_.lease, lease.left);
 }
 
-// A server that was not the one to lengthen the lease, the master after a fail-over or one that has read an older file,
-// may know of less than was confirmed. (A reply that was overtaken says nothing; on a quorum another majority may have
-// spoken.)
+// Shortens the deadline if the server knows of less than was confirmed. A server that did not lengthen the lease may:
+// the master after a failover, or one that has loaded an older file. (A reply that was overtaken proves nothing. On a
+// quorum another majority may have confirmed more.)
 void hold_state::believe(const answer& a, milliseconds left) {
   if (core_->is_quorum() || left < milliseconds(0) || a.sent <= raised_at_) return;
-  // What the same server has confirmed before still stands; of what another one says the sending counts.
+  // What the same server confirmed before still holds. For another server, the time of sending counts.
   if (deadline() <= later(core_->other_server_since() > raised_at_ ? a.sent : a.received, left)) return;
   deadline_.store(local_deadline(a.sent, left, left, core_->drift()), std::memory_order_release);
 }
@@ -199,7 +200,7 @@ void hold_state::raise(const answer& a, milliseconds lease, milliseconds left) {
 
 void hold_state::on_clock_jump(clock::duration jump) {
   if (loss_reported_) return;
-  // Also if it is just being released: the next in the cohort takes this over.
+  // Even while the hold is being released: the next holder in the cohort takes this over.
   deadline_.store(core_->after_jump(grant_.token, deadline(), jump), std::memory_order_release);
   if (grant_.tenure && grant_.tenure->next_fence != 0) {
     grant_.tenure->deadline = core_->after_jump(grant_.token, grant_.tenure->deadline, jump);
@@ -213,7 +214,7 @@ void hold_state::on_clock_jump(clock::duration jump) {
 
 void hold_state::lose(bool left_in_store) {
   if (gone_.exchange(true, std::memory_order_acq_rel)) return;
-  // Until it is confirmed, its entry is still in the queue. On a quorum a minority may have it.
+  // The entry of a hold that is not confirmed is still in the queue. On a quorum a minority may have the hold.
   if (left_in_store || !confirmed_ || core_->is_quorum()) {
     const auto gone_by = later(clock::now(), grant_.lease);
     const auto op = make_recycled<release_op>(core_, lock_, grant_.token, gone_by, grant_.unanswered);
@@ -223,8 +224,9 @@ void hold_state::lose(bool left_in_store) {
   if (!loss_reported_ && !released()) report_loss();
 }
 
-// Until it is confirmed, a pushed grant is still in the queue. A request that lengthens the lease may be answered much later
-// than its limit if this process or the server stands still, and the server carries it out as late.
+// The entry of a pushed grant is still in the queue until the grant is confirmed. If this process or the server stands
+// still, a request that lengthens the lease may be answered much later than its limit, and the server then carries it
+// out just as late.
 clock::time_point hold_state::left_until() const {
   if (!confirmed_) return std::max(may_last_until_, later(clock::now(), longest_in_queue));
   return longest_asked_.count() == 0 ? may_last_until_ : std::max(may_last_until_, core_->may_last(longest_asked_));
@@ -236,7 +238,7 @@ void hold_state::report_loss() {
   stop_holding();
 }
 
-// It has had its time: no renewals any more, and the operations that wait for its loss complete.
+// Ends the hold's time: it is not renewed any more, and the operations that wait for its loss complete.
 void hold_state::stop_holding() {
   loss_reported_ = true;
   leave();
@@ -276,7 +278,7 @@ void hold_state::release(release_op::listener l) {
   complete_waiters(error::not_held);
   core_->notify(event::kind::released, lock_->name, {});
   if (gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists) {
-    // Redis has said so already.
+    // Redis has already said that the hold is gone.
     if (l) l(error::lost);
   } else if (loss_reported_ || !confirmed_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
              !grant_.next->pass_on(*this, l)) {
@@ -299,7 +301,7 @@ hold_state::grant hold_state::as_granted() const {
 }
 
 bool hold_state::is_recorded(std::uint64_t fence) {
-  if (core_->releases_leftovers()) return true;  // No token is granted twice.
+  if (core_->releases_leftovers()) return true;  // This store never grants a token twice.
   if (downgraded_) return fence == this->fence();
   cohort_tenure* const t = grant_.tenure.get();
   const auto recorded = t != nullptr ? t->recorded_fence : grant_.fence;

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A hold, as the client keeps it: its deadline, its renewals, who waits for its loss.
+// A hold, as the client keeps it: its deadline, its renewals, and the operations that wait for its loss.
 #pragma once
 
 #include "client/client_core.hpp"
@@ -19,7 +19,7 @@ namespace leasehold::detail {
 
 class hold_state;
 
-// What waits for the loss of a hold: implemented by lost.hpp.
+// An operation that waits for the loss of a hold: implemented by lost.hpp.
 class loss_listener {
  public:
   virtual void complete(error_code) = 0;
@@ -30,28 +30,29 @@ class loss_listener {
   ~loss_listener() = default;
 };
 
-// What may take a hold over instead of its release: implemented by cohort.hpp.
+// The waiters that may take a hold over instead of its release: implemented by cohort.hpp.
 class successors {
  public:
-  // False (the hold is as it was): there is none, or it must not have it. `h` is confirmed and not lost.
+  // False (and the hold is unchanged): there is no waiter, or the waiter must not have the hold. `h` is confirmed and
+  // not lost.
   virtual bool pass_on(hold_state& h, release_op::listener&) = 0;
 
  protected:
   ~successors() = default;
 };
 
-// What a cohort knows of the record that its holds pass on (cohort.hpp): Redis may have given the token a further fence
-// ahead of time, for the next in the cohort, while the hold before is still at work.
+// What a cohort knows of the record that its holds pass on (cohort.hpp). Redis may have given the token a further fence
+// ahead of time, for the next holder in the cohort, while the current holder is still at work.
 struct cohort_tenure {
-  std::uint64_t recorded_fence = 0;  // The one in the record,
-  bool uncertain = false;            // unless the answer that would have brought a larger one was lost.
+  std::uint64_t recorded_fence = 0;  // The fence in the record,
+  bool uncertain = false;            // unless the answer that would have brought a larger fence was lost.
   bool asked = false;                // Redis was asked for the next fence, or has said that others wait.
   std::uint64_t next_fence = 0;      // 0: not known yet.
   clock::time_point confirmed_at{};  // Of the next fence: when the request was sent,
   clock::time_point deadline{};      // and how long its lease lasts.
 };
 
-// Public members are for any thread; what is marked so belongs to the strand.
+// Public members may be called from any thread, except those marked as belonging to the strand.
 class hold_state final : public caller, public activity, public alarm, public std::enable_shared_from_this<hold_state> {
  public:
   struct grant {
@@ -62,13 +63,13 @@ class hold_state final : public caller, public activity, public alarm, public st
     renewal renew = renewal::automatic;
     std::chrono::milliseconds margin{0};
     unanswered_attempt unanswered;
-    // Requests to lengthen the lease, answered or not: the record can be there so long.
+    // The record may exist until then, because of requests to lengthen the lease, answered or not.
     clock::time_point may_last_until{};
-    clock::time_point confirmed_at{};       // When the request was sent by which Redis has confirmed this grant.
-    std::uint32_t passes = 0;               // How often it was passed on since, without asking Redis (cohort.hpp).
+    clock::time_point confirmed_at{};       // When the request was sent with which Redis confirmed this grant.
+    std::uint32_t passes = 0;               // How often it was passed on since then, without asking Redis (cohort.hpp).
     std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass.
     std::uint32_t depth = 1;
-    bool contended = false;      // It was waited for, and not kept since because no other client waited.
+    bool contended = false;      // It had waiters, and was not kept since then because no other client waited.
     successors* next = nullptr;  // Null: none.
   };
 
@@ -87,23 +88,24 @@ class hold_state final : public caller, public activity, public alarm, public st
   // Redis no longer has it, or the deadline has passed.
   bool gone() const { return gone_.load(std::memory_order_acquire) || clock::now() >= deadline(); }
   bool valid() const { return !released() && !loss_reported() && !gone(); }
-  // The work under it was not covered up to now: it is gone, or client::close has released it.
+  // The hold has not covered the work up to now: it is gone, or client::close has released it.
   bool outlived() const {
     const auto flags = flags_.load(std::memory_order_acquire);
     return (flags & is_released) != 0 ? (flags & by_close) != 0 : gone();
   }
 
-  // True for the first who asks: from then on the hold is being released.
+  // True for the first caller only: from then on the hold is being released.
   bool begin_release() { return (flags_.fetch_or(is_released, std::memory_order_acq_rel) & is_released) == 0; }
-  // The hold's owner has destroyed it without releasing it.
+  // The hold's owner has destroyed it without a release.
   static void drop(std::shared_ptr<hold_state>);
-  // Whoever has guarded it and finds it not outlived then has it to himself: client::close leaves it to him.
+  // A caller that has guarded the hold and then finds it not outlived has the hold to itself: client::close leaves the
+  // release to that caller.
   void guard() { flags_.fetch_or(is_guarded, std::memory_order_acq_rel); }
   void unguard() { flags_.fetch_and(static_cast<std::uint8_t>(~is_guarded), std::memory_order_acq_rel); }
 
   // --- On the strand ---
 
-  // The grant has arrived: starts the renewals, after the confirmation of a grant that was pushed.
+  // The grant has arrived: starts the renewals, for a pushed grant after its confirmation.
   void start(bool confirmed);
   // After begin_release.
   void release(release_op::listener);
@@ -111,29 +113,29 @@ class hold_state final : public caller, public activity, public alarm, public st
   void forget(loss_listener&);
   // What the next holder in a cohort takes over.
   grant as_granted() const;
-  // Whether a record with this fence is that of this tenure.
+  // Whether a record with this fence belongs to this tenure.
   bool is_recorded(std::uint64_t fence);
-  // A writer that may become a reader.
+  // A writer that can still become a reader.
   bool is_writer() const { return lock_->is_writer() && !downgraded_; }
-  // A request to become a reader is on its way. (If its answer is lost, the fence of a later one shows it.)
+  // A request to become a reader is on its way. (If its answer is lost, the fence in a later answer shows the change.)
   void expect_reader() { may_be_reader_ = true; }
   // It has become a reader, in a phase with this fence.
   void become_reader(std::uint64_t fence);
-  // A request is being sent that lengthens the lease to this.
+  // A request that lengthens the lease to this length is being sent.
   void lengthens(std::chrono::milliseconds lease) {
     longest_asked_ = std::max(longest_asked_, lease);
     may_last_until_ = std::max(may_last_until_, core_->may_last(lease));
   }
-  // lost() has completed; the hold stays lost.
+  // lost() has completed. The hold stays lost.
   bool loss_reported() const { return loss_reported_.load(std::memory_order_acquire); }
-  // A request has lengthened the lease to `lease`, and the server says that so much is left.
+  // A request has lengthened the lease to `lease`, and the server says that `left` is left of it.
   void raise(const answer&, std::chrono::milliseconds lease, std::chrono::milliseconds left);
-  // Redis does not have it any more. left_in_store: but the token may wait in the queue, or have been granted once
-  // more.
+  // Redis does not have the hold any more. left_in_store: but the token may wait in the queue, or may have been granted
+  // once more.
   void lose(bool left_in_store = false);
 
  private:
-  // lengthening: renews what is still to be confirmed.
+  // lengthening: renews a hold that is still to be confirmed.
   enum : std::uint32_t { confirming, renewing, checking, lengthening };
   // by_close: released by client::close.
   enum : std::uint8_t { is_released = 1, is_guarded = 2, by_close = 4 };
@@ -152,7 +154,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   void on_other_server() override;
   void on_moved(const std::unordered_set<std::uint16_t>&) override;
   void on_broken(std::string_view token) override;
-  // What Redis has said to be gone is released without asking it.
+  // A hold that Redis has reported as gone is released without asking Redis.
   bool needs_store() const override { return !gone_.load(std::memory_order_relaxed) || grant_.unanswered.exists; }
   void abandon() override;
   void ring(clock::time_point now) override;
@@ -185,7 +187,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   clock::time_point confirmed_at_{};
   clock::time_point may_last_until_{};
   std::chrono::milliseconds longest_asked_{0};  // By a request that lengthens the lease.
-  clock::time_point raised_at_{};               // When the request was sent by which the deadline was last raised.
+  clock::time_point raised_at_{};               // When the request was sent with which the deadline was last raised.
   bool asking_ = false;
   bool close_waits_ = false;
   bool may_be_reader_ = false;

@@ -31,7 +31,8 @@ void resize_op::write(std::uint32_t, arguments& a) {
   lock_->write_keys(a);
   a.arg("resize");
   a.arg(std::int64_t{limit_});
-  // What is still on its way can undo another client's resize until this operation would have given up, and not later.
+  // A resize that is still on its way can undo another client's resize until this operation would have given up, but
+  // not later.
   const auto now = clock::now();
   a.not_after(now, std::chrono::ceil<std::chrono::milliseconds>(std::max(gives_up_at() - now, clock::duration(0))));
 }
@@ -39,7 +40,7 @@ void resize_op::write(std::uint32_t, arguments& a) {
 void resize_op::take(const reply& r, const answer& a) {
   const lease_reply told(r.text(0));
   if (told.understood) core().observe_time(told.server_time, a);
-  // Too late: it was long on its way, or Redis's clock was stepped forward.
+  // Too late: the request was long on its way, or Redis's clock was stepped forward.
   if (told.understood && told.status == status::too_late) return ask_again();
   lock_->limit.store(limit_, std::memory_order_relaxed);
   end(error_code());

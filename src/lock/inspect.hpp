@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// basic_lock::inspect and counting_semaphore::resize: what is asked about a lock of a known kind.
+// basic_lock::inspect and counting_semaphore::resize: queries about a lock of a known kind.
 #pragma once
 
 #include "client/query.hpp"

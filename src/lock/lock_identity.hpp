@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What a lock of any kind is, apart from its client: a name, the script of its kind, and what distinguishes those who
-// ask.
+// What a lock of any kind is, apart from its client: a name, the script of its kind, and the ask, which distinguishes
+// its waiters (by owner, for example).
 #pragma once
 
 #include "protocol/keys.hpp"
@@ -15,16 +15,16 @@
 
 namespace leasehold::detail {
 
-// Whether several holds for the same ask can exist at once.
+// Whether several holds with the same ask can exist at once.
 enum class hold_mode {
   exclusive,  // One hold at a time; a cohort may pass it on.
   shared,     // Several holds at a time.
 };
 
-// Kept by everything that may outlive the lock and even the client: holds, releases.
+// Kept by everything that may outlive the lock and even the client: holds and releases.
 struct lock_identity {
-  // ask: what distinguishes those who ask for this lock, "" for a kind where all ask the same (lua/shared/call.lua).
-  // limit: of a counting semaphore, whose ask it is; 0 elsewhere.
+  // ask: distinguishes the askers of this lock (for example by owner); "" for a kind where all ask the same
+  // (lua/shared/call.lua). limit: for the ask of a counting semaphore; 0 elsewhere.
   lock_identity(const key_space& space, std::string name, const script& kind, std::string ask = {},
                 hold_mode mode = hold_mode::exclusive, std::uint32_t limit = 0);
 
@@ -38,18 +38,18 @@ struct lock_identity {
   std::string ask;
   hold_mode mode;
   mutable std::atomic<std::uint32_t> limit;
-  std::string local_queue;  // Those with the same, and the same limit, wait in one queue of the client.
-  // The channel on which a free lock is announced: by Redisson, which listens there, too (if
-  // client_options::redisson asks for it), and on a quorum. "": nowhere.
+  std::string local_queue;  // Waiters with the same value, and the same limit, share one queue of the client.
+  // The channel on which a free lock is announced: by Redisson, which listens there, too (if client_options::redisson
+  // is set), and on a quorum. "": there is none.
   std::string unlock_channel;
   bool notifies_redisson = false;
 
   std::string local_queue_with(std::uint32_t l) const { return local_queue + " " + std::to_string(l); }
   bool is_reader() const { return kind == &scripts::shared_mutex && mode == hold_mode::shared; }
   bool is_writer() const { return kind == &scripts::shared_mutex && mode == hold_mode::exclusive; }
-  // The keys of a script that may see to the queue: record, fence counter, queue, entries.
+  // The keys of a script that may change the queue: record, fence counter, queue, entries.
   void write_keys(arguments& a) const;
-  // believed: the limit of a counting semaphore, as the asker knows it; 0 elsewhere.
+  // believed: the limit of a counting semaphore, as the caller knows it; 0 elsewhere.
   void write_ask(arguments& a, std::uint32_t believed = 0) const;
   std::string ask_text() const;
 };

@@ -10,7 +10,7 @@
 namespace leasehold::detail {
 namespace {
 
-// What an ask says (lua/shared/call.lua) of a reader, a writer, an owner.
+// What an ask (lua/shared/call.lua) says about a reader, a writer or an owner.
 template <class Asker>
 void read_ask(std::string_view kind, std::string_view ask, Asker& asker) {
   if (kind == scripts::shared_mutex.name && !ask.empty()) {
@@ -21,10 +21,10 @@ void read_ask(std::string_view kind, std::string_view ask, Asker& asker) {
   }
 }
 
-// What a list may read in all, lest a server keep it going for ever: some million pages.
+// The most that one list may read in all, so that a server cannot keep it going forever: some million pages.
 constexpr std::size_t most_bytes = std::size_t{256} * 1024 * 1024;
 
-// Where a lock's first hold begins behind the lock itself, and how many scalars each hold has.
+// The offset of a lock's first hold from the lock's own scalars, and the number of scalars of each hold.
 constexpr std::size_t first_hold = 7, size_of_hold = 4;
 
 }  // namespace
@@ -88,9 +88,9 @@ void read_page(const reply& r, const std::string& prefix, std::vector<listed_loc
     i = read_lock(r, i + 1, lock);
     if (!record.starts_with(prefix)) continue;
     lock.name = record.substr(prefix.size());
-    // A key of a form that no lock can have.
+    // No lock can have a key of this form.
     if (check_name(lock.name, record)) continue;
-    // The script takes any digits for a fence, also 0 and more than 64 bits.
+    // The script accepts any digits for a fence, even 0 and more than 64 bits.
     if (lock.held && lock.fence != 0) found.push_back(std::move(lock));
   }
 }
@@ -104,7 +104,7 @@ lock_info read_inspection(const reply& r, const script& kind) {
     if (r.left(2).count() >= 0) info.ttl = r.left(2);
     info.token = r.text(5);
     info.holders = r.number<std::size_t>(0);
-    // What the holder asked for: his owner, or a letter and his owner (lua/shared/call.lua).
+    // What the holder asked for: its owner, or a letter and its owner (lua/shared/call.lua).
     if (&kind == &scripts::recursive_mutex) info.owner = r.text(4);
     if (&kind == &scripts::shared_mutex && r.text(4) == "w" && !r.text(7).empty()) info.owner = r.text(7).substr(1);
   }

@@ -18,32 +18,32 @@
 
 namespace leasehold::detail {
 
-// "What it is" (lua/admin.lua) from the reply's scalar `i` on; returns where that ends.
+// Reads the part "What it is" (lua/admin.lua) of the reply, from scalar `i` on. Returns the index behind it.
 std::size_t read_lock(const reply&, std::size_t i, lock_details&);
-// As Redis has it, of a lock that begins at scalar `i`.
+// As Redis has it, for a lock whose part begins at scalar `i`.
 std::string_view fence_of_first_hold(const reply&, std::size_t i);
 
 // The reply to show.
 lock_status read_status(const reply&);
 
-// Appends the locks of one page of a list whose names a client with this prefix can use.
+// Appends the locks of one page of a list, as far as a client with this prefix can use their names.
 void read_page(const reply&, const std::string& prefix, std::vector<listed_lock>&);
 
-// The reply to inspect, of a lock of this kind.
+// The reply to inspect, for a lock of this kind.
 lock_info read_inspection(const reply&, const script& kind);
 
-// The cursor of a SCAN, page by page.
+// Follows the cursor of a SCAN, page by page.
 class scan {
  public:
-  // Of one more server.
+  // Begins with another server.
   void begin();
   const std::string& cursor() const { return cursor_; }
-  // Null, or why the scan would not come to an end.
+  // Null, or the reason why the scan would not come to an end.
   const char* take(const reply&);
 
  private:
   std::string cursor_ = "0";
-  std::unordered_set<std::uint64_t> cursors_;  // That this server has given.
+  std::unordered_set<std::uint64_t> cursors_;  // Those that this server has returned.
   std::size_t bytes_ = 0;                      // Of all replies.
 };
 

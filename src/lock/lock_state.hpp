@@ -17,7 +17,7 @@ namespace leasehold::detail {
 
 class lock_state {
  public:
-  // bad: what every operation fails with, if it is an error.
+  // bad: if it is an error, every operation fails with it.
   lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind, std::string ask = {},
              hold_mode mode = hold_mode::exclusive, std::uint32_t limit = 0, error_code bad = {});
 

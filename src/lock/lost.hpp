@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// hold::lost: somebody who waits for the loss of a hold.
+// hold::lost: an operation that waits for the loss of a hold.
 #pragma once
 
 #include "client/client_core.hpp"
@@ -13,7 +13,7 @@
 
 namespace leasehold::detail {
 
-// Waits in hold_state::waiters_. It does not keep the hold: a hold that is destroyed ends it.
+// Waits in hold_state::waiters_. It does not keep the hold alive: a hold that is destroyed ends the operation.
 class lost_op final : public loss_listener {
  public:
   lost_op(const std::shared_ptr<hold_state>& hold, hold_handler handler)

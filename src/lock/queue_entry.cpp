@@ -12,21 +12,22 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// When lua/shared/queue.lua expects the next poll: of the first two waiters in the queue, and of the rest.
+// When lua/shared/queue.lua expects the next poll: of the first two waiters in the queue, and of the others.
 constexpr milliseconds poll_often{667};
 constexpr milliseconds poll_rarely{5000};
 
-// How soon those further back poll when a lease ends, at the earliest.
+// When a lease ends, entries further back in the queue poll no earlier than this after the answer.
 constexpr milliseconds poll_at_end{2000};
 
-// A pushed grant must leave this much of its short lease for the confirmation to arrive; else it is confirmed first.
+// A pushed grant must leave this much of its short lease for the confirmation to arrive; otherwise the entry confirms
+// it first.
 constexpr milliseconds least_head_start{200};
 
-// On a quorum all waiters are notified at the same time that a lock is free; if they asked at the same time, each would
-// get some of the servers.
+// On a quorum, all waiters are notified at the same time that a lock is free. If they all asked at the same time, each
+// would be granted the lock by some of the servers only.
 constexpr milliseconds hint_spread{2};
 
-// How many of one local queue ask at once, at the most.
+// At most this many waiters of one local queue ask at once.
 constexpr std::size_t most_at_once = 256;
 
 milliseconds whole_ms(clock::duration d) {
@@ -51,13 +52,13 @@ void queue_entry::add(waiter& op) {
   if (first) {
     begin();
   } else {
-    // Where several may be in at once, it is not known yet whether he may, too.
+    // A lock with several holders at a time may have room for this waiter, too: that is not known yet.
     if (lock_->mode != hold_mode::shared || answered_) op.note_contention();
     ask_in_parallel();
   }
 }
 
-// Only while no attempt was answered that the lock is busy: what waits in the queue is to be one entry.
+// Only while no attempt was answered that the lock is busy: the client must have a single entry in the queue.
 void queue_entry::ask_in_parallel() {
   if (lock_->mode != hold_mode::shared || role_ != role::local_queue || answered_ || state_ != state::asking) return;
   while (parallel_entries_ + 1 < may_ask_ && std::next(waiters_.begin()) != waiters_.end()) {
@@ -90,7 +91,7 @@ void queue_entry::on_parallel_outcome(bool granted) {
   queue->ask_in_parallel();
 }
 
-// A new entry, for the waiter in front: a token is never used again.
+// A new entry for the waiter in front: a token is never used twice.
 void queue_entry::begin() {
   registry::of(*core_).forget_token(*this);
   if (role_ == role::local_queue) follows_ = take_predecessor();
@@ -138,7 +139,7 @@ void queue_entry::write(std::uint32_t attempt, arguments& a) {
   if (attempt == proof_) return;
   stamp_ = clock::now();
   sent_ = true;
-  // Another server may have to be asked the same (store::run).
+  // The store may have to send the same request to another server (store::run).
   attempt_may_run_until_ = std::max(attempt_may_run_until_, a.not_after(stamp_, core_->options().command_timeout));
   if (role_ == role::once || !a.may_queue()) {
     a.arg("");
@@ -190,7 +191,8 @@ void queue_entry::answered(std::uint32_t attempt, const answer& a) {
   }
 }
 
-// The server's clock is known better now; or the server is slower than it is asked, and asking at once again would not help.
+// Either the server's clock is known better now, and asking again helps; or the server is slow, and asking again at
+// once would not help.
 void queue_entry::on_too_late(clock::time_point now) {
   if (!std::exchange(too_late_, true)) return ask();
   rest(now);
@@ -199,7 +201,7 @@ void queue_entry::on_too_late(clock::time_point now) {
 void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   const auto now = a.received;
   if (!std::exchange(answered_, true)) {
-    // add does that for those that come from now on.
+    // add() does this for waiters that come from now on.
     for (auto& w : waiters_) w.note_contention();
   }
   found_busy_ = true;
@@ -210,7 +212,7 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   on_parallel_outcome(false);
   if (role_ == role::once) {
     state_ = state::over;
-    // An attempt on an earlier connection may still bring something.
+    // An attempt on an earlier connection may still be granted.
     if (unanswered_.exists) release_token(nullptr);
     const auto op = front().shared();
     waiters_.pop_front();
@@ -228,21 +230,21 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   waited_ = true;
   registry::of(*core_).remember_token(*this);
   check_.busy(lease.server_time, a.sent);
-  // In a cluster the first answer comes before it waits in the queue: it is asked again as soon as grants in the slot
-  // are pushed.
+  // In a cluster the first attempt does not join the queue yet: the entry polls as soon as grants in the slot are
+  // pushed to this client.
   const bool in_front = lease.status != status::waits;
   if (in_front && !lock_->unlock_channel.empty()) registry::of(*core_).listen(*this);
   auto poll_after = in_front ? poll_often : poll_rarely;
-  // Nobody runs a script when a lease ends. (Negative: the holder's has no end.) Those further back only poll in case
-  // nobody in front is alive.
+  // The server runs no script when a lease ends, so the entry polls then. (Negative: the holder's lease has no end.)
+  // Entries further back poll only in case no entry in front of them is alive.
   if (lease.left >= milliseconds(0)) {
     poll_after = std::min(poll_after, std::max(lease.left + milliseconds(1), in_front ? milliseconds(0) : poll_at_end));
   }
   core_->set(*this, later(now, poll_after));
 }
 
-// Whoever waited in the queue when somebody changed the limit waits on with the new one; and whoever asked while this
-// very lock was being resized asks again.
+// Asks again with the current limit in two cases: the entry waited in the queue when another client changed the limit,
+// or this lock itself was resized while the entry asked.
 void queue_entry::on_wrong_limit(std::uint32_t limit) {
   if (!waited_ && limit != lock_->limit.load(std::memory_order_relaxed)) return end_all(error::wrong_limit);
   limit_ = limit;
@@ -274,18 +276,18 @@ void queue_entry::on_grant(const lease_reply& lease, const answer& a) {
   if (!drop_late(a.received)) return;
   const milliseconds wanted = front().options().lease;
   const auto until = core_->still_sure(token_, local_deadline(a.sent, asked_lease_, lease.left, core_->drift()));
-  // The answer took longer than the lease, or the waiter in front has changed to one with a longer lease. A repeat
-  // lengthens it.
+  // The answer took longer than the lease, or the waiter in front is now one with a longer lease. A repeat lengthens
+  // the lease.
   if ((a.received >= until || asked_lease_ < wanted) && !std::exchange(asked_again_, true)) return ask();
   if (front().options().replicas != 0) return prove();
   grant(lease.fence, until, a.sent, lease.depth);
 }
 
-// The confirmation is acknowledged, and not the grant itself, which another client may have made: WAIT is about the
-// writes of its own connection.
+// The replicas acknowledge the confirmation and not the grant itself, which another client may have made: WAIT only
+// covers the writes of its own connection.
 void queue_entry::prove() {
   const auto& o = front().options();
-  // It must leave something of the lease.
+  // The wait must leave something of the lease.
   const auto limit =
       std::min({core_->options().command_timeout, o.lease / 2, whole_ms(front().deadline() - clock::now())});
   state_ = state::proving;
@@ -293,7 +295,7 @@ void queue_entry::prove() {
   proof_ = ++attempt_;
   stepped_ = core_->stepped();
   if (core_->send_acknowledged(*lock_->kind, lock_->record, shared_from_this(), proof_, o.replicas, limit)) {
-    // The limit is that of WAIT: it may have to wait for another, or for a connection.
+    // The limit is that of WAIT alone: the request may also have to wait for another one, or for a connection.
     const auto until = later(clock::now(), std::min(limit + core_->options().command_timeout, asked_lease_));
     return core_->set(*this, until);
   }
@@ -311,12 +313,12 @@ void queue_entry::on_proof(const answer& a) {
   const bool ours = lease.understood && lease.status == status::held;
   if (ours) core_->observe_time(lease.server_time, a);
   if (ours && a.from_store->number<std::uint32_t>(1) >= o.replicas) {
-    // What the reply says was held back by WAIT. Another one may have shown a step of the clock meanwhile.
+    // WAIT held the reply back. Meanwhile another reply may have shown a step of the clock.
     const auto until = local_deadline(a.sent, asked_lease_, lease.left, core_->drift()) - (core_->stepped() - stepped_);
     if (asked_lease_ < o.lease && !std::exchange(asked_again_, true)) return ask();
     if (a.received < until) return grant(lease.fence, until, a.sent, lease.depth);
   }
-  // A token that some replicas know is not used again.
+  // A token that some replicas know is never used again.
   lacks_replicas_ = ours;
   const auto op = front().shared();
   release_token(nullptr);
@@ -339,7 +341,7 @@ void queue_entry::on_granted(const pushed_grant& g) {
     return;
   }
   core_->count().handed_off.fetch_add(1, std::memory_order_relaxed);
-  // Half a round trip: the request that carried the stamp ran before the grant did, so the lease began after it.
+  // Half a round trip: the request with the stamp ran before the grant, so the lease began after the stamp.
   const auto until = local_deadline(g.stamp, g.lease, g.lease, core_->drift());
   if (front().options().replicas != 0) {
     if (state_ != state::asking) prove();
@@ -353,13 +355,13 @@ void queue_entry::on_granted(const pushed_grant& g) {
 }
 
 void queue_entry::on_watch() {
-  // A message that comes again and again must not put the next poll off.
+  // A message that is repeated must not postpone the next poll.
   const auto soon = later(clock::now(), poll_often);
   if (state_ == state::waiting && soon < due()) core_->set(*this, soon);
 }
 
 void queue_entry::poll_now() {
-  // A pause that keeps a place in the queue ends, too: that the server answers again may be why it is called.
+  // A pause that keeps a place in the queue ends, too: the reason for this call may be that the server answers again.
   if (state_ == state::waiting || (state_ == state::pausing && in_queue_ && core_->has_queue())) return ask();
   if (state_ != state::pausing || core_->has_queue()) return;
   const auto soon = later(clock::now(), std::chrono::duration_cast<clock::duration>(hint_spread * core_->random()));
@@ -438,7 +440,7 @@ bool queue_entry::drop_late(clock::time_point now) {
 void queue_entry::leave(const std::shared_ptr<waiter>& op, error_code why) {
   const auto self = shared_from_this();
   op->unlink();
-  // The last one takes the entry along.
+  // The last waiter takes the entry out of the queue.
   if (waiters_.empty() && withdraw(op)) {
     op->wait_for_leave(why);
   } else {
@@ -446,7 +448,7 @@ void queue_entry::leave(const std::shared_ptr<waiter>& op, error_code why) {
   }
 }
 
-// Nobody waits any more. True if `op` will be notified that nothing is left of the entry.
+// The last waiter has left. True if `op` will be notified when nothing is left of the entry.
 bool queue_entry::withdraw(const std::shared_ptr<waiter>& op) {
   const bool traces = is_on_its_way() || state_ == state::proving || leaves_traces();
   if (is_on_its_way()) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
@@ -457,28 +459,28 @@ bool queue_entry::withdraw(const std::shared_ptr<waiter>& op) {
     return false;
   }
   leaving_ = op;
-  // Weakly: an operation that has completed meanwhile must not keep the client open.
+  // A weak pointer: an operation that has completed meanwhile must not keep the client open.
   release_token([weak = std::weak_ptr(op)] {
     if (const auto waiting = weak.lock()) waiting->left();
   });
   return true;
 }
 
-// An attempt that waits in the client for others is never sent if nobody wants it any more.
+// An attempt that waits in the client for others is never sent once it is not wanted any more.
 bool queue_entry::is_on_its_way() const { return state_ == state::asking && sent_; }
 
-// Of attempts that were answered, or never will be. (Asked again: the attempt before was granted.)
+// For attempts that were answered, or never will be. (Asked again: the attempt before was granted.)
 bool queue_entry::leaves_traces() const {
   return asked_again_ || (!core_->releases_leftovers() && (in_queue_ || unanswered_.exists));
 }
 
-// How long after it has run something may be left of an attempt: it may wait in the queue and then be granted.
+// How long after an attempt has run something of it may be left: it may wait in the queue and then be granted.
 milliseconds queue_entry::longest_trace() const {
   const bool may_wait = core_->has_queue() && role_ != role::once;
   return asked_lease_ + (may_wait ? longest_in_queue : milliseconds(0));
 }
 
-// Takes the token out of the queue, or hands its grant on; in the background.
+// Takes the token out of the queue, or releases its grant, in the background.
 void queue_entry::release_token(std::function<void()> when_done) {
   core_->count().withdrawn.fetch_add(1, std::memory_order_relaxed);
   const auto gone_by = unanswered_.exists ? unanswered_.gone_by : later(clock::now(), longest_trace());
@@ -524,7 +526,7 @@ void queue_entry::store_refuses(error_code ec) {
 
 void queue_entry::ring(clock::time_point now) {
   if (state_ == state::proving) {
-    ++attempt_;  // Nobody wants the proof any more.
+    ++attempt_;  // The proof is not wanted any more.
     return on_proof(answer{nullptr, now, now});
   }
   if (core_->releases_leftovers()) take_token();
@@ -537,7 +539,7 @@ error_code queue_entry::no_answer() const {
 }
 
 bool queue_entry::known_busy(clock::time_point now) const {
-  // An attempt that has just been sent says nothing yet; one that waits for its answer longer than usual says that there
+  // An attempt that was just sent proves nothing yet. One that waits for its answer longer than usual shows that there
   // is none.
   return found_busy_ && (!is_on_its_way() || now - stamp_ < std::max<clock::duration>(milliseconds(100), 2 * took_));
 }

@@ -1,9 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A client's entry in the queue of one name, and the client's own waiters behind it: however many coroutines of a
-// client wait for a name, Redis sees one entry. Where several may be in at once, others of them ask in parallel for as
-// long as all are granted: one more after each success, hence twice as many in each round trip. (docs/protocol.md,
-// "The queue")
+// A client's entry in the queue of one name, and the client's own waiters behind it: Redis sees one entry, however many
+// coroutines of a client wait for the name. For locks with several holders at a time, further waiters ask in parallel
+// as long as all of them are granted: one more after each success, so twice as many in each round trip.
+// (docs/protocol.md, "The queue")
 #pragma once
 
 #include "client/client_core.hpp"
@@ -34,22 +34,22 @@ class queue_entry final : public caller,
                           public std::enable_shared_from_this<queue_entry> {
  public:
   enum class role {
-    local_queue,  // The client's entry for all who ask the same.
-    parallel,     // For one waiter, in parallel with that.
+    local_queue,  // The client's entry for all waiters with the same ask.
+    parallel,     // For one waiter, in parallel with that entry.
     once,         // try_acquire, which asks without waiting in the queue.
   };
   queue_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r);
 
-  // At the back of the local queue.
+  // Adds the waiter at the back of the local queue.
   void add(waiter&);
-  // The operation ends with `why`; at once, or when the store has confirmed that nothing is left of it.
+  // The operation ends with `why`: at once, or when the store has confirmed that nothing is left of it.
   void leave(const std::shared_ptr<waiter>&, error_code why);
 
-  // The last grant was released, since too few replicas had it, or is still to be acknowledged.
+  // The last grant was released because too few replicas had it, or it is still to be acknowledged.
   bool lacks_replicas() const { return lacks_replicas_ || state_ == state::proving; }
-  // The last attempt that should have been answered was: the lock is busy.
+  // The last attempt that should have been answered was answered: the lock is busy.
   bool known_busy(clock::time_point now) const;
-  // What it ends with if it was not.
+  // The outcome if that attempt was not answered.
   error_code no_answer() const;
 
   const std::string& token() const override { return token_; }
@@ -67,15 +67,15 @@ class queue_entry final : public caller,
     idle,
     asking,   // An attempt is on its way.
     waiting,  // In the queue; the alarm rings for the next poll.
-    pausing,  // The server could not answer now, or this is a quorum, which has no queue; the alarm ends it.
+    pausing,  // The server could not answer now, or this is a quorum, which has no queue. The alarm ends the pause.
     offline,  // The store is not up.
-    proving,  // It was granted, and replicas have to acknowledge that.
-    over,     // Nobody waits any more.
+    proving,  // The lock was granted, and replicas have to acknowledge the grant.
+    over,     // No waiter is left.
   };
 
   void write(std::uint32_t attempt, arguments&) override;
   bool wants(std::uint32_t attempt) const override;
-  // A poll keeps the place in the queue; but there may be so many that nothing else would get its turn.
+  // A poll keeps the place in the queue, but many polls must not keep everything else from getting its turn.
   turn turn_of(std::uint32_t) const override { return in_queue_ ? turn::releases : turn::asks; }
   void answered(std::uint32_t attempt, const answer&) override;
   void store_is_up() override;
@@ -91,9 +91,9 @@ class queue_entry final : public caller,
   void on_too_late(clock::time_point now);
   void on_busy(const lease_reply&, const answer&);
   void on_wrong_limit(std::uint32_t limit);
-  // The attempt was not answered: what was known before is not known any more.
+  // The attempt was not answered: what was known before does not count any more.
   void pause(clock::time_point now);
-  // A pause in which it still is.
+  // A pause that keeps what is known.
   void rest(clock::time_point now);
   void on_error(std::string_view words, clock::time_point now);
   void on_grant(const lease_reply&, const answer&);
@@ -104,13 +104,13 @@ class queue_entry final : public caller,
   // Lets waiters of the local queue ask in parallel with its entry.
   void ask_in_parallel();
   void on_parallel_outcome(bool granted);
-  // The token that the next attempt of this local queue may follow; "": none.
+  // The token that the next attempt of this local queue may follow; "": there is none.
   std::string take_predecessor();
-  // Makes the hold of the operation that was in front; confirmed: Redis has answered this grant.
+  // Makes the hold for the operation that was in front. confirmed: Redis has answered this grant.
   hold hand_over(waiter&, hold_state::grant, bool confirmed);
   bool withdraw(const std::shared_ptr<waiter>&);
   bool is_on_its_way() const;
-  // Drops waiters in front whose deadline has passed; false if nobody is left (the entry has left then).
+  // Drops the waiters in front whose deadline has passed. False if none is left: then the entry has left, too.
   bool drop_late(clock::time_point now);
   void end_all(error_code);
   void forget();
@@ -120,16 +120,16 @@ class queue_entry final : public caller,
   const std::shared_ptr<const lock_identity> lock_;
   const role role_;
   const std::uint32_t first_limit_;
-  std::uint32_t limit_;  // As the entry asks with it.
+  std::uint32_t limit_;  // The limit with which the entry asks.
   bool lacks_replicas_ = false;
-  bool waited_ = false;  // It has joined the queue.
+  bool waited_ = false;  // The entry has joined the queue.
 
   state state_ = state::idle;
   std::string token_;
   boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> waiters_;
   pauses pauses_;
   std::uint32_t attempt_ = 0;
-  std::uint32_t proof_ = 0;     // The last attempt that was to prove a grant,
+  std::uint32_t proof_ = 0;     // The last attempt that was made to prove a grant,
   clock::duration stepped_{0};  // and client_core::stepped when it was sent.
   clock::time_point stamp_{};   // When the latest attempt was sent,
   bool sent_ = false;           // which it may not have been yet,
@@ -139,19 +139,20 @@ class queue_entry final : public caller,
   clock::time_point attempt_may_run_until_{};
   std::uint64_t attempt_epoch_ = 0;
   unanswered_attempt unanswered_;
-  bool answered_ = false;    // The answer to this token was that the lock is busy, and no attempt has failed since.
-  bool in_queue_ = false;    // That was so at any time: it may wait in the queue.
-  bool found_busy_ = false;  // The lock is busy, or another's since: what was last heard about it, whatever the token.
+  bool answered_ = false;    // The answer for this token was that the lock is busy; no attempt has failed since.
+  bool in_queue_ = false;    // That was the answer at any time: the entry may wait in the queue.
+  bool found_busy_ = false;  // The latest news is that the lock is busy, or was granted, for whatever token.
   bool asked_again_ = false;
   bool too_late_ = false;  // The last attempt ran after its not-after.
   std::weak_ptr<waiter> leaving_;
 
-  std::size_t may_ask_ = 1;                 // How many of this local queue may ask at once,
+  std::size_t may_ask_ = 1;                 // How many waiters of this local queue may ask at once,
   std::size_t parallel_entries_ = 0;        // and how many do so in parallel with its entry.
   std::weak_ptr<queue_entry> local_queue_;  // role::parallel: while its first answer is expected.
 
-  // Readers that waited here when one of them was granted are granted with it, past writers that wait behind: the token
-  // of the last one that was granted, how many may still follow it, and the token that the attempt under way follows.
+  // Readers that waited here when one of them was granted the lock are granted it together, past writers that wait
+  // behind. So the local queue keeps the token of the last reader that was granted, how many may still follow it, and
+  // the token that the attempt under way follows.
   std::string predecessor_;
   std::size_t followers_ = 0;
   std::string follows_;

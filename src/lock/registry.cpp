@@ -77,7 +77,7 @@ void registry::on_message(std::string_view kind, std::string_view token, std::st
   if (kind == "watch") {
     entry->on_watch();
   } else if (kind == "granted") {
-    // What is not understood is not believed.
+    // A message that cannot be read is not believed.
     entry->on_granted(read_pushed_grant(rest).value_or(pushed_grant()));
   }
 }

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// The entries of one client, by what they wait for, by their tokens and by the channels that they listen to.
+// The entries of one client: by what they wait for, by their tokens, and by the channels that they listen to.
 //
 // Owned by the client; everything happens on its strand.
 #pragma once
@@ -24,21 +24,22 @@ namespace leasehold::detail {
 class registered_entry {
  public:
   virtual const lock_identity& lock() const = 0;
-  // Of a counting semaphore: the limit that its waiters believe in; 0 elsewhere.
+  // For a counting semaphore: the limit that its waiters believe in; 0 elsewhere.
   virtual std::uint32_t first_limit() const = 0;
   virtual const std::string& token() const = 0;
-  // The same object, to be kept during a call that may be its end.
+  // The same object. The caller keeps it during a call that may end the entry.
   virtual std::shared_ptr<registered_entry> shared() = 0;
 
   // Messages on the client's channel (lua/shared/queue.lua).
   virtual void on_granted(const pushed_grant&) = 0;
   virtual void on_watch() = 0;
-  // Messages may have been lost, or another program says that the lock is free.
+  // Polls now: messages may have been lost, or another program has announced that the lock is free.
   virtual void poll_now() = 0;
 
-  // The local waiter in front, null if there is none whose deadline has not passed.
+  // The local waiter in front. Null if no waiter is left whose deadline has not passed.
   virtual waiter* first(clock::time_point now) = 0;
-  // Grants the waiter in front what another waiter of this client has had. The entry leaves the queue with its last waiter.
+  // Grants the waiter in front the hold that another waiter of this client has had. The entry leaves the queue with its
+  // last waiter.
   virtual void grant_locally(hold_state::grant) = 0;
 
  protected:
@@ -50,21 +51,21 @@ class registry final : public queued_entries {
   explicit registry(client_core& core) : core_(core) {}
   static registry& of(client_core& core) { return static_cast<registry&>(core.queued()); }
 
-  // Where the entry for all who ask the same of this lock is kept; null if there is none.
+  // The place of the entry for all waiters with the same ask for this lock; null if there is none.
   std::shared_ptr<registered_entry>& entry_of(const lock_identity&);
-  // That entry if there is one, else null. Not for semaphores.
+  // The same entry if there is one, otherwise null. Not for semaphores.
   std::shared_ptr<registered_entry> find(const lock_identity&) const;
   void forget(registered_entry&);
-  // Messages to its token go to the entry.
+  // From now on, messages to the entry's token go to the entry.
   void remember_token(registered_entry&);
   void forget_token(registered_entry&);
-  // Until forget_token each message on its lock's unlock channel makes it poll.
+  // Until forget_token, each message on the unlock channel of the entry's lock makes the entry poll.
   void listen(registered_entry&);
 
   void poll_all() override;
   void poll_slots(const std::unordered_set<std::uint16_t>& slots) override;
   void on_channel(std::string_view channel) override;
-  // Any other message, or one for a token that no longer waits, is dropped: the next poll finds out.
+  // Any other message is dropped, and so is one for a token that no longer waits: the next poll makes up for it.
   void on_message(std::string_view kind, std::string_view token, std::string_view rest) override;
   void abandon() override;
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::chrono::milliseconds quick{1000};
 
-// Between two sendings to a server that cannot answer yet.
+// The pause between two requests to a server that cannot answer yet.
 constexpr std::chrono::milliseconds pause{50};
 
 }  // namespace
@@ -27,12 +27,12 @@ void release_op::send() {
   const auto now = clock::now();
   asking_ = core_->send(*lock_->kind, lock_->record, self_, 0);
   if (asking_) {
-    // Of what has ended already only a quick answer is waited for.
+    // If the lease has already ended, the operation waits only for a quick answer.
     if (listener_)
       core_->set(*this, lease_end_ > now ? lease_end_ : later(now, std::min(quick, core_->options().command_timeout)));
     return;
   }
-  // Neither the hold nor what an attempt may have left can be there after this.
+  // After this instant, neither the hold nor anything that an attempt may have left can exist.
   auto pointless = std::max(lease_end_, may_last_until_);
   if (unanswered_.exists) pointless = std::max(pointless, unanswered_.gone_by);
   if (in_queue_until_) pointless = std::max(pointless, *in_queue_until_);
@@ -67,7 +67,7 @@ void release_op::answered(std::uint32_t, const answer& a) {
   if (r.is_error()) {
     switch (classify(r.text(0))) {
       case refusal::try_again:
-        // A slot that is being moved: the record may be reached, and the queue not.
+        // The slot is being moved: the server may have the record but not the queue.
         if (r.text(0).starts_with("TRYAGAIN") && !in_queue_until_ && !std::exchange(record_only_, true)) return send();
         record_only_ = false;
         if (a.received >= lease_end_) report(error::unreachable);
@@ -81,17 +81,20 @@ void release_op::answered(std::uint32_t, const answer& a) {
     core_->count().released.fetch_add(1, std::memory_order_relaxed);
     return settle(error_code(), a);
   }
-  // "Not yours" to a repeat: the first sending did it, provided the lease has not ended meanwhile.
+  // The server says "not yours" to a repeat: the first request has released the hold, provided that the lease has not
+  // ended meanwhile.
   settle(repeated_ && a.received < lease_end_ ? error_code() : make_error_code(error::lost), a);
 }
 
-// The token is not there now. If an attempt may still run, make sure afterwards that it has left nothing.
+// The server does not have the token now. If an attempt may still run, another release follows to make sure that
+// nothing is left of it.
 void release_op::settle(error_code ec, const answer& a) {
   // Only the first answer is about the hold.
   const bool of_a_hold = std::exchange(of_a_hold_, false);
   if (of_a_hold && ec == error::lost) core_->count().lost.fetch_add(1, std::memory_order_relaxed);
   report(ec);
-  // The next waiter finds out by its poll that the lock is free; an entry of the token itself would be in its way.
+  // The next waiter finds out by its poll that the lock is free. An entry of the token itself would be in the waiter's
+  // way.
   if (std::exchange(record_only_, false)) {
     in_queue_until_ = later(a.received, longest_in_queue);
     return core_->set(*this, later(a.received, pause));
@@ -101,7 +104,7 @@ void release_op::settle(error_code ec, const answer& a) {
 }
 
 void release_op::ring(clock::time_point) {
-  if (asking_) return report(error::unreachable);  // The lease has ended, and the answer may still come.
+  if (asking_) return report(error::unreachable);  // The lease has ended, but the answer may still come.
   send();
 }
 

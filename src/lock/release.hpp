@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Releasing a token: for hold::release, for the destructor of a hold, and for attempts that nobody waits for any more.
+// Releasing a token: for hold::release, for the destructor of a hold, and for attempts that no caller waits for any
+// more.
 #pragma once
 
 #include "client/client_core.hpp"
@@ -15,27 +16,27 @@
 
 namespace leasehold::detail {
 
-// How long an entry of whose client nothing is heard may stay in the queue: five seconds until its poll is due, one until
-// it is silent, ten until it is removed (latest_poll, silent_after and keeps_place of lua/shared/call.lua).
+// How long an entry may stay in the queue when its client is silent: five seconds until its poll is due, one until it
+// counts as silent, ten until it is removed (latest_poll, silent_after and keeps_place of lua/shared/call.lua).
 inline constexpr std::chrono::milliseconds longest_in_queue{17000};
 
-// An attempt to acquire that was never answered: it may still run, on a connection that is gone, until its not-after.
-// A token with such an attempt is released once more after that instant.
+// An attempt to acquire that was never answered. It may still run until its not-after, on a connection that is gone. A
+// token with such an attempt is released once more after that instant.
 struct unanswered_attempt {
   bool exists = false;
-  std::uint64_t epoch = 0;  // The connection it was sent on.
+  std::uint64_t epoch = 0;  // The connection on which it was sent.
   clock::time_point may_run_until{};
-  clock::time_point gone_by{};  // Nothing of it can be left then.
+  clock::time_point gone_by{};  // Nothing can be left of it then.
 
-  // `trace`: how long after it has run something of it may be left.
+  // `trace`: how long after the attempt has run something of it may be left.
   void merge(std::uint64_t e, clock::time_point until, std::chrono::milliseconds trace) {
     may_run_until = exists ? std::max(may_run_until, until) : until;
     gone_by = std::max(exists ? gone_by : until, later(may_run_until, trace));
     epoch = exists ? std::min(epoch, e) : e;
     exists = true;
   }
-  // After a request that was sent then and was answered. On one connection everything runs in order: what was sent after it
-  // ran after it.
+  // Whether the attempt may still run after a request that was sent at `sent` and was answered. On one connection
+  // everything runs in order: a request that was sent after the attempt ran after it.
   bool may_run_after(clock::time_point sent, const client_core& core) const {
     return exists && epoch != core.epoch() && sent < may_run_until;
   }
@@ -43,11 +44,11 @@ struct unanswered_attempt {
 
 class release_op final : public caller, public activity, public alarm, public std::enable_shared_from_this<release_op> {
  public:
-  // Called once, on the strand, when it is known whether the release worked. Later sendings (see unanswered_attempt)
-  // are nobody's business.
+  // Called once, on the strand, when the outcome of the release is known. Later requests (see unanswered_attempt) are
+  // not reported.
   using listener = std::function<void(error_code)>;
 
-  // `lease_end`: after it the token is gone by itself, and a release that was not answered is reported as unreachable.
+  // `lease_end`: after it the token has expired, and a release that was not answered is reported as unreachable.
   release_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, std::string token,
              clock::time_point lease_end, unanswered_attempt unanswered)
       : core_(std::move(core)),
@@ -57,13 +58,14 @@ class release_op final : public caller, public activity, public alarm, public st
         unanswered_(unanswered) {}
 
   void start(listener);
-  // A request without an answer may have lengthened the lease beyond `lease_end`: released until then.
+  // A request without an answer may have lengthened the lease beyond `lease_end`: the release is repeated until
+  // `until`.
   void may_last(clock::time_point until) { may_last_until_ = until; }
-  // Of a hold whose loss was not reported yet: if it is gone, that is a loss.
+  // The token is that of a hold whose loss was not reported yet: if it is gone, that is a loss.
   void of_a_hold() { of_a_hold_ = true; }
-  // Another client probably waits for what is released.
+  // Another client probably waits for the lock.
   void expect_waiter() { waiter_expected_ = true; }
-  // The token was released before, and nobody knows whether that worked.
+  // The token was released before, and the outcome is unknown.
   void start_again(listener l) {
     repeated_ = true;
     start(std::move(l));
@@ -95,8 +97,8 @@ class release_op final : public caller, public activity, public alarm, public st
   bool sent_ = false;
   bool repeated_ = false;
   bool waiter_expected_ = false;
-  bool record_only_ = false;  // The next sending leaves the queue alone.
-  // The record was reached, and the queue was not: an entry may stay there until then.
+  bool record_only_ = false;  // The next request leaves the queue alone.
+  // The server had the record but not the queue: an entry may stay in the queue until then.
   std::optional<clock::time_point> in_queue_until_;
   bool asking_ = false;
   listener listener_;

@@ -22,21 +22,22 @@ class waiter : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
  public:
   virtual const acquire_options& options() const = 0;
   virtual const std::shared_ptr<client_handle>& handle() const = 0;
-  // time_point::max(): none.
+  // time_point::max(): there is none.
   virtual clock::time_point deadline() const = 0;
-  // The same object, to be kept during a call that may be its end.
+  // The same object. The caller keeps it during a call that may end the waiter.
   virtual std::shared_ptr<waiter> shared() = 0;
 
   virtual void belong_to(std::shared_ptr<queue_entry>) = 0;
   virtual void note_contention() = 0;
   virtual void complete(hold) = 0;
   virtual void complete(error_code) = 0;
-  // The one attempt was answered: the lock is busy.
+  // The single attempt was answered: the lock is busy.
   virtual void complete_busy() = 0;
-  // The end is decided; what may be left of it is being released. left() ends it, or a limit of 100 ms.
+  // The outcome is decided; what may be left of the attempt is being released. The operation ends with left(), or after
+  // a limit of 100 ms.
   virtual void wait_for_leave(error_code outcome) = 0;
   virtual void left() = 0;
-  // The store has answered the attempt after all: the lock was busy.
+  // The store has answered the attempt late: the lock was busy.
   virtual void note_busy() = 0;
 
  protected:
