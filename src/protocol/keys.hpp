@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// The names of keys and channels (docs/protocol.md, "Keys"). What belongs to a record carries a tag: that of the record's
-// slot in a cluster, elsewhere the only one.
+// The names of keys and channels (docs/protocol.md, "Keys"). The keys that belong to a record carry a tag: in a cluster
+// that of the record's slot, elsewhere the only one.
 #pragma once
 
 #include "protocol/slots.hpp"
@@ -12,7 +12,7 @@
 
 namespace leasehold::detail {
 
-// What the names in a store depend on: its deployment and the client's options.
+// The deployment of the store and the options of the client on which names depend.
 struct key_space {
   std::string prefix;      // Of every record.
   bool has_slots = false;  // A cluster.
@@ -27,7 +27,7 @@ std::string entries_key(std::string_view tag, std::string_view record);
 std::string client_channel(std::string_view tag, std::string_view client);
 // The channel on which a quorum announces releases of this record: there is no queue on a quorum.
 std::string hint_channel(std::string_view record);
-// The channel on which Redisson announces releases, as it makes it of the lock's name.
+// The channel on which Redisson announces releases, formed from the lock's name as Redisson does it.
 std::string redisson_channel(std::string_view record);
 
 }  // namespace leasehold::detail

@@ -12,8 +12,8 @@ namespace {
 // The longest lease of a grant that is still to be confirmed (lua/shared/call.lua).
 constexpr std::chrono::milliseconds unconfirmed{2000};
 
-// A fence is G * 2048, and G is the server's clock in microseconds unless that was stepped back. After a step back by more
-// than this, each hand-off costs one more round trip until the clock has caught up.
+// A fence is G * 2048, and G is the server's clock in microseconds unless that was stepped back. After a step back by
+// more than this, each hand-off costs one more round trip until the clock has caught up.
 constexpr std::chrono::minutes most_ahead{1};
 
 }  // namespace
@@ -38,7 +38,7 @@ std::optional<pushed_grant> read_pushed_grant(std::string_view text) noexcept {
   return g;
 }
 
-// The fence: the grant came after the server's last reply, and not after now.
+// The fence must show that the grant came after the server's last reply, and not after now.
 bool grant_check::believes(const pushed_grant& g, std::chrono::milliseconds asked, clock::time_point now) const {
   if (g.stamp <= clock::time_point() || g.stamp > now || g.lease > asked || server_time_ == 0) return false;
   if (std::find(stamps_.begin(), stamps_.end(), g.stamp) == stamps_.end()) return false;

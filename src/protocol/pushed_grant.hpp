@@ -2,8 +2,9 @@
 //
 // A grant that was published on the client's channel, and when to believe it. No I/O, no clock of its own.
 //
-// Every user of the server that may publish on leasehold:* can send one, so a message alone proves nothing. The client
-// polls instead if it does not believe a message: that costs a round trip, and the script's reply is the truth.
+// Every user of the server that may publish on leasehold:* can send such a message, so a message alone proves nothing.
+// If the client does not believe a message, it polls instead: that costs a round trip, and the script's reply is the
+// truth.
 #pragma once
 
 #include "time/clock.hpp"
@@ -24,15 +25,15 @@ struct pushed_grant {
   std::uint32_t depth = 1;
 };
 
-// "<fence> <stamp> <lease>[ <depth>]", what stands behind "granted <token> " (lua/shared/queue.lua).
+// "<fence> <stamp> <lease>[ <depth>]": the part behind "granted <token> " (lua/shared/queue.lua).
 std::optional<pushed_grant> read_pushed_grant(std::string_view text) noexcept;
 
-// What a queue entry knows of its own requests.
+// Checks a grant against what a queue entry knows about its own requests.
 class grant_check {
  public:
   // The entry has sent this stamp.
   void sent(clock::time_point stamp) { stamps_[next_++ % stamps_.size()] = stamp; }
-  // The server said at this time of its clock, in microseconds, that the lock is busy; the request was sent at `sent`.
+  // The server said that the lock is busy, at this time of its clock, in microseconds. The request was sent at `sent`.
   void busy(std::int64_t server_time, clock::time_point sent) {
     server_time_ = server_time;
     server_time_sent_ = sent;
@@ -42,7 +43,7 @@ class grant_check {
   bool believes(const pushed_grant&, std::chrono::milliseconds asked, clock::time_point now) const;
 
  private:
-  // A grant carries the stamp of the latest request that the server has seen. Those before it may have been lost.
+  // A grant carries the stamp of the latest request that the server has seen. Earlier requests may have been lost.
   std::array<clock::time_point, 4> stamps_{};
   std::size_t next_ = 0;
   std::int64_t server_time_ = 0;  // 0: the server has not answered yet.

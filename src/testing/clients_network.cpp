@@ -11,8 +11,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-// The servers' clocks run with the clients', from the system's time on: a step of the system's clock does not reach
-// them.
+// The servers' clocks start at the system's time and then run with the clients' clock: a step of the system's clock
+// does not affect them.
 std::chrono::microseconds time_of_servers() {
   static const auto ahead = std::chrono::system_clock::now().time_since_epoch() - clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::microseconds>(clock::now().time_since_epoch() + ahead);
@@ -57,7 +57,7 @@ void clients_network::arm() {
 
 void clients_network::ring() {
   const auto guard = lock();
-  armed_for_ = clock::time_point::min();  // What is called may call at().
+  armed_for_ = clock::time_point::min();  // The functions called here may call at().
   const auto due = waiting_.upper_bound(now());
   std::multimap<clock::time_point, std::function<void()>> ready;
   while (waiting_.begin() != due) ready.insert(ready.end(), waiting_.extract(waiting_.begin()));
@@ -74,7 +74,7 @@ void clients_network::stop() {
   const auto forgotten = std::exchange(waiting_, {});
 }
 
-// Asio looks at the timers of a clock again when one is set that is due before all others.
+// Asio checks the timers of a clock again when a timer is set that is due before all others.
 void clients_network::wake() {
   if (stopped_) return;
   const auto first = std::make_shared<timer>(strand_);

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What is between one store of a client and its server in memory, in programs with contexts, threads and time of their
-// own.
+// The network between one store of a client and its server in memory, in programs with contexts, threads and time of
+// their own.
 #pragma once
 
 #include "store/memory/memory_store.hpp"
@@ -24,7 +24,7 @@ namespace leasehold::detail {
 
 class clients_network;
 
-// What the servers of this process share. Lua knows one thread at a time.
+// The objects that the servers of this process share. Lua must be used by one thread at a time.
 struct common_ground {
   std::recursive_mutex mutex;
   memory::scripting scripting;
@@ -40,8 +40,8 @@ struct server_in_memory {
   memory::server server;
 };
 
-// Messages arrive at once, inside the call that sends them. What comes later waits in one timer, on the client's
-// strand, which the store cancels when it stops.
+// Messages arrive at once, inside the call that sends them. Later ones wait in one timer, on the client's strand; the
+// store cancels it when it stops.
 class clients_network final : public memory::network, public std::enable_shared_from_this<clients_network> {
  public:
   clients_network(boost::asio::any_io_executor strand, std::shared_ptr<server_in_memory> to);
@@ -60,7 +60,7 @@ class clients_network final : public memory::network, public std::enable_shared_
   }
   void stop() override;
 
-  // Makes the timers of the client's context find out that the clock was moved.
+  // Makes the timers of the client's context notice that the clock was moved.
   void wake();
 
  private:

@@ -46,7 +46,7 @@ void check(std::chrono::milliseconds d, std::chrono::milliseconds least, const c
   if (d < least || d > longest) fail(error::invalid_option, option, fmt::format("{} ms", d.count()));
 }
 
-// A client that was idle connects again to the server that it began with.
+// Makes the servers of a client. A client that was idle connects again to the server that it began with.
 detail::server_maker make_servers(const asio::any_io_executor& executor, const client_options& options,
                                   std::string client) {
   const auto* const known = executor.target<asio::io_context::executor_type>();
@@ -69,7 +69,7 @@ detail::server_maker make_servers(const asio::any_io_executor& executor, const c
   return {strand, options, std::move(client), make};
 }
 
-// What the scripts of a lock are called with, by a client that is no client of this library's.
+// Runs a script as a client would that does not use this library.
 memory::reply run(memory::server& server, const detail::script& script, std::string_view name,
                   std::initializer_list<std::string_view> arguments) {
   const std::string queue = detail::queue_key(detail::only_tag, name);
@@ -86,7 +86,7 @@ struct memory_store::node {
   std::string url;
   std::shared_ptr<detail::server_in_memory> in_memory = std::make_shared<detail::server_in_memory>();
   std::map<std::string, std::string, std::less<>> held_elsewhere = {};  // Tokens by name.
-  // As those of another client.
+  // Formed like those of another client.
   std::string client = fmt::format("elsewhere-{:016x}", detail::random_bits());
   std::uint64_t tokens = 0;
 
@@ -163,7 +163,7 @@ bool memory_store::release_elsewhere(std::string_view name) {
   const auto token = std::move(found->second);
   node_->held_elsewhere.erase(found);
   const auto r = run(node_->server(), detail::scripts::mutex, name, {"release", token});
-  // Waiters of a quorum are notified here; those of a single store by the script.
+  // Notifies the waiters of a quorum. The script notifies those of a single store.
   node_->server().data().execute({"PUBLISH", detail::hint_channel(name), "0"});
   return r.integer == 1 || r.text.starts_with("1");
 }

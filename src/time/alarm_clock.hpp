@@ -12,15 +12,15 @@
 
 namespace leasehold::detail {
 
-// Alarms and the one timer that rings them, on the strand of an owner whom the timer keeps alive while it waits.
+// Alarms, and the one timer that rings them, on the strand of an owner. The timer keeps the owner alive while it waits.
 //
-// An alarm that was unset leaves the timer as it is: it fires once for nothing, which is cheaper than to set it anew for
-// each hold that comes and goes.
+// Unsetting an alarm leaves the timer as it is. The timer then fires once for nothing, which is cheaper than setting it
+// again for each hold that comes and goes.
 class alarm_clock {
  public:
   explicit alarm_clock(boost::asio::any_io_executor strand) : timer_(std::in_place, std::move(strand)) {}
 
-  // `owner`: the one that has this as a member; with shared_from_this().
+  // `owner`: the object that has this as a member; it needs shared_from_this().
   template <class Owner>
   void set(alarm& a, clock::time_point due, Owner& owner) {
     alarms_.set(a, due);
@@ -31,12 +31,12 @@ class alarm_clock {
   void rest() {
     if (alarms_.next() == clock::time_point::max()) stop();
   }
-  // Unsets all alarms, those that are about to ring, too.
+  // Unsets all alarms, even those that are about to ring.
   void clear() {
     alarms_.clear();
     stop();
   }
-  // As clear(), for good: the context ends, and no timer may outlive it.
+  // Like clear(), but for good: the context ends, and no timer may outlive it.
   void abandon() noexcept {
     alarms_.clear();
     timer_.reset();
@@ -54,7 +54,7 @@ class alarm_clock {
     armed_for_ = next;
   }
 
-  // An exception leaves the timer armed: the program may catch it around run(), and call that again.
+  // An exception leaves the timer armed: the program may catch the exception around run() and call run() again.
   template <class Owner>
   void ring(Owner owner) {
     armed_for_ = clock::time_point::min();  // While alarms ring, set does not arm.

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Everything of a client that is to happen at an instant: deadlines, pauses, renewals. One ordered set, so that a client
-// needs a single timer. No I/O, no clock of its own.
+// All alarms of a client: deadlines, pauses, renewals. They are in one ordered set, so that a client needs a single
+// timer. No I/O, no clock of its own.
 #pragma once
 
 #include "time/clock.hpp"
@@ -10,7 +10,7 @@
 
 namespace leasehold::detail {
 
-// Something to be called at an instant. Unset (or destroyed) it costs nothing.
+// Something to be called at an instant. An alarm that is unset (or destroyed) costs nothing.
 class alarm : public boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
   alarm() = default;
@@ -43,11 +43,11 @@ class alarms {
     set_.insert(a);
   }
 
-  // When something is due next; time_point::max() if nothing is.
+  // The earliest instant at which an alarm is due; time_point::max() if none is set.
   clock::time_point next() const { return set_.empty() ? clock::time_point::max() : set_.begin()->due_; }
 
-  // Rings what is due. An alarm that is set again for no later than `now` waits for the next call, so that this ends. If one
-  // throws, those that have not rung yet stay set.
+  // Rings the alarms that are due. An alarm that is set again for no later than `now` waits for the next call, so that
+  // this call ends. If an alarm throws, those that have not rung yet stay set.
   void ring(clock::time_point now) {
     while (!set_.empty() && set_.begin()->due_ <= now) move_first(set_, due_);
     while (!due_.empty()) {
@@ -62,7 +62,7 @@ class alarms {
     }
   }
 
-  // Unsets all; while some ring, those that have not rung yet, too.
+  // Unsets all alarms, even those that have not rung yet while others ring.
   void clear() {
     set_.clear();
     due_.clear();
@@ -80,7 +80,7 @@ class alarms {
     to.insert(a);
   }
   ordered set_;
-  ordered due_;  // Those that ring now.
+  ordered due_;  // The alarms that ring now.
 };
 
 }  // namespace leasehold::detail

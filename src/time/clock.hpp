@@ -1,14 +1,14 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// The one place where time comes from.
+// The only source of time.
 #pragma once
 
 #include <chrono>
 
 namespace leasehold {
 
-// CLOCK_BOOTTIME: monotonic, and runs on while the machine sleeps, as the leases on the server do. (steady_clock stands
-// still during suspend, so that a hold would look valid after Redis has given the lock to somebody else.)
+// CLOCK_BOOTTIME: it is monotonic, and runs on while the machine sleeps, as the leases on the server do. (steady_clock
+// stands still during suspend: a hold would look valid after Redis has granted the lock to another client.)
 struct clock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -21,7 +21,8 @@ struct clock {
 
 namespace detail {
 
-// Moves the clock forward for this process: tests only (leasehold::testing). An instant that was read before is d earlier.
+// Moves the clock forward for this process: for tests only (leasehold::testing). An instant that was read before the
+// call is then d earlier.
 void move_clock(clock::duration d) noexcept;
 
 // t + d, at most time_point::max(): every sum of durations saturates.
@@ -33,10 +34,11 @@ constexpr std::chrono::time_point<Clock, Duration> later(std::chrono::time_point
   return t + std::chrono::duration_cast<Duration>(d);
 }
 
-// The same instant by std::chrono::steady_clock, provided the machine does not sleep in between.
+// The same instant on std::chrono::steady_clock, provided that the machine does not sleep in between.
 std::chrono::steady_clock::time_point to_steady(clock::time_point) noexcept;
 
-// A machine that sleeps stops the timers of steady_clock but not this clock, so timers on it look at least once a second.
+// A sleeping machine stops the timers of steady_clock but not this clock. So timers on this clock check it at least
+// once a second.
 struct wait_traits {
   static clock::duration to_wait_duration(const clock::duration& d) {
     return d < std::chrono::seconds(1) ? d : clock::duration(std::chrono::seconds(1));

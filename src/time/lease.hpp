@@ -12,8 +12,8 @@
 
 namespace leasehold::detail {
 
-// How much earlier than the server's expiry a lease is taken to end, for clocks that run at different rates and for
-// Redis's resolution of a millisecond ("Distributed Locks with Redis", redis.io).
+// How much earlier than on the server a lease is taken to end. This allows for clocks that run at different rates, and
+// for Redis's resolution of a millisecond ("Distributed Locks with Redis", redis.io).
 struct drift_allowance {
   double ratio = 0.01;
   std::chrono::milliseconds floor{2};
@@ -24,8 +24,9 @@ struct drift_allowance {
   }
 };
 
-// The local deadline after an answered request that was sent at `sent` and certainly ran before the lease of `lease`
-// began or was last lengthened; `left` is what the server then said is left (negative: the key has no expiry).
+// The local deadline after a request that was answered. The request was sent at `sent`, and certainly ran before the
+// lease of `lease` began or was last lengthened. `left` is what was left then according to the server (negative: the
+// key has no expiry).
 inline clock::time_point local_deadline(clock::time_point sent, std::chrono::milliseconds lease,
                                         std::chrono::milliseconds left, const drift_allowance& drift) {
   const auto sure = left.count() < 0 ? lease : std::min(lease, left);
@@ -33,9 +34,9 @@ inline clock::time_point local_deadline(clock::time_point sent, std::chrono::mil
 }
 
 // When to renew: after a third of the time until `lost` (the instant at which the loss would be reported), so that two
-// more attempts fit; or up to a sixteenth of that sooner, so that what is due soon goes out together: all that is due
-// within such a step is due at its beginning. `phase` is the client's own, lest all clients of a machine renew at the
-// same instants.
+// more attempts fit. It may be up to a sixteenth of that time sooner, so that renewals go out together: all that are
+// due within such a step are due at its beginning. `phase` is the client's own, so that the clients of a machine do not
+// all renew at the same instants.
 inline clock::time_point renewal_due(clock::time_point now, clock::time_point lost, clock::duration phase) {
   const auto third = (lost - now) / 3;
   constexpr clock::duration least = std::chrono::milliseconds(1);
@@ -45,9 +46,9 @@ inline clock::time_point renewal_due(clock::time_point now, clock::time_point lo
   return due - (due.time_since_epoch() + phase) % step;
 }
 
-// How long a renewal may go unanswered, and everything else on its connection, before another connection is the better hope:
-// a third of `usable`, the lease before its margin, so that another attempt fits; and half a second, lest a server that stops
-// for a moment be left.
+// How long a renewal, and everything else on its connection, may go unanswered before another connection is the better
+// choice: a third of `usable`, the lease before its margin, so that another attempt fits; but at least half a second,
+// so that the client does not leave a server that stops for a moment.
 inline std::chrono::milliseconds renewal_patience(std::chrono::milliseconds usable) {
   return std::max(usable / 3, std::chrono::milliseconds(500));
 }

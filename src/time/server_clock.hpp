@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What is known of a server's clock from the times in its replies. No I/O, no clock of its own.
+// The client's knowledge of a server's clock, from the times in its replies. No I/O, no clock of its own.
 #pragma once
 
 #include "time/clock.hpp"
@@ -13,21 +13,22 @@
 
 namespace leasehold::detail {
 
-// A reply that says "c" was made between its request's sending and its arrival, so the difference between the server's
-// clock and ours lies in [c - received, c - sent]. The intervals of all replies are intersected, after the one known so
-// far was widened by `drift` of the time passed (clocks that run at different rates, up to what the leases allow for). A
-// reply whose interval lies wholly above it proves that the server's clock was stepped forward.
+// A reply that says "c" was made between the sending of its request and its own arrival. So the difference between the
+// server's clock and ours lies in [c - received, c - sent]. The intervals of all replies are intersected. Before that,
+// the interval known so far is widened by `drift` of the time passed (clocks run at different rates, up to what the
+// leases allow for). A reply whose interval lies wholly above the known one proves that the server's clock was stepped
+// forward.
 class server_clock {
  public:
   explicit server_clock(double drift) : drift_(drift) {}
 
-  // Forgets everything: another server.
+  // Forgets everything, for another server.
   void reset() { known_ = false; }
   bool known() const { return known_; }
 
   // Returns by how much the server's clock may have been stepped forward since the last reply; 0 if it was not. (Each
-  // lease that began before ends that much earlier for us.) A step back is followed and harmless: leases end later.
-  // A time that cannot be is passed over.
+  // lease that began before then ends that much earlier for us.) A step back is followed and harmless: leases end
+  // later. An impossible time is ignored.
   clock::duration observe(std::int64_t server_microseconds, clock::time_point sent, clock::time_point received) {
     if (server_microseconds <= 0 || server_microseconds > latest_time) return clock::duration(0);
     const clock::duration server = std::chrono::microseconds(server_microseconds);
@@ -53,7 +54,7 @@ class server_clock {
     return jump;
   }
 
-  // The server's clock at a local instant, in microseconds: never less than it really shows.
+  // The server's clock at a local instant, in microseconds: never less than what it really shows.
   std::int64_t latest(clock::time_point local) const {
     const auto at_most = local.time_since_epoch() + high_ + slack(local);
     return std::chrono::duration_cast<std::chrono::microseconds>(at_most).count() + 1;
@@ -64,18 +65,20 @@ class server_clock {
     return high_ - low_ + 2 * slack(local) + std::chrono::microseconds(2);
   }
 
-  // Not-after for a request sent now that may take that long, and the local instant at which it has certainly passed.
+  // The not-after of a request that is sent now and may take `limit`, and the local instant at which it has certainly
+  // passed.
   std::pair<std::int64_t, clock::time_point> not_after(clock::time_point now, std::chrono::milliseconds limit) const {
-    // The server's clock may be behind what is added here by the uncertainty, and run slower by the drift.
+    // The server's clock may be behind the instant computed here by the uncertainty, and may run slower by the drift.
     const auto passed = later(now, limit) + uncertainty(now) +
                         std::chrono::duration_cast<clock::duration>(clock::duration(limit) * drift_);
     return {latest(now) + std::chrono::microseconds(limit).count(), passed};
   }
 
  private:
-  // In the year 2106; in nanoseconds it leaves room for sums.
+  // In the year 2106. In nanoseconds it leaves room for sums.
   static constexpr std::int64_t latest_time = (std::int64_t{1} << 32) * 1000000;
-  // Longer than any lease, hence as good as any longer step; and deadlines may be shortened by hundreds of them.
+  // Longer than any lease, so it has the same effect as any longer step. Deadlines may be shortened by hundreds of
+  // them.
   static constexpr std::chrono::hours longest_jump{24 * 365};
 
   // How far the server's clock may have drifted from ours since the last reply.

@@ -7,22 +7,23 @@
 namespace leasehold::detail {
 namespace {
 
-// How much more this clock shows than steady_clock. It grows while the machine sleeps and not otherwise; what is less than
-// a sleep is the time between the two readings, and the same instant is not to be another one each time.
+// How far this clock is ahead of steady_clock. That grows while the machine sleeps, and only then. A difference that is
+// less than a sleep is the time between the two readings: it is ignored, so that the same instant is always converted
+// the same way.
 clock::duration ahead_of_steady() noexcept {
   static std::atomic<clock::duration> known{clock::duration::min()};
   constexpr auto least_sleep = std::chrono::milliseconds(1);
   constexpr auto short_enough = std::chrono::microseconds(100);
   auto found = clock::duration::max();
   for (int i = 0; i < 10; ++i) {
-    // The other clock is read first: a pause makes an instant earlier, never later.
+    // The other clock is read first, so that a pause makes an instant earlier, never later.
     const auto steady = std::chrono::steady_clock::now();
     found = std::min(found, clock::duration(clock::now().time_since_epoch() - steady.time_since_epoch()));
     if (std::chrono::steady_clock::now() - steady < short_enough) break;
   }
   auto before = known.load(std::memory_order_relaxed);
   if (before != clock::duration::min() && std::chrono::abs(found - before) < least_sleep) return before;
-  // If another thread was first both have measured the same.
+  // If another thread was first, both have measured the same.
   return known.compare_exchange_strong(before, found, std::memory_order_relaxed) ? found : before;
 }
 

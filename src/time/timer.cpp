@@ -7,7 +7,7 @@
 
 namespace leasehold::detail {
 
-// Alone in its file: a simulation links another one.
+// In a file of its own: a simulation links another one.
 struct timer::state {
   explicit state(boost::asio::any_io_executor executor) : timer(std::move(executor)) {}
 

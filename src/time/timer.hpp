@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// The one place where waiting for an instant comes from, but for that of connections (store/redis). A simulation links
+// The only place that waits for an instant, except for the waits of connections (store/redis). A simulation links
 // another one.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace leasehold::detail {
 
-// Waits for one instant at a time, as Asio's timers do: a wait that is cancelled or replaced ends with
-// operation_aborted, and the handler is called on the executor, never inside a call of this class.
+// Waits for one instant at a time, as Asio's timers do. A wait that is cancelled or replaced ends with
+// operation_aborted. The handler is called on the executor, never inside a call of this class.
 class timer {
  public:
   explicit timer(boost::asio::any_io_executor);
@@ -24,7 +24,7 @@ class timer {
   timer& operator=(const timer&) = delete;
   ~timer();  // Cancels.
 
-  // Instead of what it has waited for so far.
+  // Replaces the wait that is under way, if any.
   void wait(clock::time_point until, boost::asio::any_completion_handler<void(error_code)>);
   void cancel();
 
