@@ -76,7 +76,7 @@ class ready_op final : public caller, public activity, public alarm, public std:
   std::shared_ptr<ready_op> self_;  // Until it is over.
 };
 
-// The stores that URLs name.
+// Makes the stores that URLs name.
 class deployment final : public store_factory {
  public:
   deployment(server_maker servers, std::vector<address> where)
@@ -136,7 +136,7 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
   if (in_memory != 0 && static_cast<std::size_t>(in_memory) != addresses.size()) {
     fail(error::not_supported, "a quorum of servers in memory and others");
   }
-  // A server that counted twice would be a majority of fewer servers.
+  // A server that counted twice would let fewer servers be a majority.
   for (auto a = addresses.begin(); a != addresses.end(); ++a) {
     const auto same = [&a](const address& other) { return is_same_server(other, *a); };
     if (std::any_of(addresses.begin(), a, same)) fail(error::invalid_url, "'" + a->shown + "' is given twice");

@@ -37,7 +37,7 @@ class category final : public boost::system::error_category {
   const char* message(int value, char*, std::size_t) const noexcept override { return text_of(value); }
 };
 
-// Fit for one line: without control characters, and not too long.
+// The text in a form that fits on one line: without control characters, and not too long.
 std::string on_one_line(std::string_view text, std::size_t most) {
   std::string line;
   for (const char c : text.substr(0, most)) {

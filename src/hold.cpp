@@ -62,7 +62,7 @@ void start_downgrade(const std::shared_ptr<hold_state>& state, hold_handler hand
 
 void start_release(const std::shared_ptr<hold_state>& state, hold_handler handler) {
   const auto& core = state->core();
-  // Shared by the release and the cancellation; whoever comes first completes it.
+  // Shared by the release and the cancellation. The first of them to finish completes it.
   auto waiting = make_recycled<pending<void(error_code)>>(std::move(handler), core->executor());
   waiting->connect_cancellation(waiting, stops_waiting, [core](const std::shared_ptr<pending<void(error_code)>>& w) {
     core->post([core, w] { core->complete(*w, asio::error::operation_aborted); });
@@ -95,7 +95,7 @@ bool outlived(const std::shared_ptr<hold_group>& group) noexcept {
   return std::any_of(group->members.begin(), group->members.end(), [](const auto& m) { return outlived(m); });
 }
 
-// Names the first one that is lost.
+// Names the first hold that is lost.
 std::exception_ptr lost_failure(const std::shared_ptr<hold_group>& group) {
   const auto& all = group->members;
   const auto gone =

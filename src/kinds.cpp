@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What the kinds of locks differ in, as far as it is not in their scripts.
+// The differences between the kinds of locks, as far as they are not in the scripts.
 #include "lock/lock_state.hpp"
 
 #include <leasehold/counting_semaphore.hpp>
@@ -11,7 +11,7 @@
 namespace leasehold::detail {
 namespace {
 
-// Fields of the record that are called so are not owners (lua/shared/members.lua).
+// Fields of the record with such names are not owners (lua/shared/members.lua).
 error_code check_owner(std::string_view owner) {
   const bool ours = owner == "leasehold" || owner.starts_with("leasehold:");
   return owner.size() <= 65536 && !ours ? error_code() : make_error_code(error::invalid_name);
@@ -44,7 +44,7 @@ std::shared_ptr<lock_state> make_reader(const std::shared_ptr<client_handle>& ha
 
 std::shared_ptr<lock_state> make_semaphore(const std::shared_ptr<client_handle>& handle, std::string name,
                                            std::uint32_t limit) {
-  // Each server of a quorum counts by itself: two holders of one permit are no contradiction there.
+  // Each server of a quorum counts by itself, so the servers would not notice two holders of one permit.
   const error_code bad = limit == 0                  ? make_error_code(error::invalid_option)
                          : handle->core->is_quorum() ? make_error_code(error::not_supported)
                                                      : error_code();

@@ -20,8 +20,8 @@
 
 namespace leasehold::detail {
 
-// Ends the cores of an execution context when the context ends: a core may be kept alive by a client, lock or hold that
-// outlives the context, and its timer, strand and sockets must not.
+// Ends the cores of an execution context when the context ends. A client, lock or hold that outlives the context may
+// keep a core alive, but the core's timer, strand and sockets must not outlive the context.
 class context_service final : public asio::execution_context::service {
  public:
   using key_type = context_service;
@@ -44,7 +44,7 @@ class context_service final : public asio::execution_context::service {
     {
       const std::lock_guard lock(mutex_);
       for (client_core* core : cores_) {
-        // One that is being destroyed at this moment has nothing left to end.
+        // A core that is being destroyed at this moment has nothing left to end.
         if (auto strong = core->weak_from_this().lock()) cores.push_back(std::move(strong));
       }
       cores_.clear();
@@ -106,7 +106,8 @@ client_core::client_core(asio::any_io_executor executor, client_parts parts, cli
   has_queue_ = store_->has_queue();
   releases_leftovers_ = store_->releases_leftovers();
   alarms_.emplace(strand_);
-  // Registered last: services are shut down in the reverse order of their creation, and the core needs the others then.
+  // Registered last: services are shut down in the reverse order of their creation, and the core still needs the others
+  // then.
   service_of(base_).add(*this);
 }
 
@@ -177,7 +178,7 @@ void client_core::unsubscribe_slot(std::uint16_t slot) {
   if (store_) store_->unsubscribe_slot(slot);
 }
 
-// --- Rest: a connection keeps io_context::run() from returning, so an idle client has none ---
+// --- Rest: an idle client has no connection, because a connection keeps io_context::run() from returning ---
 
 bool client_core::is_idle() const {
   return open() && work_ == 0 && until_up_.empty() && store_->quiet() &&
@@ -201,14 +202,14 @@ void client_core::rest_if_idle() {
 void client_core::on_rest() {
   store_.reset();
   if (wanted_) return wake();
-  // It may be armed for an alarm that was unset.
+  // The timer may be armed for an alarm that was unset.
   alarms_->rest();
 }
 
-// As a client that has just been made, which knows what the one before knew.
+// Starts like a client that has just been made, with what the earlier store knew.
 void client_core::wake() {
   wanted_ = true;
-  if (store_ || stopped()) return;  // It is still stopping: on_rest follows.
+  if (store_ || stopped()) return;  // The store is still stopping: on_rest follows.
   auto next = stores_->make(*this);
   next->assume(memory_);
   store_ = std::move(next);
@@ -242,7 +243,7 @@ void client_core::on_clock_jump(clock::duration jump) {
   each_activity([jump](activity& a) { a.on_clock_jump(jump); });
 }
 
-// A credential that the limit would cut must not be shown in part, so hiding comes first.
+// Hides before it shortens: a credential that the limit would cut must not be shown in part.
 std::string client_core::presentable(std::string_view words) const {
   return std::string(shortened(secrets_.hide(words)));
 }
@@ -265,13 +266,14 @@ bool client_core::note_failure(std::string_view why) {
 }
 
 void client_core::note_excuse(std::string_view why) {
-  // A quorum's own word, which no server has said: error::no_quorum says it.
+  // The quorum itself says this, not a server: error::no_quorum reports it.
   if (why.starts_with("NOQUORUM ")) return;
   excused_ = true;
   if (open() && note_failure(why)) notify(event::kind::unreachable, {}, why);
 }
 
-// It is called in the middle of things: what it throws leaves io_context::run() in a turn of its own.
+// This is called in the middle of other work, so an exception of the observer leaves io_context::run() in a turn of its
+// own.
 void client_core::notify(event::kind what, std::string_view name, std::string_view text) {
   if (!options_.observer) return;
   try {
@@ -291,18 +293,18 @@ void client_core::on_up(const store::server& server) {
   if (!server.maxmemory_policy.empty() && server.maxmemory_policy != "noeviction") {
     notify(event::kind::evicting, {}, server.maxmemory_policy);
   }
-  // Everybody who is waited for finds out by himself, only later.
+  // Without messages the waiters find out by their polls, only later.
   if (!server.publish_refusal.empty()) note_refusal(server.publish_refusal);
-  // A server that is not the one that granted the holds may not know them.
+  // Another server than the one that granted the holds may not know them.
   if (server.another) {
     other_server_since_ = clock::now();
     each_activity([](activity& a) { a.on_other_server(); });
   }
-  // Of a quorum a majority must be up.
+  // For a quorum, a majority must be up.
   if (up()) ask_again();
 }
 
-// A hold may now be where nobody knows of it.
+// A hold may now belong to a server that does not know it.
 void client_core::on_rerouted() {
   other_server_since_ = clock::now();
   each_activity([](activity& a) { a.on_other_server(); });
@@ -312,7 +314,7 @@ void client_core::on_rerouted() {
 void client_core::on_moved(std::uint16_t slot) {
   other_server_since_ = clock::now();
   moved_.insert(slot);
-  // A node that has lost many slots says so of one after the other.
+  // A node that has lost many slots reports one after the other: handle them together.
   if (moved_.size() != 1) return;
   post([self = shared_from_this()] {
     const auto slots = std::exchange(self->moved_, {});
@@ -322,7 +324,7 @@ void client_core::on_moved(std::uint16_t slot) {
 
 void client_core::ask_again() {
   queued_->poll_all();
-  if (!up()) return;  // Another way to servers none of which has answered yet.
+  if (!up()) return;  // There is another route, but none of its servers has answered yet.
   decltype(until_up_) waiting;
   waiting.swap(until_up_);
   while (!waiting.empty()) {
@@ -336,7 +338,7 @@ void client_core::on_channel(std::string_view channel) { queued_->on_channel(cha
 
 void client_core::on_grants_pushed(std::uint16_t slot) {
   slots_to_poll_.insert(slot);
-  // After a reconnect they come one after the other.
+  // After a reconnect these reports come one after the other: handle them together.
   if (slots_to_poll_.size() != 1) return;
   post([self = shared_from_this()] { self->queued_->poll_slots(std::exchange(self->slots_to_poll_, {})); });
 }
@@ -367,7 +369,7 @@ void client_core::on_no_answer(std::string_view why) {
   if (resting_) return;
   refused_ = false;
   excused_ = false;
-  // There is an attempt every second: the same is reported once.
+  // There is an attempt every second: the same failure is reported once.
   if (open() && note_failure(why)) notify(event::kind::unreachable, {}, why);
 }
 
@@ -413,8 +415,8 @@ void client_core::stop() {
   store_ ? store_->stop() : conclude();
 }
 
-// The limit bounds everything: what cannot be released, and a store that takes its time to stop (the resolution of a
-// host's name cannot be cancelled).
+// The limit bounds everything: releases that cannot be made, and a store that takes long to stop (resolving a host's
+// name cannot be cancelled).
 void client_core::close_limit::ring(clock::time_point) {
   core_.unfinished_ = core_.work_ != 0;
   core_.stop();

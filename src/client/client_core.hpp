@@ -2,10 +2,10 @@
 //
 // The engine of a client: one strand on which everything happens, one timer for everything that is due, one store.
 //
-// Ownership. Users hold client_handles (through clients, locks, holds and operations under way); when the last one goes,
-// the core shuts itself down. The core is kept alive by its own unfinished work. An execution context that ends first
-// takes the core's timer, strand and connection with it (see context_service in client_core.cpp); what users still hold
-// then does nothing.
+// Ownership. Users hold client_handles (through clients, locks, holds and operations under way). When the last handle
+// goes, the core shuts itself down. The core is kept alive by its own unfinished work. An execution context that ends
+// first takes the core's timer, strand and connection with it (see context_service in client_core.cpp); what users
+// still hold then does nothing.
 #pragma once
 
 #include "client/pending.hpp"
@@ -47,38 +47,38 @@
 
 namespace leasehold::detail {
 
-// Something under way in a client: an operation, a hold, a release. The core notifies it of what concerns it, and ends
+// An operation, a hold or a release that is under way in a client. The core notifies it of what concerns it, and ends
 // it when the client closes or its context ends.
 class activity : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
-  // The client closes: end with error::closed, or release.
+  // The client closes: the activity ends with error::closed, or releases.
   virtual void on_close() = 0;
-  // The store has stopped for good; what could not be released stays.
+  // The store has stopped for good: what could not be released stays.
   virtual void on_stopped() {}
   // The server's clock was stepped forward.
   virtual void on_clock_jump(clock::duration) {}
-  // Another server answers than the one before.
+  // Another server than before answers.
   virtual void on_other_server() {}
-  // The same of some slots.
+  // The same for some slots.
   virtual void on_moved(const std::unordered_set<std::uint16_t>&) {}
-  // A message says that an operator has broken the hold with this token.
+  // According to a message, an operator has broken the hold with this token.
   virtual void on_broken(std::string_view token) { (void)token; }
-  // Only without such activities may the client disconnect because it is idle.
+  // An idle client may disconnect only if none of its activities needs the store.
   virtual bool needs_store() const { return true; }
-  // The context ends: destroy the handler, hold no executor any more. Nothing may be sent or posted.
+  // The context ends: destroy the handler, and keep no executor. Nothing may be sent or posted any more.
   virtual void abandon() = 0;
 
  protected:
   ~activity() = default;
 };
 
-// What is queued in the client, as far as the client must reach it: implemented by lock/registry.hpp.
+// The queued entries of the client, as far as the client must reach them: implemented by lock/registry.hpp.
 class queued_entries {
  public:
   virtual ~queued_entries() = default;
   // Messages may have been lost: every entry in a queue of Redis polls.
   virtual void poll_all() = 0;
-  // The same of those in these slots.
+  // The same for the entries in these slots.
   virtual void poll_slots(const std::unordered_set<std::uint16_t>& slots) = 0;
   // A message was published on this channel.
   virtual void on_channel(std::string_view channel) = 0;
@@ -90,13 +90,13 @@ class queued_entries {
 
 class client_core;
 
-// What a client is made of, by the facade (client.cpp) or a simulation.
+// The parts of a client, as made by the facade (client.cpp) or by a simulation.
 struct client_parts {
   std::string server;                // The URLs as they may be shown,
-  std::vector<std::string> secrets;  // and what in them may not.
+  std::vector<std::string> secrets;  // and the parts of them that must not be shown.
   bool is_cluster = false;
   bool is_quorum = false;
-  // Called once each, by the constructor; the options are the client's, and outlive the factory.
+  // Called once each, by the constructor. The options belong to the client and outlive the factory.
   std::function<std::unique_ptr<store_factory>(const asio::any_io_executor&, const client_options&,
                                                const std::string& client_id)>
       stores;
@@ -141,21 +141,21 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   // To be called once, right after construction.
   void start();
-  // Runs f on the strand, never inside this call; drops it when the context has gone.
+  // Runs f on the strand, never inside this call. Drops f if the context has ended.
   template <class F>
   void post(F&& f) {
     const std::lock_guard lock(mutex_);
     if (alive_) asio::post(strand_, std::forward<F>(f));
   }
-  // The same for the beginning of an operation, which never completes inside: f may run inside this call, if that is on one
-  // of the context's threads. That saves a way through the context's queue.
+  // The same for the beginning of an operation, which never completes inside. f may run inside this call if the caller
+  // is on one of the context's threads. That saves a pass through the context's queue.
   template <class F>
   void enter(F&& f) {
     using direct = asio::strand<asio::io_context::executor_type>;
     std::unique_lock lock(mutex_);
     if (!alive_) return;
     const auto* known = strand_.target<direct>();
-    // Inside the strand somebody (an observer) may be called in the middle of something.
+    // A caller that is already on the strand (an observer, for example) may be in the middle of other work.
     if (known == nullptr || !known->get_inner_executor().running_in_this_thread() || known->running_in_this_thread()) {
       return asio::post(strand_, std::forward<F>(f));
     }
@@ -180,24 +180,24 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
     return {
         .prefix = options_.prefix, .has_slots = is_cluster_, .has_queue = has_queue_, .redisson = options_.redisson};
   }
-  // What the store says of itself.
+  // What the store reports about itself.
   bool has_queue() const { return has_queue_; }
   bool releases_leftovers() const { return releases_leftovers_; }
 
   // --- On the strand ---
 
-  // For handlers of our own: signals that stop operations belong to it.
+  // For the library's own handlers: the signals that stop operations belong to the strand.
   asio::any_io_executor strand() const { return strand_; }
   bool open() const { return state_ == state::open; }
   bool stopped() const { return state_ == state::stopped; }
 
-  // store::run; counts. False: not up, see when_up.
+  // As store::run, and counts the command. False: the store is not up, see when_up.
   bool send(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag);
-  // store::run_acknowledged; counts.
+  // As store::run_acknowledged, and counts the command.
   bool send_acknowledged(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag,
                          std::uint32_t replicas, std::chrono::milliseconds limit);
-  // Calls caller::store_is_up once the store is up again, or store_refuses; unless the caller is unlinked or destroyed
-  // before.
+  // Calls caller::store_is_up or store_refuses once the store is up again or refuses, unless the caller was unlinked or
+  // destroyed before.
   void when_up(caller&);
   std::vector<std::string> routes() const { return store_ ? store_->routes() : std::vector<std::string>(); }
   std::uint64_t epoch() const { return earlier_epochs_ + (store_ ? store_->epoch() : 0); }
@@ -206,20 +206,21 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   clock::time_point after_jump(const std::string& token, clock::time_point deadline, clock::duration jump) const {
     return store_ ? store_->after_jump(token, deadline, jump) : deadline - jump;
   }
-  // When the record may be there at the latest if a request sent now lengthens it to `lease`, whatever comes of its answer.
+  // The latest instant at which the record may exist if a request sent now lengthens it to `lease`, whatever the answer
+  // is.
   clock::time_point may_last(std::chrono::milliseconds lease) const {
     return later(later(later(clock::now(), options_.command_timeout), lease), drift_.of(lease));
   }
-  // When locks were last found to be at a server that may not know of them.
+  // When the client last learned that a server may not know the locks it now has.
   clock::time_point other_server_since() const { return other_server_since_; }
-  // The deadline that an answer brings to the holder of this token, if no server's clock was stepped since it was made: on
-  // a quorum the first of its votes may be older than the last.
+  // The deadline that an answer gives the holder of this token, if no server's clock was stepped since the answer was
+  // made. On a quorum, the first of its votes may be older than the last.
   clock::time_point still_sure(const std::string& token, clock::time_point deadline) const {
     return after_jump(token, deadline, clock::duration(0));
   }
-  // The sum of all steps of servers' clocks that were seen.
+  // The sum of all steps of servers' clocks that were observed.
   clock::duration stepped() const { return stepped_; }
-  // What the server said when it last refused a connection, while it still does.
+  // The server refused the latest connection.
   bool refused() const { return refused_; }
 
   void set(alarm&, clock::time_point due);
@@ -230,7 +231,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   std::string next_token();
   double random() { return std::uniform_real_distribution<double>(0.0, 1.0)(engine_); }
-  // Of its renewals (renewal_due).
+  // The phase of this client's renewals (renewal_due).
   clock::duration phase() const { return phase_; }
 
   // For the histogram.
@@ -240,26 +241,26 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   // A reply carried the server's clock.
   void observe_time(std::int64_t microseconds, const answer&);
 
-  // The server said no: keeps its words.
+  // The server has refused something: keeps its words.
   void note_refusal(std::string_view words);
-  // Why there is no connection; "" : there is one. Says whether that is news.
+  // Why there is no connection; "": there is one. Returns whether that is news.
   bool note_failure(std::string_view why);
-  // The server answers, and not what was asked for: it is busy, or its reply makes no sense. Until a reply is understood
-  // this is why an operation ends with error::unreachable.
+  // The server answers, but not what was asked for: it is busy, or its reply makes no sense. Until a reply is
+  // understood, this is the reason why an operation ends with error::unreachable.
   void note_excuse(std::string_view why);
-  // Somebody has waited in vain for a connection, and nothing else was heard of it.
+  // An operation has waited in vain for a connection, and no other reason is known.
   void note_silence() {
     if (last_failure().empty()) note_excuse("no answer");
   }
   void notify(event::kind, std::string_view name, std::string_view text);
 
-  // What is queued here: lock/registry.hpp knows its type.
+  // The entries that wait in this client: lock/registry.hpp knows their type.
   queued_entries& queued() { return *queued_; }
-  // In a cluster: from the first subscribe_slot until there were as many calls of unsubscribe_slot, messages of that slot
-  // reach the client.
+  // In a cluster: messages of a slot reach the client from the first subscribe_slot until there were as many calls of
+  // unsubscribe_slot.
   void subscribe_slot(std::uint16_t slot);
   void unsubscribe_slot(std::uint16_t slot);
-  // As store::listen and ignore; nothing while there is no store.
+  // As store::listen and ignore. They do nothing while there is no store.
   void listen(const std::string& channel) {
     if (store_) store_->listen(channel);
   }
@@ -268,11 +269,11 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   }
 
   void add(activity& a) { activities_.push_back(a); }
-  // Something that must reach the store before the client may disconnect.
+  // Begins work that must reach the store before the client may disconnect.
   void begin_work() { ++work_; }
   void end_work();
 
-  // client::close; null: the last handle has gone.
+  // client::close. Null: the last handle has gone.
   void close(std::shared_ptr<pending<void(error_code)>> waiting);
 
   // The context ends. Called on the thread that destroys it.
@@ -300,15 +301,15 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
     for (auto it = activities_.begin(); it != activities_.end();) f(*it++);
   }
   void start_store();
-  // Disconnects if nothing was asked of the store for client_options::idle_timeout.
+  // Disconnects if the store was not asked anything for client_options::idle_timeout.
   void rest_if_idle();
   bool is_idle() const;
   // The store has stopped because the client was idle.
   void on_rest();
   void wake();
-  // Everybody who waits for the store, or for a message that may be lost.
+  // Wakes everything that waits for the store, or for a message that may be lost.
   void ask_again();
-  // What people may read of a server's words.
+  // The server's words, in a form that people may read.
   std::string presentable(std::string_view words) const;
   void stop_if_idle();
   void stop();
@@ -339,7 +340,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   const secrets secrets_;
   const bool is_cluster_;
   const bool is_quorum_;
-  bool has_queue_ = true;  // Of the store, which is gone before those who may ask; fixed from the constructor on.
+  bool has_queue_ = true;  // Of the store, which may be gone when this is asked; fixed from the constructor on.
   bool releases_leftovers_ = false;
   counters counters_;
 
@@ -377,15 +378,15 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   // The client is idle: the store is stopping, or gone,
   bool resting_ = false;
-  bool wanted_ = false;  // and something was asked of it meanwhile.
+  bool wanted_ = false;  // and it was needed again meanwhile.
   store::memory memory_;
-  std::uint64_t earlier_epochs_ = 0;   // Of the stores before.
-  std::uint64_t commands_before_ = 0;  // When idleness was last looked for.
+  std::uint64_t earlier_epochs_ = 0;   // Of the earlier stores.
+  std::uint64_t commands_before_ = 0;  // When idleness was last checked.
   idle_limit idle_limit_{*this};
   std::vector<std::shared_ptr<pending<void(error_code)>>> closers_;
 };
 
-// What users' objects share; the last one shuts the core down.
+// Shared by the user's objects. The last one shuts the core down.
 class client_handle {
  public:
   explicit client_handle(std::shared_ptr<client_core> c) : core(std::move(c)) {}

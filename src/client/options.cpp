@@ -27,7 +27,7 @@ bool is_backoff(const backoff& b) noexcept {
 
 constexpr std::size_t longest_label = 32;
 
-// Whatever the locale is: a token is split at dots, colons and blanks.
+// Does not depend on the locale. (A token is split at dots, colons and blanks.)
 bool is_label_character(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What is a valid name, option or duration.
+// Which names, options and durations are valid.
 #pragma once
 
 #include <leasehold/acquire_options.hpp>
@@ -17,17 +17,18 @@ namespace leasehold::detail {
 inline constexpr std::chrono::milliseconds longest_lease = std::chrono::hours(24 * 30);
 
 error_code check_lease(std::chrono::milliseconds) noexcept;
-// The name of the first member that is out of its range; null if none is.
+// The name of the first member that is out of range; null if all are in range.
 const char* wrong_option(const acquire_options&) noexcept;
 error_code check(const acquire_options&) noexcept;
 
 // `record` is prefix + name.
 error_code check_name(std::string_view name, std::string_view record) noexcept;
 
-// Throws exception(invalid_option) that names the member.
+// Throws exception(invalid_option) that names the member that is out of range.
 void check(const client_options&);
 
-// The label of a client that was given none: `<host>-<pid>`, made to fit the rule for labels. The pid is never cut.
+// The label of a client whose options name none: `<host>-<pid>`, shortened to fit the rule for labels. The pid is never
+// cut.
 std::string default_label(std::string_view host, std::int64_t pid);
 
 }  // namespace leasehold::detail

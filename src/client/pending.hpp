@@ -31,15 +31,15 @@ constexpr bool stops_waiting(asio::cancellation_type_t t) {
 template <class Signature>
 class pending;
 
-// Keeps the handler and outstanding work on its executor.
+// Keeps a handler, and outstanding work on its executor.
 template <class... Args>
 class pending<void(Args...)> {
  public:
   using handler_type = asio::any_completion_handler<void(Args...)>;
 
   pending() = default;
-  // `fallback`: where the handler runs if it has no executor of its own.
-  // Empty: the context has gone, and the handler is only there to be destroyed.
+  // `fallback`: the executor of a handler that has none of its own. Empty: the context has ended, and the handler is
+  // kept only to be destroyed.
   pending(handler_type handler, const asio::any_io_executor& fallback) : handler_(std::move(handler)) {
     if (!fallback) return;
     executor_ = asio::prefer(asio::get_associated_executor(handler_, asio::any_completion_executor(fallback)),
@@ -48,8 +48,8 @@ class pending<void(Args...)> {
 
   explicit operator bool() const { return static_cast<bool>(handler_); }
 
-  // Makes the handler's cancellation slot call on_cancel(operation) for the types that `obeys` accepts. The operation is
-  // held weakly. To be called by the initiating function before the operation starts; on_cancel runs on the thread that
+  // Makes the handler's cancellation slot call on_cancel(operation) for the types that `obeys` accepts. The operation
+  // is held weakly. The initiating function calls this before the operation starts. on_cancel runs on the thread that
   // emits the signal.
   template <class Operation, class Obeys, class OnCancel>
   void connect_cancellation(const std::shared_ptr<Operation>& operation, Obeys obeys, OnCancel on_cancel) {
@@ -76,7 +76,7 @@ class pending<void(Args...)> {
                });
   }
 
-  // Destroys the handler without invoking it: its context is going away.
+  // Destroys the handler without invoking it: its context ends.
   void drop() {
     auto handler = std::move(handler_);
     auto executor = std::move(executor_);

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What is asked of the store and belongs to no hold: scripts, one after the other, each of which is sent until it is
-// answered, for client_options::command_timeout at most.
+// Queries to the store that belong to no hold. A query sends its scripts one after the other, and each of them until it
+// is answered, for client_options::command_timeout at most.
 #pragma once
 
 #include "client/client_core.hpp"
@@ -20,14 +20,14 @@
 
 namespace leasehold::detail {
 
-// Result: what comes with the error_code; void: nothing.
+// Result: the value that comes with the error_code; void: none.
 template <class Result>
 class query : public caller, public activity, public alarm, public std::enable_shared_from_this<query<Result>> {
  public:
   using result = std::conditional_t<std::is_void_v<Result>, std::monostate, Result>;
   using handler = pending<std::conditional_t<std::is_void_v<Result>, void(error_code), void(error_code, result)>>;
 
-  // To be called once. `bad` is the outcome if it is an error: nothing is asked then.
+  // To be called once. If `bad` is an error it is the outcome, and nothing is sent.
   void start(error_code bad = {}) {
     const auto self = this->shared_from_this();
     handler_.connect_cancellation(self, any_type, [](const std::shared_ptr<query>& q) {
@@ -37,7 +37,7 @@ class query : public caller, public activity, public alarm, public std::enable_s
   }
 
  protected:
-  // record: that the script is about, or by which it reaches its server (store::routes).
+  // record: the one that the script is about, or one by which it reaches its server (store::routes).
   query(std::shared_ptr<client_handle> handle, const script& s, std::string record, typename handler::handler_type h)
       : handle_(std::move(handle)),
         core_(handle_->core),
@@ -46,9 +46,9 @@ class query : public caller, public activity, public alarm, public std::enable_s
         handler_(std::move(h), core_->executor()) {}
   ~query() = default;
 
-  // A reply that is no error has arrived: ask again, or end.
+  // A reply that is no error has arrived: ask again, or end the query.
   virtual void take(const reply&, const answer&) = 0;
-  // The script may have run or not; it is sent again.
+  // The script was not answered. It may have run or not, and it is sent again.
   virtual void unanswered() {}
   // The outcome when the time is over.
   virtual error_code too_late() const { return error::unreachable; }
@@ -67,7 +67,7 @@ class query : public caller, public activity, public alarm, public std::enable_s
     core_->set(*this, give_up_at_);
     send();
   }
-  // Sends it in the time that is left.
+  // Sends the script again, in the time that is left.
   void ask_again() { send(); }
 
   void end(error_code ec, result r = {}) {
@@ -98,7 +98,7 @@ class query : public caller, public activity, public alarm, public std::enable_s
     core_->when_up(*this);
   }
 
-  // A user that was notified of its end is not to see it happen afterwards.
+  // A script that waits must not run after its user was notified of the end of the query.
   bool wants(std::uint32_t) const override { return self_ != nullptr; }
 
   void answered(std::uint32_t, const answer& a) override {
