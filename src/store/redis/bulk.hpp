@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// How the arguments of a script call are written. Boost.Redis takes four appends and a std::to_string for each of them;
-// that was a third of what a client does for a call. It finds this function by argument-dependent look-up (its
+// Writes the arguments of a script call. Boost.Redis takes four appends and a std::to_string for each argument; that
+// was a third of what a client does for a call. Boost.Redis finds this function by argument-dependent lookup (its
 // documentation, "Serialization").
 #pragma once
 
@@ -30,7 +30,7 @@ inline void boost_redis_to_bulk(std::string& payload, const bulk& b) {
   at = std::to_chars(at, at + 3, b.text.size()).ptr;
   *at++ = '\r';
   *at++ = '\n';
-  // Null data of an empty view is no pointer for memcpy.
+  // The data of an empty view may be null, which memcpy does not allow.
   if (!b.text.empty()) std::memcpy(at, b.text.data(), b.text.size());
   at += b.text.size();
   *at++ = '\r';

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What connections made with Boost.Redis have in common, to a server (redis.hpp) or to a Sentinel (sentinels.hpp).
+// The parts that all connections made with Boost.Redis share, to a server (redis.hpp) or to a Sentinel (sentinels.hpp).
 #pragma once
 
 #include "store/store.hpp"
@@ -20,35 +20,37 @@
 
 namespace leasehold::detail {
 
-// No reply is longer, in bytes and in scalars: a page of `list` with all holds has some 400,000. A server that sends more
-// loses the connection. (Boost.Redis keeps one whole reply in memory.)
+// A reply may have at most this many bytes and scalars: a page of `list` with all holds has some 400,000. A server that
+// sends a longer reply loses the connection. (Boost.Redis keeps one whole reply in memory.)
 inline constexpr std::size_t longest_reply = std::size_t{16} * 1024 * 1024;
 inline constexpr std::size_t most_scalars = 1000000;
 
-// Without an address. Nobody else shakes hands, in order to see the server's words; and nobody else connects again, since
-// that is done with backoff and jitter. limit: of each step until the connection is there.
+// A configuration without an address. Boost.Redis's own handshake is off, so that the client sees the server's words.
+// Its own reconnection is off, since the client reconnects with backoff and jitter. limit: for each step until the
+// connection is up.
 boost::redis::config common_config(std::chrono::milliseconds limit);
 
-// Boost.Redis's log goes nowhere: what matters is reported by events.
+// Discards Boost.Redis's log: events report what matters.
 boost::redis::logger make_logger();
 
-// A request that was written and not answered when the connection is lost is never sent again by Boost.Redis: whether it
-// ran is unknown, and the callers know how to ask. One that waits is of no use on another connection.
+// Boost.Redis must never send a request again that was written but not answered when the connection was lost: whether
+// it ran is unknown, and the callers know how to ask. A request that still waits is of no use on another connection.
 boost::redis::request make_request();
 
-// HELLO, which every connection begins with; no user and no password: without AUTH.
+// Adds HELLO, with which every connection begins. Without a user and a password it has no AUTH.
 void push_hello(boost::redis::request&, const std::string& user, const std::string& password);
 
-// The server's words when it refuses HELLO. A server that does not know it repeats its arguments, with the password.
+// Why the server refuses HELLO, from its words. A server that does not know HELLO repeats the arguments, with the
+// password.
 std::string why_no_hello(std::string_view words);
 
 bool is_error(const boost::redis::resp3::node_view&);
 
-// One reply, node by node. Sets an error for a reply that is too long: Boost.Redis ends the connection then.
+// Adds one node of a reply. Sets an error for a reply that is too long; Boost.Redis then ends the connection.
 void add_node(reply&, const boost::redis::resp3::node_view&, error_code&);
 
 // The same for the replies to one request. Boost.Redis announces a reply again with each piece of its first line that
-// arrives, so one begins with its first node.
+// arrives. So a reply begins with its first node, not with the announcement.
 inline void add_to_last(std::vector<reply>& replies, bool& begins, boost::redis::any_adapter::parse_event e,
                         const boost::redis::resp3::node_view& node, error_code& ec) {
   using event = boost::redis::any_adapter::parse_event;

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What Boost.Redis has deprecated and gives no replacement for. Nothing deprecated is used anywhere else; the build
-// makes such a use an error.
+// Deprecated parts of Boost.Redis that have no replacement. Nothing deprecated is used anywhere else: the build makes
+// such a use an error.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -9,7 +9,7 @@
 
 namespace leasehold::detail {
 
-// Boost.Redis sets no TCP_NODELAY, and a small script must not wait for the acknowledgement of the one before it.
+// Boost.Redis does not set TCP_NODELAY, but a small script must not wait for the acknowledgement of the one before it.
 template <class Executor>
 void set_no_delay(boost::redis::basic_connection<Executor>& connection) {
 #if defined(__GNUC__)

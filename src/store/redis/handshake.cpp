@@ -14,7 +14,7 @@
 namespace leasehold::detail {
 namespace {
 
-// The places of the replies. SUBSCRIBE has none.
+// The indexes of the replies. SUBSCRIBE has no reply.
 enum : std::size_t { hello, select, info, publish, time, role };
 
 // The value of "name:value\r\n" in the reply to INFO.
@@ -31,12 +31,12 @@ std::string field_of(std::string_view text, std::string_view name) {
   return {};
 }
 
-// Of an error. There always are some: "" stands for no problem.
+// The words of an error, never empty: "" stands for no problem.
 std::string words_of(const reply& r) {
   return r.text(0).empty() ? "the server gives no reason" : std::string(r.text(0));
 }
 
-// In microseconds.
+// The server's time, in microseconds.
 std::optional<std::int64_t> read_time(const reply& r) {
   std::uint32_t seconds = 0;
   std::uint32_t microseconds = 0;
@@ -44,7 +44,7 @@ std::optional<std::int64_t> read_time(const reply& r) {
   return std::int64_t{seconds} * 1000000 + microseconds;
 }
 
-// A server that was started by a clock ahead of its own, or that tells nonsense, counts as just started.
+// A server whose start time is ahead of its clock, or whose answer makes no sense, counts as just started.
 std::chrono::seconds read_uptime(const std::string& text) {
   std::uint32_t seconds = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), seconds);
@@ -56,20 +56,22 @@ std::chrono::seconds read_uptime(const std::string& text) {
 handshake::handshake(const address& where, const std::string& channel, bool must_be_master)
     : request_(make_request()), must_be_master_(must_be_master) {
   push_hello(request_, where.user, where.password);
-  // Database 0 needs no SELECT, and a user without the right to it none either. PING keeps the replies in their places.
+  // Database 0 needs no SELECT, and the user may not have the right to it. PING keeps the other replies at their
+  // indexes.
   if (where.database == 0) {
     request_.push("PING");
   } else {
     request_.push("SELECT", where.database);
   }
   request_.push("INFO");
-  // Scripts publish, and what they are refused there is not seen.
+  // Scripts publish, but a refusal of their PUBLISH is not visible to the client: so it is checked here.
   if (channel.empty()) {
     request_.push("PING");
   } else {
     request_.push("PUBLISH", channel, "");
   }
-  // A refusal takes the place of the reply to TIME, since the confirmation is a push and no reply.
+  // The confirmation of SUBSCRIBE is a push and no reply, but a refusal is a reply: it takes the place of the reply to
+  // TIME.
   if (!channel.empty()) request_.push("SUBSCRIBE", channel);
   request_.push("TIME");
   if (must_be_master_) request_.push("ROLE");
@@ -82,7 +84,7 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
     if (!replies[needed].is_error()) continue;
     o.problem = words_of(replies[needed]);
     if (needed == hello) o.problem = why_no_hello(o.problem);
-    // A busy server is one that does not answer yet.
+    // A busy server counts as one that does not answer yet.
     o.refused = classify(o.problem) != refusal::try_again;
     return o;
   }
@@ -92,20 +94,20 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
     o.problem = "the server's answer to TIME is no time";
     return o;
   }
-  // The Sentinels have not noticed yet, or the server not yet. A user may have the right to neither ROLE nor INFO: then
-  // the first script finds out.
+  // Either the Sentinels or the server have not noticed the failover yet. If the user has the right to neither ROLE nor
+  // INFO, the first script finds out.
   const std::string_view about = replies[info].text(0);
   if (must_be_master_ && (replies[role].text(0) == "slave" || field_of(about, "role") == "slave")) {
     o.problem = "the master is a replica";
     return o;
   }
-  // The scripts print numbers of 53 bits with %d, which has the bits of a long there.
+  // The scripts print 53-bit numbers with %d. On a 32-bit build, %d has only the bits of a long.
   if (!replies[info].is_error() && field_of(about, "arch_bits") == "32") {
     o.problem = "the server is a 32-bit build; leasehold needs a 64-bit one";
     o.refused = true;
     return o;
   }
-  if (!replies[info].is_error()) {  // A user without the right to INFO can do without.
+  if (!replies[info].is_error()) {  // The client works without it if the user has no right to INFO.
     o.server.version = field_of(about, "redis_version");
     o.server.maxmemory_policy = field_of(about, "maxmemory_policy");
     o.server.uptime = read_uptime(field_of(about, "uptime_in_seconds"));

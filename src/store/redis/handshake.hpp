@@ -1,10 +1,10 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// The first exchange on a connection to a server: who we are and in which database, what server that is and by which
-// clock, and that the client is notified of its grants from now on (docs/protocol.md, "The connection"). One pipeline.
-// No I/O: redis.cpp sends the request, and does what the outcome says.
+// The first exchange on a connection to a server, in one pipeline (docs/protocol.md, "The connection"). The client
+// names itself and its database. It learns which server this is, and the server's time. It subscribes to the
+// notifications of its grants. No I/O: redis.cpp sends the request and acts on the outcome.
 //
-// The commands and the places of their replies are known here alone.
+// Only this class knows the commands and the indexes of their replies.
 #pragma once
 
 #include "store/store.hpp"
@@ -23,20 +23,20 @@ namespace leasehold::detail {
 class handshake {
  public:
   struct outcome {
-    std::string problem;   // Why the connection is of no use: the server's words, as a rule. "": it is.
-    bool refused = false;  // The server will say the same the next time.
-    // Whether this server was seen before is for the store to say.
+    std::string problem;   // Why the connection is of no use, usually in the server's words. "": it can be used.
+    bool refused = false;  // The server will answer the same way next time.
+    // The store fills in whether this server was seen before.
     store::server server;
     std::string run_id;
     std::int64_t time = 0;  // Of the server's clock, in microseconds.
   };
 
-  // channel: where the client is notified of its grants; "": nowhere. must_be_master: somebody else has said that this
-  // is one.
+  // channel: where the client is notified of its grants; "": nowhere. must_be_master: a Sentinel has said that this
+  // server is a master.
   handshake(const address& where, const std::string& channel, bool must_be_master);
 
   const boost::redis::request& request() const { return request_; }
-  // None: the connection was lost in between.
+  // None: the connection was lost before the last reply.
   std::optional<outcome> read(const std::vector<reply>& replies) const;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How long a connection that seems silent has to show something.
+// How long a connection that seems silent has to prove that it is not.
 constexpr milliseconds second_look{50};
 
 constexpr std::size_t most_spare = 16;
@@ -34,7 +34,7 @@ bool pipeline::has_room_for(const call& c) const {
 clock::time_point pipeline::wait(call c) {
   auto due = clock::time_point::max();
   if (!in_flight_.empty()) {
-    // From now on it counts how long nothing is heard of what is in front of it.
+    // The new call waits behind the last batch in flight, so its patience now limits that batch's silence.
     batch& last = *in_flight_.back();
     const auto heard = std::max(last.sent, heard_at_);
     const auto answered_by = later(c.sent, c.the_caller->patience_of(c.tag));
@@ -48,13 +48,13 @@ clock::time_point pipeline::wait(call c) {
 pipeline::then pipeline::add(call c, const destination& to) {
   auto next = then::nothing;
   if (!next_) {
-    // A caller that was alone the last time is not kept waiting for others.
+    // A call that was alone the last time is sent at once: it does not wait for others.
     next = alone_ && in_flight_.empty() ? then::flush_now : then::flush_at_the_end;
     next_ = take_batch();
   }
   arguments args(to);
   c.the_caller->write(c.tag, args);
-  // Redis writes first to the client that it had something to say to last. A client that gets another reply before is no
+  // Redis writes first to the client that last got something to write. A client that gets another reply first is no
   // longer behind those that its script notifies.
   if (args.publishes_first() && next_->calls.empty()) push_without_caller("PING", c.sent);
   if (c.asking) push_without_caller("ASKING", c.sent);
@@ -166,7 +166,7 @@ clock::time_point pipeline::silent_at() const {
 
 std::optional<clock::time_point> pipeline::look_for_silence(clock::time_point now) {
   if (const auto next = silent_at(); next > now) return next;
-  // Perhaps the execution context stood still, and what has arrived is not read yet.
+  // Perhaps the execution context stood still, and data that has arrived is not read yet.
   if (std::exchange(doubted_, true)) return std::nullopt;
   return later(now, second_look);
 }

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// When the next connection to a server is made, and to which of its host's addresses. No I/O, no clock and no randomness
-// of its own.
+// Decides when the next connection to a server is made, and to which of its host's addresses. No I/O, no clock and no
+// randomness of its own.
 #pragma once
 
 #include "time/clock.hpp"
@@ -25,14 +25,14 @@ class reconnection {
 
   // --- The addresses of a host's name, tried one by one ---
 
-  // Before the next connection: the name has to be looked up.
+  // The host's name must be resolved before the next connection.
   bool needs_addresses() const { return addresses_.empty(); }
   void found(std::vector<std::string> addresses) {
     number_found_ = std::max<std::size_t>(addresses.size(), 1);
     addresses_ = std::move(addresses);
     std::reverse(addresses_.begin(), addresses_.end());
   }
-  // The next address, or the name where it could not be looked up. What is given to each address is a part of `limit`.
+  // The next address, or the name if it could not be resolved. Each address gets a part of `limit`.
   std::pair<std::string, clock::duration> next_address(const std::string& name, clock::duration limit) {
     if (addresses_.empty()) return {name, limit};
     std::pair next(std::move(addresses_.back()), limit / static_cast<clock::rep>(number_found_));
@@ -49,7 +49,7 @@ class reconnection {
     refused,  // By the server's words.
     lost,     // It was up.
   };
-  // The connection has ended: what comes next. `random`: uniform in [0, 1).
+  // The connection has ended: returns what comes next. `random`: uniform in [0, 1).
   struct plan {
     bool is_reported = true;   // False: another address is tried first.
     clock::duration pause{0};  // Before the next connection.
@@ -57,18 +57,18 @@ class reconnection {
   plan ended(end how, clock::time_point now, double random) {
     if (how == end::not_reached && !addresses_.empty()) return {.is_reported = false};
     if (how != end::not_reached) addresses_.clear();
-    // A server that accepts clients and then closes the connection is not asked faster than one that does not answer.
+    // A server that accepts clients and then closes the connection is tried no faster than one that does not answer.
     const bool is_short_lived = how == end::lost && now - up_since_ < longest_pause_;
     if (how == end::lost) pauses_.reset();
     if (how == end::lost && !is_short_lived) pauses_of_short_lived_.reset();
     if (is_urgent_) return {};
     return {.pause = (is_short_lived ? pauses_of_short_lived_ : pauses_).next(random)};
   }
-  // No server to connect to is known.
+  // The pause while no server to connect to is known.
   clock::duration pause(double random) { return pauses_.next(random); }
 
-  // Another server is to be connected to: without a pause, but not more often than one pause takes. True: a pause that is
-  // under way ends, too.
+  // The client must connect to another server: without a pause, but not more often than one pause takes. True: a pause
+  // that is under way ends, too.
   bool hurry(clock::time_point now) {
     if (hurried_at_ && now - *hurried_at_ < longest_pause_) return false;
     hurried_at_ = now;
@@ -77,7 +77,7 @@ class reconnection {
   }
 
  private:
-  // Of a server whose connections end as soon as they are up: fewer than ten connections in ten seconds by default.
+  // For a server whose connections end as soon as they are up: fewer than ten connections in ten seconds by default.
   static backoff slower(backoff b) {
     b.factor *= b.factor;
     b.max *= 4;

@@ -47,8 +47,8 @@ namespace redis = boost::redis;
 
 using call = redis_server::call;
 
-// Commands that Boost.Redis does not know to have no reply but a push, as it knows SUBSCRIBE. They travel behind an
-// argument of PING, which it does not look into.
+// Commands whose only answer is a push. Boost.Redis knows this of SUBSCRIBE, but not of these. They travel behind an
+// argument of PING, which Boost.Redis does not examine.
 struct behind_ping {
   std::string_view command;
   std::string_view channel;
@@ -61,8 +61,8 @@ void boost_redis_to_bulk(std::string& payload, const behind_ping& b) {
   redis::resp3::add_bulk(payload, b.channel);
 }
 
-// Takes the messages out of what the server pushes: >3 message <channel> <payload>. Boost.Redis finds the adapter by
-// argument-dependent look-up.
+// Takes the messages from the server's pushes: >3 message <channel> <payload>. Boost.Redis finds the adapter by
+// argument-dependent lookup.
 template <class Store>
 struct push_sink {
   Store* store;
@@ -213,7 +213,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   using timer = asio::basic_waitable_timer<clock, wait_traits, Strand>;
   using awaitable = asio::awaitable<void, Strand>;
 
-  // A member function's coroutine parameters keep the store and its owner alive while the loop runs.
+  // A static member: the coroutine's parameters keep the store and its owner alive while the loop runs.
   static awaitable run_connections(std::shared_ptr<redis_store> self, std::shared_ptr<void> keep_alive) {
     const asio::use_awaitable_t<Strand> use;
     redis::config config = self->make_config();
@@ -221,7 +221,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     while (!self->stopping_) {
       auto patience = clock::duration(self->options_.connect_timeout);
       if (self->sentinels_) {
-        // Which server to connect to is asked before each connection.
+        // The Sentinels are asked before each connection which server is the master.
         sentinels* const group = self->sentinels_.get();
         auto ask = [group](auto handler) { group->ask(std::move(handler)); };
         co_await asio::async_initiate<const asio::use_awaitable_t<Strand>&, void()>(ask, use);
@@ -247,7 +247,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       error_code ec;
       auto token = asio::redirect_error(use, ec);
       co_await self->connection_.async_run(config, token);
-      // What was never written would wait for the next connection otherwise.
+      // Otherwise requests that were never written would wait for the next connection.
       self->connection_.cancel(redis::operation::exec);
       self->unwatch();
       const bool was_up = std::exchange(self->up_, false);
@@ -262,15 +262,16 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       if (self->stopping_) break;
       if (plan.pause != clock::duration(0)) co_await rest(self, plan.pause);
     }
-    // Let the answers of the last connection arrive first.
+    // The answers of the last connection must arrive first.
     co_await asio::post(self->strand_, use);
     self->drain();
     std::exchange(self->events_, nullptr)->on_stopped();
     keep_alive.reset();
   }
 
-  // A host's name may stand for several addresses, and the first for one that does not answer. They are tried one by one:
-  // Boost.Redis has one time-out for all of them, and would never come to the second. What cannot be resolved is left to it.
+  // Resolves the host's name. The name may stand for several addresses, and the first of them may not answer. The
+  // client tries them one by one: Boost.Redis has one time-out for all of them, and would never come to the second. If
+  // the name cannot be resolved, Boost.Redis reports that.
   static awaitable look_up(std::shared_ptr<redis_store> self) {
     if (self->where_.kind != address::scheme::redis && self->where_.kind != address::scheme::rediss) co_return;
     const host_and_port& where = self->where_.hosts.front();
@@ -309,14 +310,14 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     return why_no_certificate_->empty() ? ec.message() : *why_no_certificate_;
   }
 
-  // 256 pushes that nobody has fetched stall every command. What they say was taken in by push_sink.
+  // Receives all pushes, because 256 unread pushes stall every command. push_sink has already taken in their contents.
   static awaitable keep_receiving(std::shared_ptr<redis_store> self) {
     const asio::use_awaitable_t<Strand> use;
     while (!self->stopping_) {
       error_code ec;
       auto token = asio::redirect_error(use, ec);
       co_await self->connection_.async_receive2(token);
-      // Between two connections there is nothing to receive, and it may end at once.
+      // Between two connections there is nothing to receive, so this may end at once.
       if (ec && !self->stopping_) co_await asio::post(self->strand_, use);
     }
   }
@@ -333,7 +334,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     return config;
   }
 
-  // What the Sentinels said; false: there is no master to connect to.
+  // Takes over what the Sentinels said. False: there is no master to connect to.
   bool take_master(redis::config& config) {
     const sentinels::result& found = sentinels_->found();
     if (found.master.host.empty()) {
@@ -365,7 +366,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
                            });
   }
 
-  // Where there is no outcome the connection was lost, and run_connections sees to it.
+  // If there is no outcome, the connection was lost, and run_connections handles that.
   void on_handshake(const handshake::outcome& o, clock::time_point sent) {
     if (!o.problem.empty()) {
       refused_ = o.refused;
@@ -389,9 +390,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   // --- Other channels ---
 
-  // Success is reported by pushes, a refusal by a reply, which nobody expects: it takes the place of that to PING, and
-  // every later reply the place of another. The connection is given up then, and for lack of rights such channels for
-  // good.
+  // A success is reported by pushes. A refusal is a reply that Boost.Redis does not expect: it takes the place of the
+  // reply to PING, and every later reply takes the place of another. So the connection is given up. If the user lacks
+  // the right, other channels are given up for good.
   void change_channels(std::string_view command, const std::set<std::string>& channels) {
     if (deaf_) return;
     const auto request = std::make_shared<redis::request>(make_request());
@@ -411,7 +412,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     connection_.async_exec(*request, std::move(adapter), [request](error_code, std::size_t) {});
   }
 
-  // Until `limit` is cancelled or gone: gives the connection up if nothing arrives for so long.
+  // Gives the connection up if nothing arrives on it for `patience`, until `limit` is cancelled or destroyed.
   void limit_silence(const std::shared_ptr<timer>& limit, clock::time_point since, std::chrono::milliseconds patience) {
     limit->expires_at(later(since, patience));
     limit->async_wait(
@@ -465,7 +466,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
                            });
   }
 
-  // f may have results. They are taken in a later turn: callers must not find Boost.Redis in the middle of a read.
+  // f may produce results. They are taken in a later turn, so that callers do not run in the middle of a read of
+  // Boost.Redis.
   template <class F>
   void collect(F f) {
     const bool is_expected = pipeline_.has_results();
@@ -475,7 +477,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     }
   }
 
-  // In the order of its arrival among the replies.
+  // Pushes keep their order among the replies.
   void on_push() {
     const std::string_view kind = pushed_.text(0);
     const bool expected = kind == "message" || kind == "smessage" || kind == "ssubscribe" || kind == "sunsubscribe" ||
@@ -494,9 +496,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         continue;
       }
       const std::string_view words = r.arrived && r.from_server.is_error() ? r.from_server.text(0) : std::string_view();
-      // After EVAL it is an answer like any other.
+      // After EVAL, NOSCRIPT is an answer like any other.
       const bool unknown = words.starts_with("NOSCRIPT") && !r.of.whole_text;
-      // Counted from the first sending: earlier is safe.
+      // The time still counts from the first sending: earlier is safe.
       if (unknown && up_ && r.of.the_caller->wants(r.of.tag)) {
         r.of.whole_text = true;
         append(std::move(r.of));
@@ -504,7 +506,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       }
       const bool elsewhere = router_ != nullptr && (words.starts_with("MOVED ") || words.starts_with("ASK "));
       if (elsewhere && r.of.the_caller->wants(r.of.tag) && router_->redirect(r.of, words)) continue;
-      // A master that was made a replica: the answer is another server's to give.
+      // The master has become a replica: another server must answer.
       const bool demoted = sentinels_ && is_read_only(words);
       if (demoted) reset(words);
       const auto the_caller = std::move(r.of.the_caller);
@@ -535,15 +537,16 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   // --- A server that does not answer ---
 
-  // Gives the connection up at `due` unless its handshake was answered by then; later, if something was heard within the
-  // patience of each batch that is not answered. (A half-open connection would go unnoticed until the next health check.)
+  // Gives the connection up at `due` unless its handshake was answered by then. Afterwards it is given up unless
+  // something was heard within the patience of each batch that is not answered. (Otherwise a half-open connection would
+  // stay unnoticed until the next health check.)
   void watch(clock::time_point due) {
     watched_until_ = due;
     watch_.expires_at(due);
     watch_.async_wait([self = this->shared_from_this(), epoch = epoch_](error_code ec) {
       if (ec || epoch != self->epoch_ || self->stopping_) return;
       self->watched_until_ = clock::time_point::max();
-      // A server without TLS may wait for the rest of what it takes for a command.
+      // A server without TLS may take the TLS handshake for the beginning of a command, and wait for the rest.
       if (!self->up_) return self->reset(self->where_.tls ? "no answer: does this port speak TLS?" : "no answer");
       const auto next = self->pipeline_.look_for_silence(clock::now());
       if (!next) return self->reset("no answer");
@@ -559,26 +562,26 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   const Strand strand_;
   const address where_;
-  const client_options& options_;  // They outlive the store.
+  const client_options& options_;  // The options outlive the store.
   reconnection reconnection_;
   store::events* events_;
-  // Whose certificate is verified.
+  // The host that the server's certificate must name.
   const std::shared_ptr<std::string> host_ =
       std::make_shared<std::string>(where_.hosts.empty() ? std::string() : where_.hosts.front().host);
-  std::shared_ptr<sentinels> sentinels_;  // Null for a server that the URL names.
+  std::shared_ptr<sentinels> sentinels_;  // Null if the URL names the server.
   redis_server::router* const router_;    // Null: there is one server.
   server_clock clock_;
   std::string run_id_;
   bool was_up_ = false;
-  bool was_up_before_ = false;                 // Or another store of this server was, before this one.
-  std::vector<host_and_port> more_sentinels_;  // Beside those of the URL.
+  bool was_up_before_ = false;                 // Or an earlier store of this server was up.
+  std::vector<host_and_port> more_sentinels_;  // In addition to those of the URL.
 
   const std::shared_ptr<std::string> why_no_certificate_ = std::make_shared<std::string>();  // Written by tls.cpp.
   redis::basic_connection<Strand> connection_;
   asio::ip::basic_resolver<asio::ip::tcp, Strand> resolver_;
   timer pause_;
   timer watch_;
-  // When the watch looks again: maybe earlier than what is under way needs.
+  // When the watch checks next. That may be earlier than the calls under way require.
   clock::time_point watched_until_ = clock::time_point::max();
 
   const std::string channel_;
@@ -588,12 +591,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   std::string why_down_;
   std::uint64_t epoch_ = 0;
   bool up_ = false;
-  bool refused_ = false;  // By the handshake of this connection.
+  bool refused_ = false;  // The handshake of this connection was refused.
   bool stopping_ = false;
 
-  std::set<std::string> channels_;  // Besides the client's own.
-  bool out_of_step_ = false;        // The replies of this connection are not those to its commands.
-  bool deaf_ = false;               // The server does not let us listen to other channels.
+  std::set<std::string> channels_;  // In addition to the client's own.
+  bool out_of_step_ = false;        // The replies of this connection no longer match its commands.
+  bool deaf_ = false;               // The server refuses subscriptions to other channels.
 
   pipeline pipeline_{options_.command_timeout};
   reply reading_;
@@ -616,7 +619,7 @@ server_maker make_redis_servers(const asio::any_io_executor& executor, const cli
     };
     return server_maker(strand, options, std::move(client), make);
   };
-  // Type erasure costs Boost.Redis a third of its speed.
+  // A concrete executor: type erasure costs Boost.Redis a third of its speed.
   const auto* const known = executor.target<asio::io_context::executor_type>();
   return known != nullptr ? make_on(asio::make_strand(*known)) : make_on(asio::make_strand(executor));
 }

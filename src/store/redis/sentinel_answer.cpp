@@ -50,7 +50,7 @@ sentinel_answer read_sentinel_answer(const std::vector<reply>& replies, const ho
 bool tells_of_another_master(const reply& message, const std::string& group, const host_and_port& known) {
   const std::string_view text = message.text(2);
   if (!text.starts_with(group + " ")) return false;
-  return !text.ends_with(" " + known.host + " " + known.port);  // It is known already.
+  return !text.ends_with(" " + known.host + " " + known.port);  // The client knows this master already.
 }
 
 }  // namespace leasehold::detail

@@ -20,7 +20,7 @@ namespace redis = boost::redis;
 
 namespace {
 
-// For how long a Sentinel is asked alone, before the next one is asked as well.
+// For how long the client asks a Sentinel alone before it asks the next one, too.
 constexpr std::chrono::milliseconds head_start{200};
 
 }  // namespace
@@ -47,8 +47,8 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
 
     request_ = make_request();
     push_hello(request_, group.sentinel_user, group.sentinel_password);
-    // First, so that no change is missed. A refusal takes the place of the reply to PING: then there is one reply more
-    // than Boost.Redis waits for, which is the list of Sentinels.
+    // SUBSCRIBE comes first, so that no change is missed. A refusal takes the place of the reply to PING. Then there is
+    // one reply more than Boost.Redis expects, and that is the list of Sentinels.
     request_.push("SUBSCRIBE", "+switch-master");
     request_.push("PING");
     request_.push("SENTINEL", "GET-MASTER-ADDR-BY-NAME", group.master);
@@ -57,7 +57,7 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
         [this, begins = false](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
                                error_code& ec) mutable { add_to_last(replies_, begins, e, node, ec); });
     connection_.async_exec(request_, std::move(adapter), [self = shared_from_this()](error_code ec, std::size_t) {
-      if (ec || self->owner_ == nullptr) return;  // The end of the connection says the rest.
+      if (ec || self->owner_ == nullptr) return;  // The end of the connection reports the rest.
       self->owner_->on_answer(*self, self->replies_);
     });
     receive();
@@ -68,7 +68,7 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
     });
   }
 
-  // Nothing is reported any more.
+  // Reports nothing any more.
   void forget() { owner_ = nullptr; }
   void drop() {
     forget();
@@ -84,7 +84,7 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
       void on_node(const redis::resp3::node_view& node, error_code& ec) { add_node(of->push_, node, ec); }
       void on_done() {
         if (of->push_.text(0) != "message" || of->owner_ == nullptr) return;
-        // Boost.Redis is in the middle of what it has read.
+        // Posted, because Boost.Redis is in the middle of what it has read.
         asio::post(of->owner_->strand_, [self = of->shared_from_this(), message = of->push_] {
           if (self->owner_ != nullptr) self->owner_->on_message(message);
         });
@@ -93,7 +93,7 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
     friend adapter boost_redis_adapt(sink& s) { return adapter{s.of}; }
   };
 
-  // Unread pushes would stall the connection in the end.
+  // Reads the pushes: unread ones would stall the connection in the end.
   void receive() {
     connection_.async_receive2([self = shared_from_this()](error_code ec) {
       if (!ec && self->owner_ != nullptr) self->receive();
@@ -125,7 +125,7 @@ sentinels::sentinels(asio::any_io_executor strand, address where, std::chrono::m
       pauses_(retry),
       random_(static_cast<std::minstd_rand::result_type>(random_bits())) {}
 
-// Without stop() before it, the context is ending: its handlers, and the links with them, are being destroyed.
+// If stop() was not called, the execution context is ending: it destroys its handlers, and the links with them.
 sentinels::~sentinels() {
   if (watched_) watched_->forget();
   for (const auto& l : links_) l->forget();
@@ -171,7 +171,7 @@ void sentinels::drop_all() {
   for (auto& l : links) drop(l);
 }
 
-// A round: all Sentinels are asked, until one of them answers.
+// Begins a round: all Sentinels are asked until one of them answers.
 void sentinels::begin() {
   retry_.cancel();
   drop_all();
@@ -202,7 +202,7 @@ void sentinels::ask_next() {
   l->start();
 }
 
-// More than this is not shown (words.hpp). It is not cut here, where a credential might be cut in two.
+// Only a part of long words is shown (words.hpp). They are not cut here, because that might cut a credential in two.
 void sentinels::note(const link& l, std::string_view words) {
   constexpr std::size_t enough = 500;
   if (words_.size() > enough) return;
@@ -227,7 +227,7 @@ void sentinels::on_answer(link& l, const std::vector<reply>& replies) {
   conclude({std::move(answer.master), {}, false});
 }
 
-// It ends the round without a master.
+// This Sentinel has no answer. After the last one, the round ends without a master.
 void sentinels::no_answer(link& l) {
   const auto mine = std::find_if(links_.begin(), links_.end(), [&l](const auto& o) { return o.get() == &l; });
   if (mine != links_.end()) {
@@ -242,7 +242,7 @@ void sentinels::no_answer(link& l) {
 void sentinels::on_end(link& l, const std::string& why) {
   if (watched_.get() == &l) {
     drop(watched_);
-    // One that answers and then closes the connection is not asked faster than one that does not answer.
+    // A Sentinel that answers and then closes the connection is asked no faster than one that does not answer.
     if (clock::now() - watched_since_ >= longest_pause_) pauses_.reset();
     return retry_later();
   }
@@ -260,7 +260,7 @@ void sentinels::conclude(result r) {
     found_ = std::move(r);
     return call_back();
   }
-  // Nobody has asked: the Sentinel that was listened to is gone, and another one has to take its place.
+  // No caller waits for this round: the client has lost the Sentinel that it listened to, and needs another one.
   if (r.master.host.empty()) return retry_later();
   if (!same(r.master, found_.master)) changed_();
 }

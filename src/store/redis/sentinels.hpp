@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// The Sentinels of a group: where the master is, and that it has become another. Boost.Redis asks Sentinels, too, but
-// one after the other, each in its whole time-out, and tells neither whom it was sent to (TLS verifies that name) nor
-// why it was sent nowhere. Everything here happens on the client's strand.
+// The Sentinels of a group: they report where the master is, and when another server becomes the master. Boost.Redis
+// can ask Sentinels, too, but it asks one after the other, each for a whole time-out. And it reports neither which host
+// it was sent to (TLS verifies that name) nor why there is none. Everything here happens on the client's strand.
 #pragma once
 
 #include "store/store.hpp"
@@ -26,22 +26,22 @@ namespace leasehold::detail {
 
 class sentinels final : public std::enable_shared_from_this<sentinels> {
  public:
-  // `changed` is called when a Sentinel says that another server than the one last found is the master now.
+  // `changed` is called when a Sentinel reports another master than the one last found.
   sentinels(boost::asio::any_io_executor strand, address where, std::chrono::milliseconds timeout, const backoff& retry,
             std::function<void()> changed);
   ~sentinels();
 
-  // Where the master is, by the first Sentinel that knows; see found(). Takes as long as the time-out at most.
+  // Finds the master with the first Sentinel that knows it; see found(). Takes the time-out at most.
   void ask(boost::asio::any_completion_handler<void()>);
   void stop();
 
   const std::vector<host_and_port>& known() const { return known_; }
-  // More Sentinels of the group, to be asked behind those that are known.
+  // Adds Sentinels of the group, to be asked after those that are known.
   void add(const std::vector<host_and_port>&);
 
   struct result {
     host_and_port master;  // No host: not found.
-    std::string why;       // It was not found.
+    std::string why;       // Why it was not found.
     bool refused = false;  // Most Sentinels have answered, and said no.
   };
   const result& found() const { return found_; }
@@ -68,19 +68,19 @@ class sentinels final : public std::enable_shared_from_this<sentinels> {
   const std::chrono::milliseconds timeout_;
   const std::function<void()> changed_;
 
-  std::vector<host_and_port> known_;  // The one that answered last comes first.
-  std::size_t asked_ = 0;             // How many of them in this round.
+  std::vector<host_and_port> known_;  // The Sentinel that answered last comes first.
+  std::size_t asked_ = 0;             // How many of them were asked in this round.
   std::size_t refusals_ = 0;
-  std::string words_;                         // What the Sentinels said that had no answer.
-  std::vector<std::shared_ptr<link>> links_;  // Those of whom the answer is awaited.
-  std::shared_ptr<link> watched_;             // The one that answered: it tells when the master changes.
+  std::string words_;                         // The words of the Sentinels that had no answer.
+  std::vector<std::shared_ptr<link>> links_;  // The Sentinels whose answers are still to come.
+  std::shared_ptr<link> watched_;             // The Sentinel that answered: it reports when the master changes.
   clock::time_point watched_since_{};
   bool asking_ = false;
   bool stopped_ = false;
-  bool awaited_ = false;  // Somebody has asked, and waits for concluded_.
+  bool awaited_ = false;  // A caller of ask() waits for concluded_.
   result found_;
-  // Who asks may own what owns this. His handler waits in the context, which destroys it when it ends; a member would
-  // keep all of them alive for ever.
+  // The caller of ask() may own the object that owns this. So its handler waits in the execution context, which
+  // destroys it when it ends. A handler in a member would keep all of them alive forever.
   timer concluded_;
   timer head_start_;
   timer limit_;

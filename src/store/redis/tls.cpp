@@ -31,20 +31,20 @@ using host_name = std::shared_ptr<const std::string>;
 
 void free_name(void*, void* name, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<host_name*>(name); }
 
-// Where a context keeps the server's name.
+// The index under which a context keeps the server's name.
 int name_index() {
   static const int index = SSL_CTX_get_ex_new_index(0, nullptr, nullptr, nullptr, free_name);
   return index;
 }
 
-// Boost.Redis creates the TLS stream by itself and sets no server name, so it is set when the handshake starts.
+// Sets the server's name when the handshake starts: Boost.Redis creates the TLS stream itself and sets no name.
 void on_tls_event(const SSL* ssl, int where, int) {
   if ((where & SSL_CB_HANDSHAKE_START) == 0) return;
   const auto* name = static_cast<const host_name*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), name_index()));
   if (name == nullptr) return;
   error_code not_an_address;
   boost::asio::ip::make_address(**name, not_an_address);
-  // A server's name in SNI is never an address (RFC 6066, section 3).
+  // SNI never names an address (RFC 6066, section 3).
   if (not_an_address) SSL_set_tlsext_host_name(const_cast<SSL*>(ssl), (*name)->c_str());
 }
 
@@ -52,7 +52,7 @@ void on_tls_event(const SSL* ssl, int where, int) {
   throw exception(make_error_code(error::invalid_url), {.detail = what + " cannot be used: " + ec.message()});
 }
 
-// Longer than any bundle of authorities.
+// Longer than any bundle of certificate authorities.
 constexpr std::size_t longest_file = std::size_t{16} * 1024 * 1024;
 
 std::string text_of(const std::string& file, const std::string& what) {
@@ -77,24 +77,24 @@ std::string words_for_key(const address& where) {
   return "the key " + file_in_quotes(where.key) + " of the certificate " + file_in_quotes(where.certificate);
 }
 
-// The certificate that the client shows to the server, and its key.
+// Loads the certificate that the client shows to the server, and its key.
 void use_certificate(boost::asio::ssl::context& context, const address& where) {
   if (where.certificate.empty()) return;
   error_code ec;
-  // OpenSSL would ask at the terminal for the password of an encrypted key.
+  // Otherwise OpenSSL would ask at the terminal for the password of an encrypted key.
   context.set_password_callback([](std::size_t, boost::asio::ssl::context::password_purpose) { return std::string(); },
                                 ec);
   context.use_certificate_chain(boost::asio::buffer(where.texts->certificate), ec);
   if (ec) fail(words_for_certificate(where), ec);
   context.use_private_key(boost::asio::buffer(where.texts->key), boost::asio::ssl::context::pem, ec);
-  // A key of another type than the certificate's is found out here only.
+  // Only this check finds a key that is of another type than the certificate's.
   if (!ec && SSL_CTX_check_private_key(context.native_handle()) != 1) {
     ec = error_code(static_cast<int>(ERR_get_error()), boost::asio::error::get_ssl_category());
   }
   if (ec) fail(words_for_key(where), ec);
 }
 
-// Whoever the authority vouches for must be who was asked for.
+// The authority must vouch for the certificate, and the certificate must be for the host that was asked for.
 auto verification(std::shared_ptr<const std::string> host, std::shared_ptr<std::string> why) {
   return [host = std::move(host), why = std::move(why)](bool preverified, boost::asio::ssl::verify_context& context) {
     if (boost::asio::ssl::host_name_verification(*host)(preverified, context)) return true;

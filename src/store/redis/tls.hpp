@@ -11,12 +11,13 @@
 namespace leasehold::detail {
 
 // Reads the files that the address names, once for the client's whole life: they may be replaced while it runs. Throws
-// system_error(invalid_url), naming the file, if one cannot be used.
+// system_error(invalid_url) that names the file if one of them cannot be used.
 void read_tls_files(address&);
 
-// A TLS context for this address, whose files were read. It verifies the certificate and the host's name (unless the
-// address says otherwise), names the host to the server (SNI), the one that `host` says when a handshake starts, and has
-// the client's certificate if there is one. Whenever the server's certificate is refused, `why` says so; nobody clears it.
+// A TLS context for this address, whose files must have been read. It verifies the certificate and the host's name
+// (unless the address says otherwise). It names the host to the server (SNI): the one in `host` when a handshake
+// starts. It has the client's certificate if there is one. Whenever the server's certificate is refused, it writes that
+// to `why`, and never clears it.
 boost::asio::ssl::context make_tls_context(const address&, std::shared_ptr<const std::string> host,
                                            std::shared_ptr<std::string> why);
 

@@ -34,14 +34,14 @@ void witness::fail(std::deque<call> calls) {
 
 void witness::flush() {
   if (busy_) return;
-  // What has waited for the connection may be wanted no more.
+  // Calls that have waited for the connection may not be wanted any more.
   const auto unwanted =
       std::stable_partition(queue_.begin(), queue_.end(), [](const call& c) { return c.the_caller->wants(c.tag); });
   std::deque<call> rest(std::make_move_iterator(unwanted), std::make_move_iterator(queue_.end()));
   queue_.erase(unwanted, queue_.end());
   fail(std::move(rest));
   if (busy_ || queue_.empty() || !server_->up()) return;
-  // One WAIT is for all scripts in front of it that want as many replicas.
+  // One WAIT covers all scripts in front of it that want the same number of replicas.
   std::vector<call> calls;
   const auto replicas = queue_.front().replicas;
   auto limit = queue_.front().limit;

@@ -1,7 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Scripts that replicas have to acknowledge (WAIT). WAIT blocks its connection, so these have one of their own, which is
-// made when it is first needed; and it is about the writes of its own connection only, so the script runs there, too.
+// Scripts that replicas have to acknowledge (WAIT). WAIT blocks its connection, so these scripts have a connection of
+// their own, made when it is first needed. WAIT covers only the writes of its own connection, so the scripts run on it,
+// too.
 #pragma once
 
 #include "store/server.hpp"
@@ -22,7 +23,7 @@ class witness final : public store::events, public std::enable_shared_from_this<
  public:
   using maker = std::function<std::shared_ptr<redis_server>(store::events&)>;
 
-  // As store::run_acknowledged. What is asked for together is acknowledged together, and what comes meanwhile waits.
+  // As store::run_acknowledged. Calls that are made together are acknowledged together. Calls that come meanwhile wait.
   static void run(std::shared_ptr<witness>& self, const maker& make, const script& s,
                   std::shared_ptr<caller> the_caller, std::uint32_t tag, std::uint32_t replicas,
                   std::chrono::milliseconds limit);
@@ -55,7 +56,7 @@ class witness final : public store::events, public std::enable_shared_from_this<
   static void fail(std::deque<call>);
 
   std::shared_ptr<redis_server> server_;
-  server_clock unknown_{0.0};  // Nothing that is asked here depends on the server's clock.
+  server_clock unknown_{0.0};  // No call here depends on the server's clock.
   std::deque<call> queue_;
   bool busy_ = false;
   bool stopped_ = false;
