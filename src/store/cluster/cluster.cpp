@@ -25,17 +25,18 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How often the nodes are asked for the topology: while something is missing, and in case a change is not announced.
+// How often the client asks the nodes for the topology: often while something is missing, and rarely in case a change
+// is not announced.
 constexpr milliseconds refresh_often{100};
 constexpr milliseconds refresh_rarely{10000};
 
-// An answer that takes longer is not waited for.
+// The client does not wait for an answer that takes longer.
 constexpr milliseconds refresh_limit{1000};
 
-// A call that is sent from node to node is given up: the cluster does not agree on the slot.
+// A call with more redirections is given up: the nodes do not agree on the slot.
 constexpr int most_redirections = 5;
 
-// The client stays subscribed to so many slots in which it neither waits nor holds: it probably will again.
+// The client stays subscribed to this many slots in which it neither waits nor holds: it probably will again.
 constexpr std::size_t most_idle_slots = 64;
 
 std::string name_of(const host_and_port& where) { return where.host + ' ' + where.port; }
@@ -60,7 +61,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     if (std::exchange(stopping_, true)) return;
     timer_.cancel();
     for (const auto& [name, n] : nodes_) n->end();
-    // Never from inside this call.
+    // Posted: on_stopped must never be called from inside this call.
     asio::post(servers_.strand(), [self = shared_from_this()] { self->conclude(); });
   }
 
@@ -91,7 +92,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     return n != nullptr && n->server->run_acknowledged(s, record, std::move(the_caller), tag, replicas, limit);
   }
 
-  // Of Redisson's unlock channels: those of all nodes are one.
+  // For Redisson's unlock channels: a message on one node reaches all nodes.
   void listen(const std::string& channel) override {
     channels_.insert(channel);
     for (const auto& [name, n] : nodes_) n->server->listen(channel);
@@ -128,7 +129,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
   }
 
  private:
-  // One server of the cluster. It lives as long as its server has something to report.
+  // One server of the cluster. It lives as long as its server may report events.
   class node final : public store::events, public redis_server::router, public std::enable_shared_from_this<node> {
    public:
     node(cluster_store& c, host_and_port w) : where(std::move(w)), cluster_(&c) {}
@@ -154,11 +155,11 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
 
     const host_and_port where;
     std::shared_ptr<redis_server> server;
-    bool wanted = true;      // It is a master with slots, as far as anybody knows. Others are only asked for the slots.
-    bool announced = false;  // The client knows of this connection.
-    std::string failure;     // Why there is none, as far as it is known.
-    bool failed = false;     // Its latest attempt has come to nothing,
-    std::string refusal;     // because the server said so.
+    bool wanted = true;      // As far as is known, it is a master with slots. Other nodes are only asked for the slots.
+    bool announced = false;  // The client was notified that this connection is up.
+    std::string failure;     // Why there is no connection, as far as is known.
+    bool failed = false;     // The latest attempt to connect has failed,
+    std::string refusal;     // because the server refused it with these words.
     store::server found;
 
    private:
@@ -210,7 +211,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
         subscribed_.insert(slot);
         if (cluster_->events_ != nullptr) cluster_->events_->on_grants_pushed(slot);
       } else if (asked_.erase(slot) != 0) {
-        // Not asked for: the slot has another master.
+        // The client has not asked to leave the channel: the slot has another master.
         subscribed_.erase(slot);
         cluster_->refresh_soon();
       }
@@ -226,7 +227,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     bool leaving_ = false;
     std::unordered_set<std::uint16_t> asked_;       // Slots whose channel the server was asked for,
     std::unordered_set<std::uint16_t> subscribed_;  // and has confirmed.
-    std::unordered_multiset<std::uint16_t> left_;   // Slots whose channel was left, which it has not confirmed.
+    std::unordered_multiset<std::uint16_t> left_;   // Slots whose channel was left, without a confirmation so far.
   };
 
   node& add(const host_and_port& where, bool wanted = true) {
@@ -239,7 +240,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     one.hosts = {where};
     n->server = servers_.make(std::move(one), {}, *n, n.get());
     for (const auto& c : channels_) n->server->listen(c);
-    // The node is kept by its server's coroutines, and keeps the cluster and the client.
+    // The server's coroutines keep the node alive, and with it the cluster and the client.
     n->server->start(
         std::make_shared<std::pair<std::shared_ptr<node>, std::shared_ptr<cluster_store>>>(n, shared_from_this()));
     return *n;
@@ -307,7 +308,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     if (refusing_while_others_fail() != nullptr) events_->on_refused(words);
   }
 
-  // Before any slot is served: one node's refusal is that of the cluster when nobody else is left who may answer.
+  // Before any slot is served: one node's refusal counts as the cluster's if all other nodes have failed, too.
   const node* refusing_while_others_fail() const {
     const node* refusing = nullptr;
     for (const auto& [name, n] : nodes_) {
@@ -318,7 +319,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
   }
 
   void report_failure(node& n, std::string_view why) {
-    // The slots of the others are served. There is an attempt every second: the same is reported once.
+    // The slots of the other nodes are served. There is an attempt every second: the same failure is reported once.
     if (!n.wanted || n.failure == why) return;
     n.failure = why;
     events_->on_no_answer(n.where.host + ':' + n.where.port + ": " + n.failure);
@@ -342,12 +343,12 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     std::uint16_t slot = 0;
     host_and_port where;
     if (stopping_ || !read_redirection(words, from.where.host, slot, where)) return false;
-    // The certificate is for the name by which the node is known.
+    // The certificate is for the name by which the client knows the node.
     if (const auto known = by_address_.find(name_of(where)); known != by_address_.end()) where = known->second;
     const bool moved = words.starts_with("MOVED ");
     if (moved) refresh_soon();
     if (c.redirections++ == most_redirections) return false;
-    // The call overtakes what was sent to another connection since.
+    // The call overtakes calls that were sent on another connection since then.
     ++epoch_;
     if (nodes_.size() >= most_nodes && !nodes_.contains(name_of(where))) return false;
     node& to = add(where);
@@ -385,7 +386,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     }
     refresh_at(later(now, complete() ? refresh_rarely : refresh_often));
     if (reachable.empty()) {
-      // Whoever has ever been heard of may know more.
+      // Every node that was ever named may know more.
       for (const auto& where : where_.hosts) add(where, /*wanted=*/!known_);
       for (const auto& where : others_) add(where, /*wanted=*/!known_);
       return;
@@ -411,7 +412,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
   }
 
   void take_reply(const reply& r, node& from) {
-    // It is no node of a cluster, or the user may not ask.
+    // The server is not a node of a cluster, or the user may not ask it.
     std::string problem(r.is_error() ? r.text(0) : std::string_view());
     if (problem.empty()) {
       const auto found = read_cluster_nodes(r.text(0), from.where.host, where_.tls);
@@ -425,7 +426,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     const bool has_slots =
         std::any_of(found.begin(), found.end(), [](const auto& n) { return n.master && !n.slots.empty(); });
     if (!has_slots) {
-      // A node that has been forgotten, or knows nobody yet.
+      // A node that was forgotten by the cluster, or does not know other nodes yet.
       if (!known_) on_no_answer(from, "the node names no master with slots");
       return;
     }
@@ -439,7 +440,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
       node& n = add(f.where);
       for (const auto& [first, last] : f.slots) {
         for (std::size_t slot = first; slot <= last; ++slot) {
-          // A node that was cut off from the others may not know yet what it has lost.
+          // A node that was cut off from the others may not know yet which slots it has lost.
           if (f.epoch < epochs_[slot]) continue;
           by_slot_[slot] = &n;
           epochs_[slot] = f.epoch;
@@ -459,7 +460,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
         if (std::exchange(n->announced, false) && events_ != nullptr) {
           events_->on_down(n->where.host + ':' + n->where.port + ": no master any more");
         }
-        // Unless there is nobody else to ask: no master may be within reach, or have the certificate that it should.
+        // Unless there is no other node to ask: perhaps no master can be reached, or none has the right certificate.
         if (served || !n->serves()) remove(*n);
       } else if (n->serves()) {
         announce(*n);
@@ -481,10 +482,10 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
   std::shared_ptr<void> keep_alive_;
 
   std::map<std::string, std::shared_ptr<node>> nodes_;  // By host and port.
-  std::vector<node*> by_slot_;                          // Null: nobody knows whose.
+  std::vector<node*> by_slot_;                          // Null: the slot's master is unknown.
   std::vector<std::uint64_t> epochs_;                   // Of by_slot_.
-  std::vector<host_and_port> others_;                   // All that are known, with or without slots,
-  std::map<std::string, host_and_port> by_address_;     // and by what a redirection calls them.
+  std::vector<host_and_port> others_;                   // All nodes that are known, with or without slots,
+  std::map<std::string, host_and_port> by_address_;     // and the same by the address that a redirection names.
   bool known_ = false;                                  // by_slot_ came from a node.
   bool stopping_ = false;
   std::uint64_t epoch_ = 0;
@@ -497,7 +498,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
 
   std::set<std::string> channels_;
   std::unordered_set<std::uint16_t> wanted_slots_;
-  std::deque<std::uint16_t> idle_;  // Of these, those that were left; the longest first.
+  std::deque<std::uint16_t> idle_;  // Those of them that were left, the longest first.
 };
 
 }  // namespace

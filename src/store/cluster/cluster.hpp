@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A store that is a Redis Cluster ("Redis cluster specification"): one connection to each master, calls go to the master
-// that has the record's slot.
+// A store that is a Redis Cluster ("Redis cluster specification"): it keeps one connection to each master, and sends
+// each call to the master of the record's slot.
 #pragma once
 
 #include "store/server.hpp"
@@ -13,7 +13,7 @@
 
 namespace leasehold::detail {
 
-// `where` names some of the nodes; the others are found.
+// `where` names some of the nodes; the store finds the others.
 std::shared_ptr<store> make_cluster(server_maker servers, address where, store::events& events);
 
 }  // namespace leasehold::detail

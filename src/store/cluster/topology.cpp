@@ -10,7 +10,7 @@
 namespace leasehold::detail {
 namespace {
 
-// The part up to the separator, which is taken out of `rest` with it.
+// Returns the part up to the separator, and removes both from `rest`.
 std::string_view cut(std::string_view& rest, char separator) {
   const auto at = std::min(rest.find(separator), rest.size());
   const auto part = rest.substr(0, at);
@@ -25,7 +25,7 @@ std::optional<std::uint16_t> read_number(std::string_view s, std::uint32_t limit
   return static_cast<std::uint16_t>(n);
 }
 
-// host:port, where the host may be an IPv6 address, or missing.
+// host:port. The host may be an IPv6 address, or missing.
 std::optional<host_and_port> read_endpoint(std::string_view s, std::string_view asked) {
   const auto colon = s.rfind(':');
   if (colon == s.npos) return std::nullopt;
@@ -48,7 +48,7 @@ void read_slots(std::string_view word, cluster_node& node) {
   const auto first = read_number(cut(word, '-'), number_of_slots);
   const auto last = word.empty() ? first : read_number(word, number_of_slots);
   if (!first || !last || *first > *last) return;
-  // More slots than there are: some of them are named again and again.
+  // More slots than there are: the reply names some of them repeatedly.
   node.number_of_slots += std::size_t{*last} - *first + 1;
   if (node.number_of_slots <= number_of_slots) node.slots.emplace_back(*first, *last);
 }

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What a node of a cluster knows of the others: the reply to CLUSTER NODES ("Redis cluster specification"). No I/O.
+// What a node of a cluster knows about the others: the reply to CLUSTER NODES ("Redis cluster specification"). No I/O.
 #pragma once
 
 #include "store/url.hpp"
@@ -17,21 +17,22 @@ namespace leasehold::detail {
 struct cluster_node {
   host_and_port where;
   host_and_port address;    // The same without a name. Redirections go there, unless the nodes prefer names.
-  std::uint64_t epoch = 0;  // Of its slots: whoever has the greater one has the slot.
-  bool master = false;      // And not held to be dead by a majority of the masters.
+  std::uint64_t epoch = 0;  // Of its slots: the node with the greater epoch has the slot.
+  bool master = false;      // And a majority of the masters does not consider it dead.
   std::vector<std::pair<std::uint16_t, std::uint16_t>> slots;  // From, to.
   std::size_t number_of_slots = 0;
 };
 
-// A cluster of more nodes is refused: each of them costs a connection.
+// A cluster with more nodes is refused: each node costs a connection.
 inline constexpr std::size_t most_nodes = 1000;
 
-// `asked`: the host of the node that answered, which may not know its own. `by_name`: hosts' names where the nodes tell
-// them (a certificate is for a name). Lines of another form are passed over. More than most_nodes: there are more.
+// `asked`: the host of the node that answered, which may not know its own. `by_name`: use the hosts' names where the
+// nodes report them (a certificate is for a name). Lines of another form are skipped. More than most_nodes: there are
+// more.
 std::vector<cluster_node> read_cluster_nodes(std::string_view text, std::string_view asked, bool by_name);
 
-// "MOVED 3999 127.0.0.1:6381" or "ASK ...", perhaps followed by more; `asked` stands for a host that is missing. False:
-// of another form.
+// "MOVED 3999 127.0.0.1:6381" or "ASK ...", perhaps followed by more. `asked` replaces a missing host. False: the words
+// have another form.
 bool read_redirection(std::string_view words, std::string_view asked, std::uint16_t& slot, host_and_port& where);
 
 }  // namespace leasehold::detail
