@@ -21,7 +21,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// While servers are connected to for the first time.
+// The pause between two checks while servers are connected to for the first time.
 constexpr milliseconds between_looks{5};
 
 }  // namespace
@@ -43,7 +43,7 @@ ballot::ballot(quorum_store& q, const script& s, kept_call c, std::shared_ptr<ca
 }
 
 void ballot::start_late() {
-  // Nobody is asked for what was released meanwhile.
+  // The servers are not asked for a token that was released meanwhile.
   if (caller_->wants(tag_)) return start();
   sent_ = clock::now();
   quorum_.set(*this, sent_);
@@ -68,9 +68,10 @@ void ballot::start() {
   }
   auto patience = quorum_.patience(lease_);
   if (kind_ == kind::acquire && to.size() < quorum_.majority()) {
-    // They would only have to release what they have granted.
+    // Fewer servers than a majority would only have to release what they granted.
     to.clear();
-    // Servers that were deployed together can be told from restarted ones when all of them have been reached.
+    // Servers that were deployed together can be distinguished from restarted ones only when all of them have been
+    // reached.
     if (!starts_by_) starts_by_ = later(sent_, patience);
     if (quorum_.is_connecting() && sent_ < *starts_by_) return quorum_.set(*this, later(sent_, between_looks));
   }
@@ -92,7 +93,7 @@ bool ballot::ask(voter& v, std::uint32_t phase) {
 void ballot::write(std::uint32_t tag, arguments& a) {
   if (tag % phases == restoring) return write_restored(a);
   if (tag % phases == asking) return write_call(a);
-  // A renewal has the record alone.
+  // A renewal has only the record as a key.
   for (const auto& k : kind_ == kind::renew ? claim_->attempt().keys : call_.keys) a.key(k);
   a.arg("raise");
   a.arg(call_.token());
@@ -101,7 +102,7 @@ void ballot::write(std::uint32_t tag, arguments& a) {
   if (voices_[tag / phases].asked_to_restore) a.arg("1");
 }
 
-// The attempt once more, for what is left of the hold and not later than that.
+// Repeats the attempt for the time that is left of the hold. It must not run later than that.
 void ballot::write_restored(arguments& a) {
   const auto now = clock::now();
   const auto left = std::max(std::chrono::duration_cast<milliseconds>(claim_->until() - now), milliseconds(1));
@@ -164,7 +165,7 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
     const auto jump = a.server->observe(lease.server_time, a.sent, a.received);
     if (jump != clock::duration(0)) quorum_.on_clock_jump(v, jump);
   }
-  // Its clock is known better now.
+  // The server's clock is known better now.
   if (lease.status == status::too_late || lease.status == status::other_limit) return;
   said = lease.status == status::held ? answer_is::yes : answer_is::no;
   its.left = lease.left;
@@ -173,7 +174,7 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
     return;
   }
   if (phase == raising && kind_ != kind::renew && lease.fence != fence_) {
-    // It has a larger one: this majority does not bound what others get there.
+    // The server has a larger fence: this majority does not limit the fences of later holders there.
     said = answer_is::no;
     larger_ = true;
   }
@@ -216,7 +217,7 @@ void ballot::restore_where_missing() {
 
 void ballot::ring(clock::time_point) {
   const auto self = shared_from_this();
-  // Nobody is asked for what was released meanwhile.
+  // The servers are not asked for a token that was released meanwhile.
   if (starts_by_ && caller_ && caller_->wants(tag_)) return start();
   starts_by_.reset();
   decide(/*late=*/true);
@@ -258,7 +259,7 @@ void ballot::decide_grant(bool late) {
     return quorum_.set(*this, later(raise_sent_, quorum_.patience(lease_)));
   }
   if (is_releasing()) return refuse(yes);
-  // The rest is waited for until it is known why.
+  // The ballot waits for the other servers until it knows why it fails.
   if (yes + pending < quorum_.majority() && (pending == 0 || busy(yes))) refuse(yes);
 }
 
@@ -305,7 +306,7 @@ void ballot::refuse(std::size_t yes) {
   }
   if (fence_ != 0) return larger_ || no != 0 ? end_with(status::not_held, 0, milliseconds(0)) : end_undecided(yes + no);
   if (!busy(yes)) return end_undecided(yes + no);
-  // As many of those who have said no would have to be free.
+  // The lock may be free once enough of the servers that said no are free to make a majority with the others.
   std::vector<milliseconds> lefts;
   for (const auto& v : voices_) {
     if (v.said == answer_is::no) lefts.push_back(comparable(v.left));
@@ -316,7 +317,7 @@ void ballot::refuse(std::size_t yes) {
 }
 
 void ballot::decide_renewal(bool late) {
-  // Whoever has overwritten the record has taken it.
+  // A program that has overwritten the record has taken the lock.
   for (auto& v : voices_) {
     if (v.said == answer_is::error && classify(v.words.text(0)) == refusal::wrong_type) v.said = answer_is::no;
   }

@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A server that could not answer now is asked again after this.
+// The pause before a server that could not answer is asked again.
 constexpr milliseconds pause_between_releases{50};
 
 }  // namespace
@@ -37,7 +37,7 @@ clock::time_point claim::until() const {
 void claim::asked(const voter& v) {
   auto& p = places_[v.number];
   p.asked = true;
-  // What may still run on an earlier connection is not forgotten for one that follows it.
+  // An attempt may still run on an earlier connection: keep its epoch when another attempt follows.
   if (p.unanswered++ == 0) p.epoch = v.server->epoch();
   p.found = outcome::unknown;
 }
@@ -152,8 +152,8 @@ void claim::conclude(clock::time_point now) {
   if (released >= majority) return report(1);
   if (refused >= majority) return report(0, words_);
   if (released + open < majority || now >= gone_by_) return report(0);
-  // Some that had granted it are away, and no other one has lost it: it is free on a majority, and those that are away
-  // are released later.
+  // Some servers that granted the token are not reachable, and no other server has lost it. So the lock is free on a
+  // majority, and the unreachable servers are released later.
   const auto never_asked = std::count_if(places_.begin(), places_.end(), [](const place& p) { return !p.asked; });
   const auto free = released + number_of(outcome::absent) + static_cast<std::size_t>(never_asked);
   const bool lost_somewhere = std::any_of(places_.begin(), places_.end(),
@@ -210,7 +210,7 @@ void claim::schedule() {
 }
 
 void claim::ring(clock::time_point now) {
-  // The end of the patience rings once.
+  // The end of the patience rings only once.
   if (now >= patience_ends()) woken_ = clock::time_point::max();
   if (now >= again_at_) again_at_ = clock::time_point::max();
   if (releasing_) send_everywhere();

@@ -1,20 +1,21 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What may be on the servers of a quorum (quorum_store.hpp) under one token: from the attempt until nothing of it can
-// be left anywhere.
+// The state that the servers of a quorum (quorum_store.hpp) may have under one token, from the attempt until nothing of
+// it can be left on any server.
 //
-// Owned by the quorum, which finds it by its token, until it ends itself; beside that by the ballots that work for it
-// and by each of its releases on its way. Ballots report to it what they ask for and what they hear; it asks for
-// nothing but releases. It keeps the attempt, so that a ballot can repeat it on a server that lacks the hold.
+// The quorum owns a claim, and finds it by its token, until the claim ends itself. The ballots that work for the claim
+// own it, too, and so does each of its releases on its way. Ballots report to the claim what they ask for and what the
+// servers answer. The claim itself asks only for releases. It keeps the attempt, so that a ballot can repeat it on a
+// server that lacks the hold.
 //
-// Whatever is changed here, this is to stay true:
+// These invariants must hold after every change:
 //   * until() is never later than what a majority has granted, by the local clock.
-//   * Once its release has begun, the claim goes to every server that an attempt went to, answered or not, until that
-//   server has
-//     answered a release or what it may have granted has expired (gone_by_). A release that may have overtaken its
-//     attempt is sent once more when the attempt cannot run any more.
-//   * The caller of the release is answered once: when a majority has decided it and the others that answer have done
-//     so within quorum_store::patience, or when all has expired. Servers that are away get their release later.
+//   * Once its release has begun, the claim sends it to every server that an attempt was sent to, answered or not,
+//     until that server has answered a release or what it may have granted has expired (gone_by_). A release that may
+//     have overtaken its attempt is sent once more when the attempt cannot run any more.
+//   * The caller of the release is answered once: when a majority has decided it and the other servers that answer have
+//     done so within quorum_store::patience, or when everything has expired. Unreachable servers get their release
+//     later.
 #pragma once
 
 #include "store/quorum/kept_call.hpp"
@@ -43,53 +44,53 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   const std::string& token() const { return release_.token(); }
   const script& kind() const { return script_; }
   bool is_releasing() const { return releasing_; }
-  // Of a hold: by which it is written again on a server that lacks it.
+  // For a hold: the call with which it is written again on a server that lacks it.
   const kept_call& attempt() const { return attempt_; }
-  // Of the hold; 0: there is none yet.
+  // The hold's fence; 0: there is no hold yet.
   std::uint64_t fence() const { return fence_; }
-  // Until when a majority has it.
+  // Until when a majority has the hold.
   clock::time_point until() const;
 
   // --- What ballots report ---
 
-  // An attempt goes to this server, or a grant that is written again.
+  // An attempt, or a grant that is written again, is sent to this server.
   void asked(const voter&);
   void answered_by(const voter&);
-  // The attempt may run until then, and what it leaves lasts for the lease.
+  // The attempt may run until `until`, and then leaves something for `lease`.
   void may_run(clock::time_point until, std::chrono::milliseconds lease);
-  // A lease of this length may begin until then.
+  // A lease of this length may begin at `from` at the latest.
   void lasts(clock::time_point from, std::chrono::milliseconds lease);
-  // This server has said what is left.
+  // This server has said that `left` is left.
   void holds(const voter&, clock::time_point sent, std::chrono::milliseconds left);
-  // It has said that it does not have it.
+  // This server has said that it does not have the token.
   void lacks(const voter&);
-  // A majority has the hold with this fence.
+  // A majority has the hold, with this fence.
   void granted(std::uint64_t fence) { fence_ = fence; }
-  // The same, and it is a reader now.
+  // The same, and the hold is a reader's now.
   void downgraded(std::uint64_t fence);
-  // A hold that this server does not have, as far as is known.
+  // There is a hold, and this server does not have it as far as is known.
   bool is_missing_on(const voter&, clock::time_point now) const;
 
   // --- The release ---
 
   void release();
-  // The same with the call of its user, who is answered.
+  // The same with the user's call: its caller is answered.
   void release(kept_call call, std::shared_ptr<caller> the_caller, std::uint32_t tag);
 
   void on_voter_up(voter&);
   void on_clock_jump(const voter&, clock::duration);
 
  private:
-  // What a release has found on a server; refused: the server does not let us.
+  // The outcome of a release on a server. refused: the server does not allow it.
   enum class outcome { unknown, released, absent, refused };
   struct place {
-    bool asked = false;            // An attempt went there.
-    std::uint32_t unanswered = 0;  // How many were not answered,
+    bool asked = false;            // An attempt was sent there.
+    std::uint32_t unanswered = 0;  // How many attempts were not answered,
     std::uint64_t epoch = 0;       // and the connection of the first of those.
     bool asking = false;           // A release is on its way.
     outcome found = outcome::unknown;
-    bool once_more = false;  // After the attempt's not-after.
-    bool granted = false;    // It has had it.
+    bool once_more = false;  // Another release follows after the attempt's not-after.
+    bool granted = false;    // The server has had the hold.
     clock::time_point until = clock::time_point::min();
 
     bool open() const { return asked && found == outcome::unknown; }
@@ -107,7 +108,8 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void end();
 
   std::size_t number_of(outcome) const;
-  // Servers that answer are waited for, so that nothing is left on them when the release is answered.
+  // Whether the claim still waits for servers that answer, so that nothing is left on them when the release is
+  // answered.
   bool waits(clock::time_point now) const;
   clock::time_point patience_ends() const;
 

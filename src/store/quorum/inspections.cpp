@@ -23,9 +23,9 @@ reply merge_inspections(const std::vector<const reply*>& replies, std::size_t ma
   std::map<std::string, seen> holds;
   for (const reply* const words : replies) {
     if (words->number(0) == 0) continue;
-    // One owner of another program may be in without a token.
+    // An owner of another program may hold the lock without a token.
     const bool no_tokens = words->size() < 8;
-    // A server is one voice, however many times it names a hold.
+    // A server counts once for a hold, however often it names that hold.
     std::set<std::string> named;
     for (std::size_t i = 5; no_tokens ? i == 5 : i + 2 < words->size(); i += 3) {
       const std::string token(no_tokens ? std::string_view() : words->text(i));

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Keys and arguments of a call, kept for servers that are still to be asked: its caller writes them once.
+// Keys and arguments of a call, kept for servers that are still to be asked, because its caller writes them only once.
 #pragma once
 
 #include "store/store.hpp"

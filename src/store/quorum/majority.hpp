@@ -10,10 +10,10 @@
 
 namespace leasehold::detail {
 
-// Two majorities have a server in common, also where the number of servers is even.
+// Any two majorities have a server in common, even if the number of servers is even.
 constexpr std::size_t majority_of(std::size_t servers) { return servers / 2 + 1; }
 
-// The n-th largest value; 1 <= n <= size. With a majority for n: what each of a majority has at least.
+// The n-th largest value; 1 <= n <= size. If n is a majority, each server of a majority has at least this value.
 template <class T>
 T nth_largest(std::vector<T> all, std::size_t n) {
   const auto nth = all.begin() + static_cast<std::ptrdiff_t>(n - 1);

@@ -16,18 +16,18 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Servers that were started together are as old as each other by this.
+// Servers whose ages differ by less than this may have been started together.
 constexpr std::chrono::seconds same_age{2};
 
-// While so many attempts are open, further ones wait: no more than servers can answer within the patience. Those who come
-// too late for that would release what they were granted and ask again, all of them, for ever. Nothing else waits: a
-// renewal is not to come behind them.
+// Further attempts wait while this many are open: no more than the servers can answer within the patience. Attempts
+// that are answered too late would all release what they were granted and ask again, forever. Nothing else waits: a
+// renewal must not queue behind attempts.
 constexpr std::size_t most_attempts = 64;
 
-// How long stop waits for releases to reach those servers that answer.
+// How long stop waits for releases to reach the servers that answer.
 constexpr milliseconds stopping_limit{200};
 
-// Asks on behalf of the quorum itself. What the answer changes, the ballot has done by then.
+// The caller of calls that the quorum makes itself. The ballot acts on the answer before it gets here.
 class no_caller final : public caller {
   void write(std::uint32_t, arguments&) override {}
   void answered(std::uint32_t, const answer&) override {}
@@ -48,7 +48,7 @@ quorum_store::quorum_store(server_maker servers, const std::vector<address>& whe
 void quorum_store::start(std::shared_ptr<void> keep_alive) {
   keep_alive_ = std::move(keep_alive);
   for (const auto& v : voters_) {
-    // The voter is kept by its server's coroutines, and keeps the quorum and the client.
+    // The server's coroutines keep the voter alive, and with it the quorum and the client.
     using kept = std::pair<std::shared_ptr<voter>, std::shared_ptr<quorum_store>>;
     v->server->start(std::make_shared<kept>(v, shared_from_this()));
   }
@@ -151,8 +151,8 @@ void quorum_store::open(const std::shared_ptr<ballot>& b) {
 
 void quorum_store::note_lease(milliseconds lease) { longest_lease_ = std::max(longest_lease_, lease); }
 
-// All of them may be young, if they were deployed together. A restart shows if a majority is older, or if any server is as
-// old as a deployment that has been in use. One that was never reached may be that.
+// All servers may be young, if they were deployed together. A restart is known if a majority is older, or if any server
+// is as old as a deployment that has been in use. A server that was never reached may be that old.
 bool quorum_store::may_have_forgotten(const voter& v, clock::time_point now) const {
   const auto delay = servers_.options().restart_delay;
   const auto enough = std::max(delay, longest_lease_);
@@ -183,7 +183,7 @@ void quorum_store::on_voter_up(voter& v, const store::server& s) {
   if (events_ != nullptr) events_->on_up(s);
 }
 
-// A renewal of no length: where a majority confirms the hold it is written on the servers that lack it.
+// Makes a renewal of length 0: if a majority confirms the hold, it is written on the servers that lack it.
 void quorum_store::ask_for(const claim& c) {
   if (stopping_) return;
   kept_call renewal({c.attempt().record()}, {"renew", c.token(), "0"});
@@ -227,7 +227,7 @@ void quorum_store::on_clock_jump(const voter& v, clock::duration jump) {
 // --- Time ---
 
 void quorum_store::set(alarm& a, clock::time_point due) {
-  due = std::max(due, clock::time_point());  // What is due already, whatever the sum was.
+  due = std::max(due, clock::time_point());  // A sum may have put it before this: it is due already.
   alarms_.set(a, due, *this);
 }
 

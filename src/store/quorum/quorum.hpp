@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A store that is a majority of independent servers (docs/protocol.md, "The quorum"; after "Distributed Locks with Redis",
-// redis.io, the algorithm called Redlock).
+// A store that is a majority of independent servers (docs/protocol.md, "The quorum"; after "Distributed Locks with
+// Redis", redis.io: the algorithm called Redlock).
 #pragma once
 
 #include "store/server.hpp"

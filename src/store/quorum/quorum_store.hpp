@@ -2,19 +2,19 @@
 //
 // The store of quorum.hpp and its parts:
 //
-//   quorum_store  what the client sees: takes its calls, knows how many are a majority, and has the one timer
+//   quorum_store  the client's view: takes its calls, knows how many servers are a majority, and has the one timer
 //   voter         one of the servers, see voter.hpp
-//   ballot        one call to all of them, until one answer is made of theirs, see ballot.hpp
-//   claim         what one token may have on them, until nothing of it can be left, see claim.hpp
+//   ballot        one call to all servers, until one answer is made of theirs, see ballot.hpp
+//   claim         the state of one token on the servers, until nothing of it can be left, see claim.hpp
 //
-// Who owns whom. The quorum owns its voters for good, a ballot until it has answered its caller, and a claim from the
-// attempt until the claim ends itself. A call on its way owns the ballot or the claim that is to be answered, a ballot
-// the claim it works for; the voters' connections keep the quorum and its client (start). The parts refer back to the
-// quorum, which is there for as long as anything happens.
+// Ownership. The quorum owns its voters for good, a ballot until it has answered its caller, and a claim from the
+// attempt until the claim ends itself. A call on its way owns the ballot or the claim that receives its answer. A
+// ballot owns the claim that it works for. The voters' connections keep the quorum and its client alive (start). The
+// parts refer back to the quorum, which exists for as long as anything happens.
 //
-// A call of the client takes one of two ways. A release is the claim's own: it goes to every server that may have
-// something, until each has said so or all has expired. Any other call is put to the vote by a ballot; if that is an
-// attempt and it fails, the claim releases what single servers have granted.
+// A call of the client takes one of two ways. A release goes to its claim, which sends it to every server that may have
+// something, until each has answered or everything has expired. For any other call, a ballot asks the servers to vote;
+// if it is an attempt and fails, the claim releases what single servers have granted.
 //
 // Everything happens on the client's strand.
 #pragma once
@@ -56,22 +56,22 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   void stop() override;
   memory known() const override;
   void assume(const memory&) override;
-  // Claims may still have something to release on servers that are away.
+  // Not quiet while claims may have something to release on unreachable servers.
   bool quiet() const override { return claims_.empty() && open_.empty() && waiting_.empty(); }
   bool up() const override;
-  // Asked by who got no answer in time: if anybody answers at all, it is too few.
+  // Called by a caller that got no answer in time. If any server answers at all, those that answer are too few.
   bool too_few_answer() const override;
   bool has_queue() const override { return false; }
   bool releases_leftovers() const override { return true; }
-  // Every call is settled with each server by itself.
+  // The quorum needs no epoch: each call is settled with each server separately.
   std::uint64_t epoch() const override { return 0; }
   bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag) override;
-  // Refused before it comes to that (acquire.cpp).
+  // acquire.cpp refuses such calls before they get here.
   bool run_acknowledged(const script&, std::string_view, std::shared_ptr<caller>, std::uint32_t, std::uint32_t,
                         std::chrono::milliseconds) override {
     return false;
   }
-  // The others may be enough: as long as a majority has certainly kept it.
+  // The servers without a step may be enough: the result is until when a majority has certainly kept the token.
   clock::time_point after_jump(const std::string& token, clock::time_point deadline, clock::duration) const override;
   void listen(const std::string& channel) override;
   void ignore(const std::string& channel) override;
@@ -80,34 +80,34 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
 
   const std::vector<std::shared_ptr<voter>>& voters() const { return voters_; }
   std::size_t majority() const { return majority_; }
-  // If so many say no, the others are no majority.
+  // If this many servers say no, the others are no majority.
   bool can_prevent(std::size_t voters) const { return voters + majority_ > voters_.size(); }
   const drift_allowance& drift() const { return drift_; }
   std::chrono::milliseconds command_timeout() const { return servers_.options().command_timeout; }
-  // For how long a server is waited for: a hundredth of the lease, and voter::least_patience at least. What is waited
-  // for is taken from the lease, and a round trip that takes longer has no business in a quorum. A majority that
-  // answers is never kept waiting by the others.
+  // For how long a call waits for a server: a hundredth of the lease, but at least voter::least_patience. The wait is
+  // taken from the lease, and a server with a longer round trip is of no use in a quorum. The other servers
+  // never keep a majority that answers waiting.
   std::chrono::milliseconds patience(std::chrono::milliseconds lease) const;
   void set(alarm&, clock::time_point due);
 
-  // The claim of this token, which is made if there is none; the script and the keys are those of its calls.
+  // The claim of this token; makes one if there is none. Its script and keys are those of the token's calls.
   std::shared_ptr<claim> claim_of(const script&, const kept_call&);
   // Null: there is none.
   std::shared_ptr<claim> find_claim(const std::string& token) const;
   void forget(const claim&);
-  // Releases on their way are waited for when the store stops.
+  // The store waits for releases on their way when it stops.
   void begin_release() { ++releases_; }
   void end_release() { --releases_; }
   void stop_if_idle();
 
-  // A server that was started anew has forgotten what it had granted, until every lease of that time has ended.
+  // A server that was restarted has forgotten what it had granted, until every lease of that time has ended.
   bool may_have_forgotten(const voter&, clock::time_point now) const;
   // Some server has neither been reached nor failed so far.
   bool is_connecting() const;
   void note_lease(std::chrono::milliseconds lease);
   void forget(const std::shared_ptr<ballot>&);
 
-  // --- For its voters, and for whoever reads a server's clock in an answer ---
+  // --- For its voters, and for callers that read a server's clock in an answer ---
 
   void on_voter_up(voter&, const store::server&);
   void on_voter_down(const voter&, std::string_view why);

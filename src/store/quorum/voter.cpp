@@ -48,7 +48,7 @@ void voter::assume(const store::memory::server& known) {
 }
 
 void voter::on_up(const store::server& s) {
-  // Another one may be the replica that has taken over: what it knows may be as young as that.
+  // Another server may be the replica that has taken over: what it knows may begin only now.
   const auto at = s.another ? clock::now() : clock::now() - s.uptime;
   started_ = started_ && !s.another ? std::min(*started_, at) : at;
   replaced_ = replaced_ || s.another;

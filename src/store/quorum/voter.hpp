@@ -1,12 +1,14 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// One of the servers of a quorum (quorum_store.hpp): its connection, and what this client knows of it.
+// One of the servers of a quorum (quorum_store.hpp): its connection, and what this client knows about it.
 //
-// Owns the connection. Is owned by the quorum, and kept by the connection's coroutines, which keep the quorum as well.
+// A voter owns its connection. The quorum owns the voter. The connection's coroutines keep the voter and the quorum
+// alive.
 //
-// What one server says of itself belongs here (for how long it has been up, whether it refuses us, whether it lets us
-// wait), and what a majority makes of it to the quorum. It knows neither claims nor ballots: they ask it, and report to
-// it when their answer is there, since only a call that was answered ends the wait that overdue() speaks of.
+// A voter has what one server reports about itself: how long it has been up, whether it refuses the client, whether it
+// is overdue. What a majority makes of that belongs to the quorum. A voter knows neither claims nor ballots. They ask
+// it, and report to it when their answer has arrived, since only a call that was answered ends the wait that overdue()
+// reports.
 #pragma once
 
 #include "store/server.hpp"
@@ -26,34 +28,34 @@ class quorum_store;
 
 class voter final : public store::events, public redis_server::router {
  public:
-  // Nobody waits less for a server, see quorum_store::patience.
+  // The least patience with a server, see quorum_store::patience.
   static constexpr std::chrono::milliseconds least_patience{50};
-  // While a server is overdue with so many calls it gets no further attempts, if the others are a majority: what it is
-  // sent would pile up here. Renewals and releases still go to it; there are no more of them than attempts before.
+  // A server that is overdue with this many calls gets no further attempts if the others are a majority: they would
+  // pile up in this client. It still gets renewals and releases; there are no more of them than there were attempts.
   static constexpr std::size_t most_unanswered = 256;
 
   voter(quorum_store&, std::size_t number, const address& where, const server_maker&);
 
-  // As store::run. Whoever is answered calls on_answer.
+  // As store::run. The caller must call on_answer when it is answered.
   bool run(const script&, const std::string& record, std::shared_ptr<caller>, std::uint32_t tag);
   void on_answer(clock::time_point now);
-  // It has let somebody wait for too long.
+  // A call has waited for the server for too long.
   bool overdue(clock::time_point now) const { return unanswered_ != 0 && now - waiting_since_ > least_patience; }
   bool is_full(clock::time_point now) const { return unanswered_ >= most_unanswered && overdue(now); }
   bool up() const { return server->up(); }
 
-  // What it may have granted before that it may not know; none: never reached.
+  // The server may have forgotten grants from before this instant; none: it was never reached.
   const std::optional<clock::time_point>& started() const { return started_; }
-  // It was started anew since this client knows it.
+  // The server was restarted since this client has known it.
   bool replaced() const { return replaced_; }
   bool refuses() const { return refuses_; }
-  // The first attempt to reach it is under way.
+  // The first attempt to reach the server is under way.
   bool is_new() const { return !started_ && !failed_; }
 
   store::memory::server known() const;
   void assume(const store::memory::server&);
 
-  const std::size_t number;  // Among the voters.
+  const std::size_t number;  // Its index among the voters.
   const std::string name;
   const std::shared_ptr<redis_server> server;
 
@@ -78,7 +80,7 @@ class voter final : public store::events, public redis_server::router {
   std::optional<clock::time_point> started_;
   bool replaced_ = false;
   bool refuses_ = false;
-  bool failed_ = false;  // An attempt to reach it.
+  bool failed_ = false;  // An attempt to reach it has failed.
   std::size_t unanswered_ = 0;
   clock::time_point waiting_since_{};
 };
