@@ -99,7 +99,7 @@ std::string cluster::nodes(const node& asked) const {
   return text;
 }
 
-// As getNodeByQuery of redis-server.
+// Decides like getNodeByQuery of redis-server.
 std::optional<reply> cluster::node::refuses(scripting::strings keys, bool asking, bool is_channel) {
   if (keys.empty()) return std::nullopt;
   const auto slot = slot_of(keys.front());

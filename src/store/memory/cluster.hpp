@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // A Redis Cluster of servers in memory ("Redis cluster specification"): which node has which slot, and what each node
-// knows of that. What happens to it is decided by a test.
+// knows about that. A test decides what happens to it.
 #pragma once
 
 #include "protocol/slots.hpp"
@@ -21,8 +21,8 @@ namespace leasehold::detail::memory {
 
 class cluster {
  public:
-  // The first `masters` of the nodes have as many slots each; the others have none. Node i has the address "si:1". The
-  // nodes outlive the cluster, and are asked nothing any more once it has gone.
+  // The first `masters` nodes get the same number of slots each; the others have none. Node i has the address "si:1".
+  // The nodes outlive the cluster, and are not asked anything after its end.
   cluster(const std::vector<server*>& nodes, std::size_t masters);
   ~cluster();
   cluster(const cluster&) = delete;
@@ -34,19 +34,21 @@ class cluster {
 
   // CLUSTER SETSLOT MIGRATING and IMPORTING.
   void begin_to_move(std::uint16_t slot, std::size_t to);
-  // MIGRATE: the key goes to the node that the slot is moved to, with what is left of its time to live.
+  // MIGRATE: moves the key to the node that the slot is being moved to, with what is left of its time to live.
   void move_key(std::uint16_t slot, const std::string& key);
-  // CLUSTER SETSLOT NODE on both nodes; its keys must have been moved. The other nodes do not know it yet.
+  // CLUSTER SETSLOT NODE on both nodes. The slot's keys must have been moved. The other nodes do not know of the change
+  // yet.
   void end_move(std::uint16_t slot);
-  // A node without slots, with the data that it has, takes the place of a master. The others do not know it yet.
+  // A node without slots takes the place of a master, with the data that it has. The other nodes do not know of the
+  // change yet.
   void take_over(std::size_t from, std::size_t to);
-  // The node hears what is so.
+  // The node learns the true state.
   void announce_slots(std::size_t node);
 
   // Every node knows which node has which slot, and no slot is being moved.
   bool is_settled() const;
 
-  // Some slots have no master, as far as the nodes know: they refuse every command.
+  // The nodes see some slots without a master, so they refuse every command.
   bool is_down = false;
 
  private:
@@ -58,9 +60,9 @@ class cluster {
 
     const std::size_t number;
     server* const its;
-    std::vector<std::uint8_t> slots;    // By slot: whose it is, as far as this node knows.
-    std::vector<std::uint64_t> epochs;  // By node, as far as this one knows.
-    std::uint64_t changes = 0;          // Of the cluster, that it knows of.
+    std::vector<std::uint8_t> slots;    // By slot: its node, as far as this node knows.
+    std::vector<std::uint64_t> epochs;  // By node, as far as this node knows.
+    std::uint64_t changes = 0;          // The number of the cluster's changes that it knows of.
 
    private:
     cluster* const cluster_;
@@ -69,9 +71,9 @@ class cluster {
 
   std::vector<std::unique_ptr<node>> nodes_;
   std::vector<std::uint8_t> slots_;    // By slot,
-  std::vector<std::uint64_t> epochs_;  // and by node: what is so.
+  std::vector<std::uint64_t> epochs_;  // and by node: the true state.
   std::uint64_t changes_ = 0;
-  std::map<std::uint16_t, std::size_t> moving_;  // To which node.
+  std::map<std::uint16_t, std::size_t> moving_;  // By slot: the node that it is being moved to.
 };
 
 }  // namespace leasehold::detail::memory

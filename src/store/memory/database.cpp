@@ -43,7 +43,7 @@ std::optional<std::int64_t> sum(std::int64_t a, std::int64_t b) {
   return a + b;
 }
 
-// Start and end of a range of n items, the end not included, as GETRANGE, LRANGE and ZRANGE count.
+// Start and end of a range of n items (without the end), as GETRANGE, LRANGE and ZRANGE count.
 std::pair<std::size_t, std::size_t> range_of(std::int64_t first, std::int64_t last, std::size_t size) {
   const auto n = static_cast<std::int64_t>(size);
   if (first < 0) first = std::max<std::int64_t>(0, first + n);
@@ -93,7 +93,7 @@ struct commands {
 
   struct command {
     reply (*run)(database&, words);
-    int arity;  // With the name; negative: at least so many.
+    int arity;  // With the name. Negative: at least that many.
     unsigned flags;
   };
 
@@ -101,7 +101,7 @@ struct commands {
 
   static const command* find(std::string_view name);
 
-  // The value of a key if it has the type T. `is_wrong` is set if it is there with another one.
+  // The value of a key if it has the type T. Sets `is_wrong` if the key has a value of another type.
   template <class T>
   static T* get(database& db, std::string_view key, bool& is_wrong) {
     auto* const stored = db.find(key);
@@ -117,7 +117,7 @@ struct commands {
     return stored.value.emplace<T>();
   }
 
-  // Calls read(value) for a key with a T, and answers `absent` for none.
+  // Calls read(value) for a key with a T. Answers `absent` if there is no such key.
   template <class T, class F>
   static reply with(database& db, std::string_view key, reply absent, F read) {
     bool is_wrong = false;
@@ -212,8 +212,8 @@ struct commands {
     return array(std::move(all));
   }
 
-  // The cursor is a hash value: the keys are visited in the order of theirs, so keys that come and go in between change
-  // nothing for the others.
+  // The cursor is a hash value: the scan visits the keys in the order of their hash values. So keys that come and go
+  // meanwhile change nothing for the others.
   static reply scan(database& db, words w) {
     std::uint64_t cursor = 0;
     for (const char c : w[1]) {
@@ -598,7 +598,7 @@ struct commands {
     });
   }
 
-  // ---- Sets and lists: no script uses them, but the records of other programs may be some.
+  // ---- Sets and lists: no script uses them, but records of other programs may have these types.
 
   static reply sadd(database& db, words w) {
     bool is_wrong = false;
@@ -780,7 +780,7 @@ void database::set_time(std::chrono::microseconds since_epoch) {
   now_us_ = since_epoch.count();
 }
 
-// A command that may write says 0 or nil if there was nothing to change; some say 0 for other reasons.
+// A command that may write answers 0 or nil if there was nothing to change. Some answer 0 for other reasons.
 reply database::counted(bool writes, std::string_view name, reply r) {
   static constexpr std::string_view may_say_zero[] = {"HSET", "ZADD", "HINCRBY", "INCR", "INCRBY"};
   const auto same = [name](std::string_view other) {

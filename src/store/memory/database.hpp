@@ -18,53 +18,55 @@
 
 namespace leasehold::detail::memory {
 
-// What a replica says to commands that write.
+// The error of a replica for commands that write.
 inline constexpr const char* not_of_a_replica = "READONLY You can't write against a read only replica.";
 
 // Copyable: a test keeps an older copy for a failover.
 class database {
  public:
   using words = std::span<const std::string_view>;
-  // Returns how many clients have received the message. PUBLISH and SPUBLISH both end here.
+  // Returns the number of clients that have received the message. PUBLISH and SPUBLISH both end here.
   using publisher = std::function<std::int64_t(std::string_view channel, std::string_view message)>;
 
-  // The server's clock, and with it what has expired. If it is set back, what had expired before does not come back, as
-  // on a server, which deletes expired keys within milliseconds.
+  // Sets the server's clock, and with it what has expired. Keys that had expired do not come back if the clock is set
+  // back: a real server deletes expired keys within milliseconds.
   void set_time(std::chrono::microseconds since_epoch);
   std::chrono::microseconds time() const { return std::chrono::microseconds(now_us_); }
 
   void set_publisher(publisher p) { publish_ = std::move(p); }
 
-  // From now on commands that may need memory are refused, as with `maxmemory` exceeded and nothing to evict.
+  // From now on, commands that may need memory are refused, as if `maxmemory` is exceeded and there is nothing to
+  // evict.
   void set_out_of_memory(bool is) { is_out_of_memory_ = is; }
   bool is_out_of_memory() const { return is_out_of_memory_; }
 
-  // From now on commands that write are refused with this error, as on a replica; empty: no more.
+  // From now on, commands that write are refused with this error, as on a replica. Empty: they are not refused any
+  // more.
   void set_refusal_of_writes(std::string error) { refusal_of_writes_ = std::move(error); }
 
   reply execute(words);
   reply execute(std::initializer_list<std::string_view> w) { return execute(words(w.begin(), w.size())); }
   reply execute(const std::vector<std::string>&);
 
-  // A command of a running script. `has_written` belongs to the script: after its first write no shortage of memory
-  // stops it. Clear it when the script begins.
+  // Runs a command of a script. `has_written` belongs to the script: after its first write, a shortage of memory does
+  // not stop it. Clear it when the script begins.
   reply execute_in_script(words, bool& has_written);
 
-  // As MIGRATE, or DUMP and RESTORE with REPLACE: what is left of its time to live is the same by the other clock. One
+  // As MIGRATE, or as DUMP and RESTORE with REPLACE: by the other clock, the key has the same time to live left. A key
   // that does not exist is not moved.
   void move_key(const std::string& key, database& to);
 
-  // How many commands have changed something that replicas learn of.
+  // The number of commands that have changed something that replicas learn of.
   std::uint64_t changes() const { return changes_; }
 
-  // All keys that have not expired, one in a line, in the order of their bytes: the key, its expiry in milliseconds
+  // All keys that have not expired, one per line, in the order of their bytes: the key, its expiry in milliseconds
   // since 1970 (-1: none), its type and its content. Fields of hashes and members of sets are sorted by their bytes.
   std::string dump() const;
 
   // The names of all keys that have not expired, in the order of their bytes.
   std::vector<std::string> keys() const;
 
-  // How many keys have not expired.
+  // The number of keys that have not expired.
   std::size_t size() const;
 
  private:

@@ -22,11 +22,11 @@ namespace asio = boost::asio;
 
 using events = leasehold::detail::store::events;
 using client_reply = leasehold::detail::reply;
-// store has members of the same names.
+// The class store has members of the same names.
 using memory_server = server;
 using memory_reply = reply;
 
-// As redis/redis.cpp: how long a connection that seems silent is given before the second look.
+// As in redis/redis.cpp: the time between the two checks of a connection that seems silent.
 constexpr std::chrono::milliseconds second_look{100};
 
 // As add_node of redis/connections.cpp: the scalars in order.
@@ -42,7 +42,7 @@ void flatten(const reply& from, client_reply& to) {
   to.add(from.text);
 }
 
-// A script call, as it travels.
+// A script call, as it is sent.
 struct request {
   const script* the_script;
   bool whole_text = false, asking = false;
@@ -57,7 +57,8 @@ struct request {
 
 class memory_store;
 
-// One connection, between the network's two ends. It outlives the client: what was sent may arrive afterwards.
+// One connection, between the network's two ends. It outlives the client: what was sent may arrive after the client's
+// end.
 class link final : public session, public connection, public std::enable_shared_from_this<link> {
  public:
   link(server& to, std::shared_ptr<network> over, std::weak_ptr<memory_store> client)
@@ -77,7 +78,7 @@ class link final : public session, public connection, public std::enable_shared_
   void close() override { cut(); }
   void on_left(std::string_view channel) override;
   void cut() override;
-  // The client has gone, or has given the connection up.
+  // The client has ended, or has given the connection up.
   void drop() {
     const auto guard = network_->lock();
     is_cut_ = true;
@@ -88,7 +89,7 @@ class link final : public session, public connection, public std::enable_shared_
  private:
   void arrive(std::function<void(server&)> f) {
     if (!is_cut_) return server_.arrive(std::move(f));
-    // In order, and nothing behind what was lost.
+    // Messages arrive in order, and no message arrives after one that was lost.
     const auto more = is_closed_ ? std::nullopt : network_->late();
     if (!more) {
       is_closed_ = true;
@@ -130,7 +131,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   }
 
   void start(std::shared_ptr<void> keep_alive) override {
-    // As the coroutines of a connection: work of the context, which ends with the context.
+    // As the coroutines of a real connection do, this is work of the execution context, and ends with it.
     running_.wait(clock::time_point::max(), [kept = std::move(keep_alive)](error_code) {});
     connect();
   }
@@ -173,7 +174,8 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     send_call(std::move(c));
   }
 
-  // WAIT counts the replicas that have the last write of its own connection: all of them if that has written nothing.
+  // WAIT counts the replicas that have the last write of its own connection, or all replicas if the connection has
+  // written nothing.
   bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> the_caller, std::uint32_t tag,
                         std::uint32_t replicas, std::chrono::milliseconds limit) override {
     if (!up_) return false;
@@ -181,7 +183,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     auto r = written(s, *the_caller, tag);
     r.whole_text = true;
     waits_.push_back({the_caller, tag, sent});
-    // After the limit and a command's time there is no answer any more.
+    // After the limit and the time of a command, no answer follows.
     where_.over->at(where_.over->now() + limit + command_timeout_, [weak = weak_from_this(), the_caller, tag, sent] {
       if (const auto self = weak.lock()) self->give_up_waiting(the_caller, tag, sent);
     });
@@ -227,7 +229,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
       const auto refusal = listen ? at.subscribe_in_slot(*l, channel) : std::nullopt;
       if (!listen) l->shard_channels.erase(channel);
       l->reply_to_client([channel, listen, refusal](memory_store& self) {
-        // redis.cpp gives a connection up whose replies are out of step.
+        // redis.cpp gives up a connection whose replies do not match its commands any more.
         if (refusal) return self.drop_connection(refusal->text);
         self.router_->on_shard_channel(channel, listen);
       });
@@ -242,7 +244,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     link_->send([l = link_, channel](memory_server&) { l->channels.erase(channel); });
   }
 
-  // --- What a link brings ---
+  // --- What arrives through a link ---
 
   void arrived(const std::shared_ptr<link>& from, std::function<void(memory_store&)> f) {
     asio::post(strand_, [self = shared_from_this(), from, f = std::move(f)] {
@@ -441,7 +443,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
       if (!calls_.empty()) watch(second_look);
       return;
     }
-    // It may be the client that stood still, and what has arrived is not read yet.
+    // Perhaps the client stood still, and data that has arrived is not read yet.
     if (std::exchange(doubted_, true)) return drop_connection("no answer");
     watch(second_look);
   }

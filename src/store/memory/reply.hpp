@@ -8,7 +8,7 @@
 
 namespace leasehold::detail::memory {
 
-// A reply as RESP2 carries it. Where RESP2 knows a nil string and a nil array, there is one nil.
+// A reply as RESP2 carries it. RESP2 distinguishes a nil string from a nil array; here there is one nil.
 struct reply {
   enum class kind : char { nil = '_', status = '+', error = '-', integer = ':', bulk = '$', array = '*' };
 

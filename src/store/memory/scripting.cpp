@@ -43,7 +43,7 @@ std::string_view string_at(lua_State* lua, int index) {
   return bytes ? std::string_view(bytes, size) : std::string_view();
 }
 
-// A table {err = "CODE text"}. A text that begins with "-" brings its code; otherwise it is ERR.
+// Pushes a table {err = "CODE text"}. A text that begins with "-" has a code of its own; for others it is ERR.
 void push_error(lua_State* lua, std::string_view text) {
   std::string all;
   if (text.starts_with('-')) {
@@ -72,7 +72,7 @@ void push(lua_State* lua, const reply& r) {
       return;
     case reply::kind::error:
       push_error(lua, "-" + r.text);
-      // In Redis this says that the error has been counted already; scripts see it.
+      // In Redis this field says that the error has been counted already. Scripts can see it.
       lua_pushboolean(lua, 1);
       lua_setfield(lua, -2, "ignore_error_stats_update");
       return;
@@ -88,13 +88,13 @@ void push(lua_State* lua, const reply& r) {
   }
 }
 
-// As C converts it on the machines that Redis runs on: what is out of range becomes the smallest integer.
+// Converts as C does on the machines that Redis runs on: a number out of range becomes the smallest integer.
 std::int64_t to_int64(lua_Number n) {
   constexpr lua_Number end = 9223372036854775808.0;
   return n >= -end && n < end ? static_cast<std::int64_t>(n) : std::numeric_limits<std::int64_t>::min();
 }
 
-// The string that a field of the table on top has; nothing if it has another type.
+// The string in a field of the table on top of the stack; none if the field has another type.
 std::optional<std::string> string_field(lua_State* lua, const char* name) {
   lua_pushstring(lua, name);
   lua_rawget(lua, -2);
@@ -104,7 +104,7 @@ std::optional<std::string> string_field(lua_State* lua, const char* name) {
   return found;
 }
 
-// What a script returned, on top of the stack; it is popped.
+// Takes the script's result from the top of the stack.
 reply pop(lua_State* lua) {
   reply r;
   switch (lua_type(lua, -1)) {
@@ -140,7 +140,7 @@ reply pop(lua_State* lua) {
   return r;
 }
 
-// A function that raises errors must not have C++ objects whose destructors have work to do: Lua leaves it by longjmp.
+// A function that raises errors must not have C++ objects with destructors: Lua leaves it by longjmp.
 int refuse_new_global(lua_State* lua) { return luaL_error(lua, "Attempt to modify a readonly table"); }
 
 int refuse_unknown_global(lua_State* lua) {
@@ -196,7 +196,7 @@ int protected_call(lua_State* lua) {
   return lua_gettop(lua);
 }
 
-// Called where an error was raised: makes a table of it, with the place.
+// Called where an error was raised: makes a table of the error and its place.
 int describe_error(lua_State* lua) {
   lua_Debug place{};
   bool is_known = lua_getstack(lua, 1, &place) && lua_getinfo(lua, "nSl", &place);
@@ -274,7 +274,7 @@ struct scripting::state {
   state& operator=(const state&) = delete;
   ~state() { lua_close(lua); }
 
-  // Each script makes its functions anew, and drops them.
+  // Each script creates its functions anew, and drops them afterwards.
   static void* allocate(void* to, void* old, std::size_t old_size, std::size_t size) noexcept {
     auto& pool = *static_cast<std::pmr::unsynchronized_pool_resource*>(to);
     void* made = nullptr;
@@ -300,7 +300,7 @@ struct scripting::state {
     lua_setfield(lua, -2, name);
   }
 
-  // Of the table on top.
+  // For the table on top of the stack.
   void refuse_new_fields() {
     lua_createtable(lua, 0, 2);
     lua_pushcfunction(lua, refuse_new_global);
@@ -308,7 +308,8 @@ struct scripting::state {
     lua_setmetatable(lua, -2);
   }
 
-  // Leaves the result, or an error as a table, on top; whether it is an error that has to be raised.
+  // Leaves the result, or an error as a table, on top of the stack. Returns whether it is an error that has to be
+  // raised.
   static bool run_command(lua_State* lua, bool raises) noexcept {
     auto& self = *static_cast<state*>(lua_touserdata(lua, lua_upvalueindex(1)));
     const int n = lua_gettop(lua);
@@ -352,7 +353,7 @@ struct scripting::state {
     return 1;
   }
 
-  // nullptr: it does not compile, and `failure` says why.
+  // nullptr: the script does not compile, and `failure` says why.
   const script* find_or_compile(std::string_view text, reply& failure) {
     for (const auto& [from, known] : latest) {
       if (from.data() == text.data() && text == known->text) return known;
@@ -369,7 +370,7 @@ struct scripting::state {
       at = scripts.emplace(digest, script{std::string(text), digest, function}).first;
     }
     const script* const known = &at->second;
-    // Whole texts are compared, so that another text in the place of this one is seen.
+    // Compares whole texts, because another text may now be in the place of this one.
     std::erase_if(latest, [&](const auto& l) { return l.first.data() == text.data(); });
     if (latest.size() >= 16) latest.erase(latest.begin());
     latest.emplace_back(std::string_view(text.data(), text.size()), known);
@@ -405,7 +406,7 @@ struct scripting::state {
     return r;
   }
 
-  // The error on top.
+  // The error on top of the stack, as a reply.
   reply failure_of(const script& s) {
     if (!lua_istable(lua, -1)) {
       const char* const text = lua_tostring(lua, -1);
@@ -427,7 +428,7 @@ struct scripting::state {
   database* db = nullptr;
   bool has_written = false;
   string_map<script> scripts;  // By digest.
-  // Where callers keep the texts that were run last.
+  // Where the callers keep the texts that were run last.
   std::vector<std::pair<std::string_view, const script*>> latest;
 };
 

@@ -12,8 +12,8 @@
 namespace leasehold::detail::memory {
 
 // Runs Lua scripts against a database as EVAL and EVALSHA do: with KEYS, ARGV and `redis`, the conversions between Lua
-// and RESP2, the texts of errors, and without rollback when a script fails halfway. One Lua state serves any number of
-// databases; it is not safe to use from two threads at once.
+// and RESP2, the texts of errors, and no rollback when a script fails halfway. One Lua state serves any number of
+// databases. It must not be used from two threads at once.
 //
 // Not modelled, because no script here uses it: shebang lines, RESP3, the libraries cjson, cmsgpack, struct and bit,
 // time limits, and the protection of globals that exist already.
@@ -26,13 +26,13 @@ class scripting {
   scripting& operator=(scripting&&) noexcept;
   ~scripting();
 
-  // As EVAL. A text is compiled once; a known one costs a comparison of its bytes.
+  // As EVAL. A text is compiled once. A known text costs a comparison of its bytes.
   reply run(std::string_view text, strings keys, strings arguments, database&);
 
   // As SCRIPT LOAD: the digest, in lower-case hexadecimal, or the error of the compiler.
   reply load(std::string_view text);
 
-  // As EVALSHA. What has been loaded or run before is known; for the rest the reply is NOSCRIPT.
+  // As EVALSHA. Texts that have been loaded or run before are known; for others the reply is NOSCRIPT.
   reply run_digest(std::string_view digest, strings keys, strings arguments, database&);
 
  private:

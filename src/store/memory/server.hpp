@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// One Redis server in memory: its data, its clock, its connections. What happens to it is decided by a test.
+// One Redis server in memory: its data, its clock, its connections. A test decides what happens to it.
 #pragma once
 
 #include "protocol/scripts.hpp"
@@ -21,10 +21,10 @@
 
 namespace leasehold::detail::memory {
 
-// What the server knows of a connection.
+// A connection, as the server sees it.
 class session {
  public:
-  // The session has subscribed to the channel: the message goes on its way to the client.
+  // Sends the message to the client: the session has subscribed to the channel.
   virtual void deliver(std::string_view channel, std::string_view message) = 0;
   // The server has closed the connection.
   virtual void close() = 0;
@@ -37,11 +37,11 @@ class session {
   ~session() = default;
 };
 
-// What makes a server a node of a cluster.
+// Implemented for a server that is a node of a cluster.
 class slots_of_node {
  public:
-  // What the node says to a request with these keys, or about this channel, if it does not serve their slot. `asking`:
-  // ASKING came before it.
+  // The error for a request with these keys, or about this channel, if the node does not serve their slot. `asking`:
+  // the request came after ASKING.
   virtual std::optional<reply> refuses(scripting::strings keys, bool asking, bool is_channel) = 0;
   // As CLUSTER NODES.
   virtual std::string nodes() const = 0;
@@ -58,14 +58,14 @@ class server {
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
-  // With the time of now.
+  // With its clock set to now.
   database& data();
   // As database::changes().
   std::uint64_t changes() const { return data_.changes(); }
   std::chrono::microseconds time() const { return now_(); }
   const std::string& run_id() const { return run_id_; }
   std::chrono::seconds uptime() const;
-  // As if it had been started so long ago.
+  // Makes the server seem to have been started that much earlier.
   void be_older(std::chrono::seconds by) { started_ -= by; }
 
   // --- What happens to it ---
@@ -74,9 +74,9 @@ class server {
   bool is_frozen() const { return is_frozen_; }
   // The process ends; every connection is closed.
   void kill();
-  // Another process, with these data; it knows no scripts. Closes every connection that is still there.
+  // Starts another process with these data, which knows no scripts. Closes every connection that is still open.
   void start(database data);
-  // SIGSTOP and SIGCONT: what arrives meanwhile runs in order afterwards.
+  // SIGSTOP and SIGCONT: messages that arrive meanwhile run in order afterwards.
   void freeze() { is_frozen_ = true; }
   void thaw();
   // Every connection breaks; the clients may connect again at once.
@@ -84,7 +84,7 @@ class server {
   // SCRIPT FLUSH.
   void forget_scripts() { known_.clear(); }
 
-  // A script runs for too long: every other one is refused.
+  // A script runs for too long: the server refuses every other script.
   bool is_busy = false;
 
   // How many replicas are connected, and how many of them acknowledge.
@@ -93,30 +93,30 @@ class server {
 
   // --- What arrives ---
 
-  // Runs f now, or once the server goes on; never if it ends before.
+  // Runs f now, or when the server continues; never if the server ends before.
   void arrive(std::function<void(server&)> f);
-  // As EVAL, or as EVALSHA if the text does not come along. `wrote`: whether it has changed anything.
+  // As EVAL, or as EVALSHA without the text. `wrote`: whether the script has changed anything.
   reply run(const script&, bool whole_text, scripting::strings keys, scripting::strings arguments, bool asking = false,
             bool* wrote = nullptr);
-  // As EVAL, of a text that is none of the library's scripts; on_run is not called.
+  // As EVAL, for a text that is not one of the library's scripts. Does not call on_run.
   reply eval(std::string_view text, scripting::strings keys, scripting::strings arguments) {
     return scripting_.run(text, keys, arguments, data());
   }
   reply execute(const std::vector<std::string>& command);
-  // As SSUBSCRIBE; the error, if it is refused.
+  // As SSUBSCRIBE. Returns the error if the server refuses it.
   std::optional<reply> subscribe_in_slot(session&, const std::string& channel);
-  // It belongs to a cluster from now on; null: no more. The node outlives this.
+  // From now on the server belongs to a cluster; null: to none. The node outlives the membership.
   void join(slots_of_node* n) { node_ = n; }
-  // Nobody is subscribed any more to the shard channels of these slots.
+  // Ends all subscriptions to the shard channels of these slots.
   void leave_shard_channels(const std::function<bool(std::uint16_t slot)>& which);
-  // How many connections are open.
+  // The number of open connections.
   std::size_t connections() const;
   void attach(const std::shared_ptr<session>& s) { sessions_.push_back(s); }
   void detach(const session&);
-  // How many connections have subscribed to the channel, as PUBSUB NUMSUB counts.
+  // The number of connections that have subscribed to the channel, as PUBSUB NUMSUB counts.
   std::int64_t subscribers(std::string_view channel) const;
 
-  // Called with each script that has run, or whose slot is another node's.
+  // Called after each script that has run, or whose slot belongs to another node.
   std::function<void(const script&, const std::vector<std::string_view>& arguments, const reply&)> on_run;
 
  private:

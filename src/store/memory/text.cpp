@@ -14,7 +14,7 @@ namespace {
 
 char lower_of(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// The set behind "[": whether it has c. `pattern` is left at the last character of the set.
+// Whether the set that begins with "[" contains c. Leaves `pattern` at the last character of the set.
 bool is_in_set(std::string_view& pattern, char c) {
   pattern.remove_prefix(1);
   const bool negated = !pattern.empty() && pattern[0] == '^';
@@ -67,7 +67,7 @@ std::string from_score(double d) {
 }
 
 bool matches(std::string_view pattern, std::string_view text) {
-  // Redis has these two rules: any other pattern than this one does not match an empty key.
+  // Two rules of Redis: "*" matches every key, and any other pattern (unless it is empty) does not match an empty key.
   if (pattern == "*") return true;
   if (text.empty()) return pattern.empty();
   while (!pattern.empty() && !text.empty()) {

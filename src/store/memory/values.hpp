@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// The types of values that a key of the database may have.
+// The types of the values that a key of the database may have.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace leasehold::detail::memory {
 
-// Lets a map with strings as keys be searched for a string_view.
+// Allows searching a map that has strings as keys for a string_view.
 struct string_hash {
   using is_transparent = void;
   std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
@@ -24,7 +24,7 @@ struct string_hash {
 template <class T>
 using string_map = std::unordered_map<std::string, T, string_hash, std::equal_to<>>;
 
-// A hash. Its fields keep the order in which they were added, as those of a small hash in Redis do.
+// A hash. Its fields keep the order in which they were added, like those of a small hash in Redis.
 class hash_value {
  public:
   std::size_t size() const { return size_; }
@@ -43,7 +43,7 @@ class hash_value {
   }
 
  private:
-  // An index pays from here on.
+  // From this size on, an index pays off.
   static constexpr std::size_t small = 24;
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
 
@@ -61,7 +61,7 @@ class hash_value {
   string_map<std::size_t> index_;  // Empty while the hash is small.
 };
 
-// A sorted set: members in the order of their scores, then of their bytes.
+// A sorted set: members in the order of their scores, and of their bytes where scores are equal.
 class sorted_set_value {
  public:
   struct item {
