@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::string_view mask = "***";
 
-// Shorter ones are part of ordinary words: they are hidden only where they stand alone.
+// Shorter credentials may be part of ordinary words: they are hidden only where they stand alone.
 constexpr std::size_t shortest_part_of_a_word = 4;
 
-// Servers cut long arguments off when they repeat them: this much of a credential is hidden, too.
+// Servers cut off long arguments when they repeat them. So a beginning of a credential of this length is hidden, too.
 constexpr std::size_t shortest_beginning = 8;
 
 bool is_word_character(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
@@ -23,7 +23,7 @@ bool is_word_character(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c
 // Redis puts blanks in the place of line ends, since an error is one line.
 bool same(char said, char secret) { return said == secret || (said == ' ' && (secret == '\r' || secret == '\n')); }
 
-// How many bytes of the text at this place are of the secret.
+// How many bytes of the text at this place belong to the secret.
 std::size_t found_at(std::string_view text, std::size_t at, std::string_view secret) {
   const auto end =
       std::mismatch(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), secret.begin(), secret.end(), same);
@@ -43,7 +43,7 @@ std::string without_credentials(std::string_view url) {
   const auto at = rest.rfind('@');
   const auto question = rest.find('?');
   if (at == rest.npos) return scheme + std::string(rest.substr(0, question));
-  // What stands in front of an '@' may be a password that was not escaped.
+  // The part in front of an '@' may be a password that was not escaped.
   if (question < at) return scheme + std::string(mask);
   return scheme + std::string(mask) + std::string(rest.substr(at, question == rest.npos ? question : question - at));
 }
@@ -71,7 +71,7 @@ std::string secrets::hide(std::string_view text) const {
   for (std::size_t i = 0; i < text.size(); ++i) {
     std::size_t most = 0;
     for (const std::string& s : all_) most = std::max(most, found_at(text, i, s));
-    // All of them: a false beginning of one may overlap with another.
+    // Checks all credentials: a false beginning of one may overlap with another.
     std::fill_n(hidden.begin() + static_cast<std::ptrdiff_t>(i), most, true);
   }
   std::string shown;

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// No credential reaches a text that people read: exceptions, events, last_refusal(), last_failure(), and what the command
-// prints. This is the only place that hides them.
+// Keeps credentials out of every text that people read: exceptions, events, last_refusal(), last_failure(), and the
+// output of the command. This is the only place that hides them.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace leasehold::detail {
 
-// A URL that parse_url has understood: without user, password and parameters.
+// A URL that parse_url could read: without user, password and parameters.
 std::string without_credentials(std::string_view url);
 
-// A URL that parse_url has not understood. Which part of it is a password is unknown: only a known scheme is shown.
+// A URL that parse_url could not read. Any part of it may be a password, so only a known scheme is shown.
 std::string only_scheme(std::string_view url);
 
-// The name of a file that a URL's parameter has. "'***'" if it may contain a password, as in ?ca=/x,sentinel_password=P.
+// The name of a file in a URL's parameter. "'***'" if it may contain a password, as in ?ca=/x,sentinel_password=P.
 std::string file_in_quotes(std::string_view name);
 
 // The credentials of a client's addresses.

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// A store that is one Redis server, as clusters and quorums know it: they are made of servers by a factory that is handed
-// in, over Boost.Redis (redis/redis.hpp) or in a simulation.
+// A store that is one Redis server, as clusters and quorums see it. They make their servers with a factory that is
+// passed in: over Boost.Redis (redis/redis.hpp), or in a simulation.
 #pragma once
 
 #include "store/store.hpp"
@@ -24,34 +24,36 @@ namespace leasehold::detail {
 
 class redis_server : public store {
  public:
-  // One script on its way.
+  // A script call on its way.
   struct call {
     const script* the_script;
     std::shared_ptr<caller> the_caller;
     std::uint32_t tag;
-    clock::time_point sent;  // The first time.
+    clock::time_point sent;  // When it was sent for the first time.
     std::uint16_t slot = 0;
     std::uint8_t redirections = 0;
-    bool asking = false;      // In a slot that the server is only about to get.
-    bool whole_text = false;  // The server did not know the script by its digest.
+    bool asking = false;      // The slot is being moved to this server (ASK).
+    bool whole_text = false;  // The server did not know the script's digest.
   };
 
-  // Who knows the other servers of the cluster.
+  // The part of a cluster that knows its other servers.
   class router {
    public:
-    // The server has answered with MOVED or ASK. True: the call was taken over; false: that is its answer.
+    // The server has answered with MOVED or ASK. True: the router has taken over the call. False: this is the call's
+    // answer.
     virtual bool redirect(call&, std::string_view words) = 0;
     virtual bool pushes_grants(std::uint16_t slot) const = 0;
-    // The client is subscribed to this channel from now on, or no more.
+    // From now on the client is subscribed to this channel, or is not subscribed any more.
     virtual void on_shard_channel(std::string_view channel, bool subscribed) = 0;
 
    protected:
     ~router() = default;
   };
 
-  // What another server was asked. Only while up.
+  // Takes over a call that was sent to another server. Only while up.
   virtual void take_over(call) = 0;
-  // Commands of any kind, in one request; null: not all were answered, or not within command_timeout and `longer`.
+  // Sends commands of any kind, in one request. Null: not all were answered, or not within command_timeout plus
+  // `longer`.
   using commands = std::vector<std::vector<std::string>>;
   virtual void exec(const commands&, std::chrono::milliseconds longer,
                     std::function<void(const std::vector<reply>*)> then) = 0;
@@ -62,12 +64,12 @@ class redis_server : public store {
 // Makes servers that share one strand.
 class server_maker {
  public:
-  // `channel`: where the client is notified of its grants, "" for a server that does not notify it. The events and the
-  // router, which may be null, outlive the server's last event.
+  // `channel`: where the client is notified of its grants; "" for a server that does not notify it. The events and the
+  // router (which may be null) outlive the server's last event.
   using function =
       std::function<std::shared_ptr<redis_server>(address, std::string channel, store::events&, redis_server::router*)>;
 
-  // The options are the client's, and outlive every copy.
+  // The options belong to the client and outlive every copy.
   server_maker(boost::asio::any_io_executor strand, const client_options& options, std::string client, function make)
       : strand_(std::move(strand)), options_(&options), client_(std::move(client)), make_(std::move(make)) {}
 
@@ -86,7 +88,7 @@ class server_maker {
   function make_;
 };
 
-// Where a URL memory:NAME leads: set by leasehold::testing, null in programs without it.
+// Makes the servers of URLs memory:NAME. Set by leasehold::testing, null in programs without it.
 using server_source = server_maker (*)(const boost::asio::any_io_executor&, const client_options&, std::string client);
 void set_memory_servers(server_source) noexcept;
 server_source memory_servers() noexcept;

@@ -5,7 +5,7 @@ namespace leasehold::detail {
 
 namespace {
 
-// Redis before 7 wraps the error of a command inside a script in words of its own.
+// Redis before version 7 wraps the error of a command inside a script in words of its own.
 bool says(std::string_view words, std::string_view code) {
   if (words.starts_with(code)) return true;
   if (!words.starts_with("ERR Error running script")) return false;
@@ -25,7 +25,7 @@ refusal classify(std::string_view words) noexcept {
        {"LOADING ", "BUSY ", "TRYAGAIN ", "CLUSTERDOWN ", "MASTERDOWN ", "MOVED ", "ASK ", "NOQUORUM "}) {
     if (says(words, code)) return refusal::try_again;
   }
-  // A slot that is being moved: the script has deleted a key, and looked at it again. What it did before stays done.
+  // A slot is being moved: the script has deleted a key and then read it again. What it did before stays done.
   if (words.find("attempted to access a non local key") != words.npos) return refusal::try_again;
   return refusal::no;
 }

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What runs the scripts. Implementations: redis/redis.hpp (one server), cluster/cluster.hpp, quorum/quorum.hpp. Everything
-// here happens on the client's strand.
+// The interface that runs the scripts. Implementations: redis/redis.hpp (one server), cluster/cluster.hpp,
+// quorum/quorum.hpp. Everything here happens on the client's strand.
 #pragma once
 
 #include "protocol/scripts.hpp"
@@ -30,19 +30,19 @@
 
 namespace leasehold::detail {
 
-// Where a call goes.
+// The server that a call goes to.
 struct destination {
   const server_clock& clock;
   bool pushes_grants;  // Grants in the slot of the call are pushed to this client.
 };
 
-// Keys and arguments of one script call. The views must stay valid until the call was written.
+// The keys and arguments of one script call. The views must stay valid until the call has been written.
 class arguments {
  public:
   explicit arguments(const destination& to) : to_(to) {}
 
   bool may_queue() const { return to_.pushes_grants; }
-  // Not-after for a request sent now, as an argument; returns the local instant at which it has certainly passed.
+  // Adds the not-after of a request that is sent now. Returns the local instant at which it has certainly passed.
   clock::time_point not_after(clock::time_point now, std::chrono::milliseconds limit) {
     const auto [at, passed] = to_.clock.not_after(now, limit);
     arg(at);
@@ -61,17 +61,18 @@ class arguments {
     arg(std::string_view(first, static_cast<std::size_t>(end - first)));
   }
 
-  // The script notifies other clients: its messages are to leave the server before its reply does.
+  // The script notifies other clients: its messages must leave the server before its reply does.
   void set_publishes_first() { publishes_first_ = true; }
   bool publishes_first() const { return publishes_first_; }
 
-  // For a store that calls something else with the same keys.
+  // For a store that makes another call with the same keys.
   std::string_view key_at(std::size_t i) const { return views_[in_front + i]; }
   std::size_t number_of_keys() const { return keys_; }
   std::size_t number_of_args() const { return views_.size() - in_front - keys_; }
   std::string_view arg_at(std::size_t i) const { return views_[in_front + keys_ + i]; }
 
-  // What EVALSHA and EVAL take: the digest or the text of the script, the number of keys, the keys, the arguments.
+  // The arguments of EVALSHA and EVAL: the digest or the text of the script, the number of keys, the keys, the
+  // arguments.
   const std::string_view* begin(std::string_view script) {
     char* const first = number_of_keys_.data();
     const char* const end = std::to_chars(first, first + number_of_keys_.size(), keys_).ptr;
@@ -124,14 +125,14 @@ class reply {
     std::from_chars(s.data(), s.data() + s.size(), n);
     return n;
   }
-  // False if the whole scalar is no such number.
+  // False if the whole scalar is not a number of this type.
   template <class Number>
   bool read(std::size_t i, Number& n) const {
     const std::string_view s = text(i);
     const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), n);
     return ec == std::errc() && end == s.data() + s.size();
   }
-  // What is left of a lease, in milliseconds, to be shown; negative: it has no end. A double still has room for it.
+  // What is left of a lease, in milliseconds, to be shown; negative: the lease has no end. The value fits in a double.
   std::chrono::milliseconds left(std::size_t i) const {
     constexpr std::int64_t longest = std::int64_t{1} << 53;
     return std::chrono::milliseconds(std::clamp<std::int64_t>(number(i), -1, longest));
@@ -146,50 +147,51 @@ class reply {
 // What an error reply of the server means for an operation.
 enum class refusal { try_again, wrong_type, no };
 refusal classify(std::string_view words) noexcept;
-// A script has failed on its way. Redis says so behind the words of what failed, or in front of them before version 7.
+// The script may have failed halfway. Redis says so behind the words of the error, before version 7 in front of them.
 bool may_have_written(std::string_view error) noexcept;
 // The server is a replica.
 bool is_read_only(std::string_view words) noexcept;
 
 // How a call ended.
 struct answer {
-  // The store's reply, or null: there was none, and nobody knows whether the script ran.
+  // The store's reply. Null: there was none, and it is unknown whether the script ran.
   const reply* from_store = nullptr;
   clock::time_point sent;
   clock::time_point received;
-  // Of the server that answered; null if several did.
+  // The clock of the server that answered; null if several did.
   server_clock* server = nullptr;
 };
 
-// What calls scripts, and is answered. `tag` is its own number for a call.
+// An object that calls scripts and receives the answers. `tag` is its own number for a call.
 class caller : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
-  // Fills in keys and arguments, when it is sent, which may be later than store::run, or never; may happen again for the
-  // same call (the server did not know the script yet).
+  // Fills in keys and arguments when the call is sent. That may be later than store::run, or never. It may happen again
+  // for the same call (if the server did not know the script yet).
   virtual void write(std::uint32_t tag, arguments&) = 0;
-  // The server did not know the script, or the call has waited for others: is it still of use? It would run after whatever
-  // was sent since.
+  // Whether the call is still of use. Asked if the server did not know the script, or if the call has waited for
+  // others: it would now run after everything that was sent since then.
   virtual bool wants(std::uint32_t tag) const {
     (void)tag;
     return true;
   }
-  // Where calls wait for others: what keeps a hold goes first, then what releases one, then who asks for a new one.
+  // The order of calls that have to wait: first those that keep a hold, then those that release one, then those that
+  // ask for a new one.
   enum class turn : std::uint8_t { keeps, releases, asks };
   virtual turn turn_of(std::uint32_t tag) const {
     (void)tag;
     return turn::asks;
   }
-  // A connection on which nothing is answered for so long after this call was sent is given up. More than
-  // client_options::command_timeout is that.
+  // If nothing is answered on a connection for this long after the call was sent, the connection is given up. A value
+  // above client_options::command_timeout counts as command_timeout.
   virtual std::chrono::milliseconds patience_of(std::uint32_t tag) const {
     (void)tag;
     return std::chrono::milliseconds::max();
   }
-  // Exactly once for each call, never from inside store::run.
+  // Called exactly once for each call, never from inside store::run.
   virtual void answered(std::uint32_t tag, const answer&) = 0;
-  // The store is up again, or has changed its mind; only after client_core::when_up.
+  // The store is up again, or has a new route for calls. Called only after client_core::when_up.
   virtual void store_is_up() {}
-  // The store refuses every connection; only after client_core::when_up, instead of store_is_up.
+  // The store refuses every connection. Called only after client_core::when_up, instead of store_is_up.
   virtual void store_refuses(error_code) {}
 
  protected:
@@ -198,26 +200,26 @@ class caller : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
 
 class store {
  public:
-  // What a connection learns of its server.
+  // What a connection learns about its server.
   struct server {
     std::string version;
     std::string maxmemory_policy;  // "" if the server does not say.
-    std::string publish_refusal;   // The server's words if it does not let us publish, else "".
+    std::string publish_refusal;   // The server's words if it does not let the client publish, else "".
     std::chrono::seconds uptime{0};
-    bool again = false;    // It is not the first connection of this store to it.
-    bool another = false;  // It may not know what the one before has granted: another process, or another server.
+    bool again = false;    // It is not the first connection of this store to the server.
+    bool another = false;  // It may not know earlier grants: it is another process, or another server.
   };
 
-  // What a store knows of its servers that the next store of the same client must not forget.
+  // What a store knows about its servers and the next store of the same client must not forget.
   struct memory {
     struct server {
       std::string run_id;
       bool was_up = false;
-      std::optional<clock::time_point> started;  // Of a quorum's, as are these:
+      std::optional<clock::time_point> started;  // Only for the servers of a quorum, like the next one.
       bool replaced = false;
     };
-    std::vector<server> servers;                 // One, or those of a quorum.
-    std::vector<host_and_port> hosts;            // Cluster nodes or Sentinels, beside those of the URL.
+    std::vector<server> servers;                 // One server, or those of a quorum.
+    std::vector<host_and_port> hosts;            // Cluster nodes or Sentinels, in addition to those of the URL.
     std::chrono::milliseconds longest_lease{0};  // Of a quorum.
   };
 
@@ -226,19 +228,19 @@ class store {
    public:
     virtual void on_up(const server&) = 0;
     virtual void on_down(std::string_view why) = 0;
-    // An attempt to connect has failed, and not because the server refused it.
+    // An attempt to connect has failed, but the server has not refused it.
     virtual void on_no_answer(std::string_view why) = 0;
-    // Somebody has published this on the client's channel.
+    // A message was published on the client's channel.
     virtual void on_message(std::string_view) = 0;
-    // Somebody has published on this channel, or it is listened to from now on.
+    // A message was published on this channel, or the client listens to it from now on.
     virtual void on_channel(std::string_view channel) = 0;
     // Grants in this slot are pushed to this client from now on.
     virtual void on_grants_pushed(std::uint16_t slot) = 0;
-    // Calls that had nowhere to go may have now.
+    // Calls that had no route may have one now.
     virtual void on_rerouted() = 0;
-    // What is in this slot is another server's from now on.
+    // The records in this slot belong to another server from now on.
     virtual void on_moved(std::uint16_t slot) = 0;
-    // A server's clock was stepped forward by so much.
+    // A server's clock was stepped forward by this much.
     virtual void on_clock_jump(clock::duration) = 0;
     virtual void on_refused(std::string_view words) = 0;
     virtual void on_stopped() = 0;
@@ -249,53 +251,55 @@ class store {
 
   virtual ~store() = default;
 
-  // Waiters queue in the store. Without a queue they ask again from time to time, and releases wake them.
+  // True: waiters queue in the store. Without a queue they ask again from time to time, and releases wake them.
   virtual bool has_queue() const { return true; }
   // The store itself releases what an attempt that it does not grant has left on some of its servers. The next attempt
-  // needs another token.
+  // then needs another token.
   virtual bool releases_leftovers() const { return false; }
 
-  // Connects, and connects again whenever the connection is lost, until stop. `keep_alive` (the owner of the events)
-  // is held meanwhile.
+  // Connects, and reconnects whenever the connection is lost, until stop. Holds `keep_alive` (the owner of the events)
+  // meanwhile.
   virtual void start(std::shared_ptr<void> keep_alive) = 0;
-  // Ends every connection; on_stopped follows, and nothing after it.
+  // Ends every connection. on_stopped follows, and no event after it.
   virtual void stop() = 0;
   virtual memory known() const = 0;
   // To be called before start.
   virtual void assume(const memory&) = 0;
-  // Nothing is under way that none of its callers waits for.
+  // Nothing is under way except calls whose callers wait for them.
   virtual bool quiet() const { return true; }
   virtual bool up() const = 0;
   // Servers answer, but fewer than a call needs.
   virtual bool too_few_answer() const { return false; }
-  // Which connection is up; another number after each reconnect. Calls of one connection run in the order of `run`, unless
-  // they have to wait there for others: then by caller::turn. Nobody may want a call any more when he asks for another about
-  // the same token that overtakes it.
+  // The number of the connection that is up; it changes with each reconnect. Calls of one connection run in the order
+  // of `run`. If they have to wait there for others, they run in the order of caller::turn. So caller::wants must be
+  // false for a call when its caller makes another one about the same token that overtakes it.
   virtual std::uint64_t epoch() const = 0;
-  // Sends the script to where the record is; false (and no answer) if that is not up.
+  // Sends the script to the server that has the record. False (and no answer follows): that server is not up.
   virtual bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag) = 0;
-  // The same, and waits for up to `limit` until so many replicas have what it has written. How many had it follows the
-  // reply's scalars. It is not ordered with other calls, and neither not-after nor the queue is known to it.
+  // The same, and then waits for up to `limit` until `replicas` replicas have what the script has written. The number
+  // of those that have it follows the reply's scalars. The call is not ordered with other calls, and supports neither
+  // not-after nor the queue.
   virtual bool run_acknowledged(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag,
                                 std::uint32_t replicas, std::chrono::milliseconds limit) = 0;
-  // The records by which a script of no record has to be run, in order to reach every server once.
+  // The records under which a script that belongs to no record has to run, in order to reach every server once.
   virtual std::vector<std::string> routes() const { return {std::string()}; }
-  // An entry waits, or none waits any more, in a queue of this slot: its grant is to be pushed.
+  // Messages of this slot are to reach the client (or need not any more): an entry waits in a queue of the slot, or a
+  // hold is to be notified if its lock is broken.
   virtual void subscribe_slot(std::uint16_t slot) { (void)slot; }
   virtual void unsubscribe_slot(std::uint16_t slot) { (void)slot; }
-  // A server's clock was stepped forward by so much: until when this token certainly keeps what it was to have until
-  // `deadline`.
+  // A server's clock was stepped forward by `jump`. Returns until when this token certainly keeps what it was to have
+  // until `deadline`.
   virtual clock::time_point after_jump(const std::string& token, clock::time_point deadline,
                                        clock::duration jump) const {
     (void)token;
     return deadline - jump;
   }
-  // Listens to another channel, in every connection until ignore.
+  // Listens to another channel on every connection, until ignore.
   virtual void listen(const std::string& channel) = 0;
   virtual void ignore(const std::string& channel) = 0;
 };
 
-// Makes a client's stores, one after the other: the next when the client wakes up from its rest. All are on one strand.
+// Makes a client's stores one after the other: the next one when the client wakes up from its rest. All use one strand.
 class store_factory {
  public:
   virtual ~store_factory() = default;

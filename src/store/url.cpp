@@ -14,7 +14,7 @@
 namespace leasehold::detail {
 namespace {
 
-// There are no ports in memory, but the nodes of a cluster have addresses.
+// Servers in memory have no ports, but the nodes of a cluster have addresses.
 constexpr std::string_view port_in_memory = "1";
 
 constexpr std::string_view known_parameters[] = {
@@ -77,14 +77,14 @@ class parser {
   }
 
  private:
-  // Every byte of a broken URL may be one of a password: `why` repeats none.
+  // Every byte of a malformed URL may belong to a password, so `why` repeats none.
   [[noreturn]] void fail(const std::string& why) const {
     const std::string subject = which_.empty() ? only_scheme(url_) : std::string(which_) + only_scheme(url_);
     throw exception(make_error_code(error::invalid_url), {.detail = subject + " " + why});
   }
 
-  // memory:NAME, a server of the program's own tests (leasehold::testing); memory+cluster:NAME, a node of a cluster of
-  // the simulation (test/simulation).
+  // memory:NAME is a server of the program's own tests (leasehold::testing). memory+cluster:NAME is a node of a cluster
+  // of the simulation (test/simulation).
   address parse_memory(std::string_view scheme, address::scheme kind) const {
     const std::string_view name = rest_.substr(scheme.size());
     const bool is_name = !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
@@ -129,7 +129,7 @@ class parser {
     return out;
   }
 
-  // What stands behind the authority's slash.
+  // The part behind the authority's slash.
   std::string_view path() const { return rest_.empty() ? rest_ : rest_.substr(1); }
 
   // [user:password@]
@@ -223,7 +223,7 @@ class parser {
       fail("has a sentinel_user without a sentinel_password");
   }
 
-  // What looks like another parameter may be a piece of a password: only known names are repeated.
+  // What looks like another parameter may be part of a password, so only known names are repeated.
   [[noreturn]] void fail_parameter(std::string_view key) const {
     std::string known;
     for (const auto name : known_parameters) {

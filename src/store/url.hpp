@@ -26,10 +26,11 @@ struct address {
   std::string user;                  // "" : the default user.
   std::string password;              // "" : none.
   std::uint32_t database = 0;
-  bool tls = false;    // With rediss and what is made of it.
-  bool verify = true;  // TLS: the certificate and the host name.
-  // TLS, files: of a certificate authority ("": the system's); of the client's certificate and of those between it and its
-  // authority, and of its key ("": none). What is in them: read_tls_files (store/redis/tls.hpp).
+  bool tls = false;    // With rediss and the schemes made from it.
+  bool verify = true;  // TLS: verifies the certificate and the host name.
+  // TLS: names of files. `ca`: of a certificate authority ("": the system's). `certificate`: of the client's
+  // certificate and those between it and its authority; `key`: of its key ("": none). `texts`: their contents, see
+  // read_tls_files (store/redis/tls.hpp).
   std::string ca;
   std::string certificate;
   std::string key;
@@ -41,14 +42,15 @@ struct address {
   std::string sentinel_password;  // "" : none.
 
   std::string shown;                 // The URL as it may be shown (secrets.hpp).
-  std::vector<std::string> secrets;  // Users and passwords, as they are written and as they are meant.
+  std::vector<std::string> secrets;  // Users and passwords, both as written in the URL and decoded.
 };
 
-// Throws exception(invalid_url) that says what is wrong with it, and repeats nothing of the URL but its scheme.
-// which: "URL 2 of 3: ", where there are several.
+// Throws exception(invalid_url) that says what is wrong with the URL. It repeats nothing of the URL but its scheme.
+// which: "URL 2 of 3: ", if there are several.
 address parse_url(std::string_view url, std::string_view which = {});
 
-// Whether both name one server (or one Sentinel group), as far as their words say: whatever the database and the user.
+// Whether both URLs name the same server (or Sentinel group), judged by their text alone, whatever the database and the
+// user.
 bool is_same_server(const address&, const address&);
 
 }  // namespace leasehold::detail

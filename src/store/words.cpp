@@ -11,7 +11,7 @@ std::string_view shortened(std::string_view words) noexcept {
   const auto continues = [&](std::size_t i) { return (static_cast<unsigned char>(words[i]) & 0xc0U) == 0x80U; };
   std::size_t end = most;
   while (end > most - 4 && continues(end)) --end;
-  // More continuation bytes than a sequence has: it is no UTF-8, and any place will do.
+  // There are more continuation bytes than a sequence has: the text is not UTF-8, and any place is fine.
   return words.substr(0, continues(end) ? most : end);
 }
 

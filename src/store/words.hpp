@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// The words of servers, as they are kept and shown.
+// The servers' words, as they are kept and shown.
 #pragma once
 
 #include <string_view>
