@@ -102,7 +102,8 @@ std::shared_ptr<pipeline::batch> pipeline::flush(clock::time_point now) {
   if (!next_) return nullptr;
   auto b = std::exchange(next_, nullptr);
   b->sent = now;
-  const auto scripts = std::count_if(b->calls.begin(), b->calls.end(), [](const call& c) { return c.the_caller != nullptr; });
+  const auto scripts =
+      std::count_if(b->calls.begin(), b->calls.end(), [](const call& c) { return c.the_caller != nullptr; });
   alone_ = scripts == 1 && in_flight_.empty();
   in_flight_.push_back(b);
   return b;
@@ -151,7 +152,7 @@ std::vector<pipeline::result> pipeline::take_results(clock::time_point now) {
   return std::exchange(results_, {});
 }
 
-void pipeline::give_back(std::vector<result>&& taken) {
+void pipeline::reuse(std::vector<result>&& taken) {
   taken.clear();
   if (results_.empty()) results_.swap(taken);
 }

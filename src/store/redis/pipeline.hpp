@@ -82,7 +82,7 @@ class pipeline {
   // In the order of their arrival.
   std::vector<result> take_results(clock::time_point now);
   // Takes the vector back, to reuse its memory.
-  void give_back(std::vector<result>&&);
+  void reuse(std::vector<result>&&);
 
   // --- Silence ---
 

@@ -192,7 +192,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   void change_shard_channel(const std::string& channel, bool listen) override {
-    if (!up_ || deaf_) return;
+    if (!up_ || channels_refused_) return;
     const auto request = std::make_shared<redis::request>(make_request());
     request->push("PING", behind_ping{listen ? "SSUBSCRIBE" : "SUNSUBSCRIBE", channel});
     request->push("PING");
@@ -394,7 +394,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   // reply to PING, and every later reply takes the place of another. So the connection is given up. If the user lacks
   // the right, other channels are given up for good.
   void change_channels(std::string_view command, const std::set<std::string>& channels) {
-    if (deaf_) return;
+    if (channels_refused_) return;
     const auto request = std::make_shared<redis::request>(make_request());
     request->push_range(command, channels);
     request->push("PING");
@@ -406,7 +406,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         [this](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
           if (e != redis::any_adapter::parse_event::node || !is_error(node)) return;
           out_of_step_ = true;
-          deaf_ = classify(node.value) != refusal::try_again;
+          channels_refused_ = classify(node.value) != refusal::try_again;
           asio::post(strand_, [self = this->shared_from_this(), why = std::string(node.value)] { self->reset(why); });
         });
     connection_.async_exec(*request, std::move(adapter), [request](error_code, std::size_t) {});
@@ -513,7 +513,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       const bool known = r.arrived && !unknown && !demoted;
       the_caller->answered(r.of.tag, answer{known ? &r.from_server : nullptr, r.of.sent, now, &clock_});
     }
-    pipeline_.give_back(std::move(results));
+    pipeline_.reuse(std::move(results));
     collect([this] {
       while (up_) {
         auto next = pipeline_.next_waiting(clock::now());
@@ -596,7 +596,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   std::set<std::string> channels_;  // In addition to the client's own.
   bool out_of_step_ = false;        // The replies of this connection no longer match its commands.
-  bool deaf_ = false;               // The server refuses subscriptions to other channels.
+  bool channels_refused_ = false;   // The server refuses subscriptions to other channels.
 
   pipeline pipeline_{options_.command_timeout};
   reply reading_;
