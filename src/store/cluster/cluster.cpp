@@ -278,6 +278,8 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     for (const auto slot : wanted_slots_) {
       if (by_slot_[slot] == &n) n.listen_in(slot);
     }
+    // The client forgets its last failure now. A node that still fails is reported again at its next attempt.
+    for (const auto& [name, other] : nodes_) other->failure.clear();
     if (events_ != nullptr) events_->on_up(n.found);
   }
 
