@@ -244,6 +244,21 @@ BOOST_AUTO_TEST_CASE(a_master_that_does_not_know_of_its_replica_gets_no_slots_ba
   BOOST_TEST(held.valid());
 }
 
+// The client forgets its last failure when a node comes up, and the other one still fails.
+BOOST_AUTO_TEST_CASE(the_failure_of_a_node_is_known_again_after_another_was_connected) {
+  cluster_scene s;
+  process& x = s.add();
+  s.w.server(s.other).kill();
+  const hold held = take(s, x, {.lease = 30s});
+  s.wait(3s);
+  const auto failure = x.client().last_failure();
+  BOOST_TEST(!failure.empty());
+  x.cut_connections();
+  s.wait(3s);
+  BOOST_TEST(held.valid());
+  BOOST_TEST(x.client().last_failure() == failure);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
