@@ -34,8 +34,8 @@ asio::awaitable<void> compete(race_state& r, Lock lock, const std::vector<client
   for (const client& c : all) co_await c.close();
 }
 
-// A client for each URL, of which the coroutines take turns. make(client, i) -> the lock of coroutine i. Acquisitions per
-// second.
+// A client for each URL, of which the coroutines take turns. make(client, i) -> the lock of coroutine i. The result is
+// acquisitions per second.
 template <class Make>
 double race(const std::vector<std::string>& urls, std::size_t coroutines, seconds time, report& out, Make make) {
   asio::io_context context(1);

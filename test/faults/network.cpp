@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Connections that break at every byte, fall silent, and are made again; test/simulation/locks/network.cpp has the rest.
+// Connections that break at every byte, fall silent, and are made again; the rest is in
+// test/simulation/locks/network.cpp.
 #include "support/proxy.hpp"
 #include "support/with_redis.hpp"
 
@@ -77,7 +78,8 @@ BOOST_AUTO_TEST_CASE(acquire_whose_reply_is_cut_anywhere_succeeds_with_one_grant
           p.network.pass();
           co_await h.release();
         }
-        // The reply tells microseconds, in one to six digits: it may be that much shorter than the one that was measured.
+        // The reply has microseconds, in one to six digits: it may be that much shorter than the one that was
+        // measured.
         if (cut + 5 < reply_size) BOOST_TEST(p.c.stats().reconnects == reconnects + 1);
         BOOST_TEST(!redis.get("n"));
       }
@@ -175,7 +177,8 @@ BOOST_AUTO_TEST_CASE(release_whose_reply_is_cut_anywhere_succeeds) {
   });
 }
 
-// A connection that is dead without being closed costs one attempt, also where command_timeout is longer than the lease.
+// A connection that is dead without being closed costs one attempt, also where command_timeout is longer than the
+// lease.
 // With so many others, more than are on their way at once, the renewal waits in the client.
 BOOST_AUTO_TEST_CASE(a_hold_survives_a_connection_that_falls_silent) {
   run([&]() -> awaitable<void> {
