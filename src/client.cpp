@@ -48,7 +48,7 @@ class ready_op final : public caller, public activity, public alarm, public std:
     core_->set(*this, later(clock::now(), core_->options().connect_timeout));
   }
 
-  void write(std::uint32_t, arguments&) override {}
+  request request_of(std::uint32_t) const override { return {}; }
   void answered(std::uint32_t, const answer&) override {}
   void store_is_up() override { end(error_code()); }
   void store_refuses(error_code ec) override { end(ec); }

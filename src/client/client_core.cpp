@@ -147,16 +147,15 @@ exception::context client_core::about(const error_code& ec) const {
   return c;
 }
 
-bool client_core::send(const script& s, std::string_view record, std::shared_ptr<caller> the_caller,
-                       std::uint32_t tag) {
-  if (!store_ || !store_->run(s, record, std::move(the_caller), tag)) return false;
+bool client_core::send(std::shared_ptr<caller> the_caller, std::uint32_t tag) {
+  if (!store_ || !store_->run(std::move(the_caller), tag)) return false;
   counters_.commands.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
-bool client_core::send_acknowledged(const script& s, std::string_view record, std::shared_ptr<caller> the_caller,
-                                    std::uint32_t tag, std::uint32_t replicas, std::chrono::milliseconds limit) {
-  if (!store_ || !store_->run_acknowledged(s, record, std::move(the_caller), tag, replicas, limit)) return false;
+bool client_core::send_acknowledged(std::shared_ptr<caller> the_caller, std::uint32_t tag, std::uint32_t replicas,
+                                    std::chrono::milliseconds limit) {
+  if (!store_ || !store_->run_acknowledged(std::move(the_caller), tag, replicas, limit)) return false;
   counters_.commands.fetch_add(1, std::memory_order_relaxed);
   return true;
 }

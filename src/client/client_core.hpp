@@ -192,10 +192,10 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   bool stopped() const { return state_ == state::stopped; }
 
   // As store::run, and counts the command. False: the store is not up, see when_up.
-  bool send(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag);
+  bool send(std::shared_ptr<caller>, std::uint32_t tag);
   // As store::run_acknowledged, and counts the command.
-  bool send_acknowledged(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag,
-                         std::uint32_t replicas, std::chrono::milliseconds limit);
+  bool send_acknowledged(std::shared_ptr<caller>, std::uint32_t tag, std::uint32_t replicas,
+                         std::chrono::milliseconds limit);
   // Calls caller::store_is_up or store_refuses once the store is up again or refuses, unless the caller was unlinked or
   // destroyed before.
   void when_up(caller&);

@@ -6,7 +6,6 @@
 
 #include "client/client_core.hpp"
 #include "client/pending.hpp"
-#include "protocol/scripts.hpp"
 
 #include <boost/asio/error.hpp>
 
@@ -38,10 +37,9 @@ class query : public caller, public activity, public alarm, public std::enable_s
 
  protected:
   // record: the one that the script is about, or one by which it reaches its server (store::routes).
-  query(std::shared_ptr<client_handle> handle, const script& s, std::string record, typename handler::handler_type h)
+  query(std::shared_ptr<client_handle> handle, std::string record, typename handler::handler_type h)
       : handle_(std::move(handle)),
         core_(handle_->core),
-        script_(s),
         record_(std::move(record)),
         handler_(std::move(h), core_->executor()) {}
   ~query() = default;
@@ -57,7 +55,8 @@ class query : public caller, public activity, public alarm, public std::enable_s
   clock::time_point gives_up_at() const { return give_up_at_; }
   client_core& core() const { return *core_; }
 
-  // Sends the script, with new arguments.
+  const std::string& record() const { return record_; }
+  // Sends the request.
   void ask(std::string record) {
     record_ = std::move(record);
     ask();
@@ -67,7 +66,7 @@ class query : public caller, public activity, public alarm, public std::enable_s
     core_->set(*this, give_up_at_);
     send();
   }
-  // Sends the script again, in the time that is left.
+  // Sends the request again, in the time that is left.
   void ask_again() { send(); }
 
   void end(error_code ec, result r = {}) {
@@ -93,7 +92,7 @@ class query : public caller, public activity, public alarm, public std::enable_s
   }
 
   void send() {
-    if (!self_ || core_->send(script_, record_, self_, 0)) return;
+    if (!self_ || core_->send(self_, 0)) return;
     if (core_->refused()) return end(error::refused);
     core_->when_up(*this);
   }
@@ -140,7 +139,6 @@ class query : public caller, public activity, public alarm, public std::enable_s
 
   const std::shared_ptr<client_handle> handle_;
   const std::shared_ptr<client_core> core_;
-  const script& script_;
   std::string record_;
   handler handler_;
   clock::time_point give_up_at_{};

@@ -198,10 +198,15 @@ void acquire_all_op::begin_again() {
   tokens_.clear();
   for (std::size_t i = 0; i < order_.size(); ++i) tokens_.push_back(core_->next_token());
   asks_ = asks();
+  members_.clear();
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    const auto& lock = *locks_->members[i]->identity;
+    members_.push_back({lock.keys(), lock.kind->name, tokens_[i], asks_[i]});
+  }
   sent_ = false;
   may_run_until_ = clock::now();
   epoch_ = core_->epoch();
-  asking_ = core_->send(scripts::all, locks_->members.front()->identity->record, self_, 0);
+  asking_ = core_->send(self_, 0);
   if (!asking_) return acquire_next();
   core_->begin_work();
   core_->set(*this, deadline_);
@@ -209,17 +214,21 @@ void acquire_all_op::begin_again() {
 
 bool acquire_all_op::wants(std::uint32_t) const { return !leaving_ && !over_; }
 
-void acquire_all_op::write(std::uint32_t, arguments& a) {
+request acquire_all_op::request_of(std::uint32_t) const {
+  request r;
+  r.verb = verb::acquire_all;
+  r.of_kind = &scripts::all;
+  r.keys.record = locks_->members.front()->identity->record;
+  r.lease = options_.lease;
+  r.run_within = core_->options().command_timeout;
+  r.repairs = core_->options().repair_missing_expiry;
+  r.members = members_;
+  return r;
+}
+
+void acquire_all_op::sent(std::uint32_t, const sending& s) {
   sent_ = true;
-  for (const auto& l : locks_->members) l->identity->write_keys(a);
-  a.arg(options_.lease.count());
-  may_run_until_ = std::max(may_run_until_, a.not_after(clock::now(), core_->options().command_timeout));
-  a.arg(core_->options().repair_missing_expiry ? "1" : "");
-  for (std::size_t i = 0; i < tokens_.size(); ++i) {
-    a.arg(locks_->members[i]->identity->kind->name);
-    a.arg(tokens_[i]);
-    a.arg(asks_[i]);
-  }
+  may_run_until_ = std::max(may_run_until_, s.may_run_until);
 }
 
 void acquire_all_op::answered(std::uint32_t, const answer& a) {

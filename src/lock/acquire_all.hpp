@@ -36,7 +36,8 @@ class acquire_all_op final : public caller,
   void begin_again();
   std::vector<std::string> asks() const;
   error_code check() const;
-  void write(std::uint32_t, arguments&) override;
+  request request_of(std::uint32_t) const override;
+  void sent(std::uint32_t, const sending&) override;
   bool wants(std::uint32_t) const override;
   void answered(std::uint32_t, const answer&) override;
   void take(const answer&);
@@ -65,7 +66,8 @@ class acquire_all_op final : public caller,
   clock::time_point deadline_ = clock::time_point::max();
 
   // The single script.
-  std::vector<std::string> tokens_, asks_;  // As they were sent.
+  std::vector<std::string> tokens_, asks_;  // As they were sent,
+  std::vector<member_request> members_;     // in these.
   clock::time_point may_run_until_{};
   std::uint64_t epoch_ = 0;
   bool asking_ = false;

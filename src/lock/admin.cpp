@@ -43,20 +43,20 @@ std::string pattern_of(std::string_view prefix) {
 // --- list ---
 
 list_op::list_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h)
-    : query(handle, scripts::admin, {}, std::move(h)),
+    : query(handle, {}, std::move(h)),
       pattern_(pattern_of(options().prefix)),
       queue_key_prefix_(handle->core->keys().has_slots ? "" : queue_key(only_tag, {})) {}
 
-void list_op::write(std::uint32_t, arguments& a) {
-  if (counting_) {
-    counting_->write_keys(a);
-    a.arg("show");
-    return;
-  }
-  a.arg("list");
-  a.arg(pattern_);
-  a.arg(scan_.cursor());
-  a.arg(queue_key_prefix_);
+request list_op::request_of(std::uint32_t) const {
+  if (counting_) return counting_->request_for(verb::show);
+  request r;
+  r.verb = verb::list;
+  r.of_kind = &scripts::admin;
+  r.keys.record = record();
+  r.pattern = pattern_;
+  r.cursor = scan_.cursor();
+  r.queue_prefix = queue_key_prefix_;
+  return r;
 }
 
 void list_op::take(const reply& r, const answer&) {
@@ -104,14 +104,11 @@ void list_op::count_next() {
 
 show_op::show_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h,
                  std::shared_ptr<const lock_identity> lock)
-    : query(handle, scripts::admin, lock->record, std::move(h)), lock_(std::move(lock)) {}
+    : query(handle, lock->record, std::move(h)), lock_(std::move(lock)) {}
 
 error_code show_op::bad_name() const { return check_name(lock_->name, lock_->record); }
 
-void show_op::write(std::uint32_t, arguments& a) {
-  lock_->write_keys(a);
-  a.arg("show");
-}
+request show_op::request_of(std::uint32_t) const { return lock_->request_for(verb::show); }
 
 void show_op::take(const reply& r, const answer&) { end(error_code(), read_status(r)); }
 
@@ -119,16 +116,15 @@ void show_op::take(const reply& r, const answer&) { end(error_code(), read_statu
 
 break_op::break_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h,
                    std::shared_ptr<const lock_identity> lock, bool force)
-    : query(handle, scripts::admin, lock->record, std::move(h)), lock_(std::move(lock)), force_(force) {}
+    : query(handle, lock->record, std::move(h)), lock_(std::move(lock)), force_(force) {}
 
 error_code break_op::bad_name() const { return check_name(lock_->name, lock_->record); }
 
-void break_op::write(std::uint32_t, arguments& a) {
-  lock_->write_keys(a);
-  a.arg("break");
-  a.arg(seen_.token);
-  a.arg(fence_);
-  if (force_) a.arg("force");
+request break_op::request_of(std::uint32_t) const {
+  request r = lock_->request_for(verb::break_lock, seen_.token);
+  r.fence_text = fence_;
+  r.force = force_;
+  return r;
 }
 
 void break_op::take(const reply& r, const answer&) {

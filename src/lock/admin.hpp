@@ -26,7 +26,7 @@ class list_op final : public query<std::vector<listed_lock>> {
   list_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h);
 
  private:
-  void write(std::uint32_t, arguments&) override;
+  request request_of(std::uint32_t) const override;
   void take(const reply&, const answer&) override;
 
   void scan_next();
@@ -49,7 +49,7 @@ class show_op final : public query<lock_status> {
   error_code bad_name() const;
 
  private:
-  void write(std::uint32_t, arguments&) override;
+  request request_of(std::uint32_t) const override;
   void take(const reply&, const answer&) override;
 
   const std::shared_ptr<const lock_identity> lock_;
@@ -62,7 +62,7 @@ class break_op final : public query<broken_lock> {
   error_code bad_name() const;
 
  private:
-  void write(std::uint32_t, arguments&) override;
+  request request_of(std::uint32_t) const override;
   void take(const reply&, const answer&) override;
   void unanswered() override { unknown_ = !fence_.empty(); }
   error_code too_late() const override { return changed_hands_ ? error::timed_out : error::unreachable; }

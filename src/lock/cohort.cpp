@@ -34,7 +34,7 @@ class keep_op final : public caller, public activity, public std::enable_shared_
       : core_(std::move(core)), lock_(std::move(lock)), grant_(std::move(g)), lease_(lease), listener_(std::move(l)) {}
 
   bool start() {
-    if (!core_->send(*lock_->kind, lock_->record, shared_from_this(), 0)) return false;
+    if (!core_->send(shared_from_this(), 0)) return false;
     self_ = shared_from_this();
     core_->add(*this);
     core_->begin_work();
@@ -42,14 +42,14 @@ class keep_op final : public caller, public activity, public std::enable_shared_
   }
 
  private:
-  void write(std::uint32_t, arguments& a) override {
+  request request_of(std::uint32_t) const override {
+    request r = lock_->request_for(verb::keep, grant_.token);
+    r.lease = lease_;
+    r.publishes_first = grant_.contended;  // Another client that waits is notified.
+    return r;
+  }
+  void sent(std::uint32_t, const sending&) override {
     grant_.may_last_until = std::max(grant_.may_last_until, core_->may_last(lease_));
-    lock_->write_keys(a);
-    a.arg("release");
-    a.arg(grant_.token);
-    a.arg(lease_.count());
-    lock_->write_ask(a);
-    if (grant_.contended) a.set_publishes_first();  // Another client that waits is notified.
   }
 
   turn turn_of(std::uint32_t) const override { return turn::releases; }
@@ -130,12 +130,10 @@ class prefetch_op final : public caller {
       : core_(std::move(core)), lock_(std::move(lock)), token_(g.token), lease_(g.lease), tenure_(g.tenure) {}
 
  private:
-  void write(std::uint32_t, arguments& a) override {
-    lock_->write_keys(a);
-    a.arg("refresh");
-    a.arg(token_);
-    a.arg(lease_.count());
-    lock_->write_ask(a);
+  request request_of(std::uint32_t) const override {
+    request r = lock_->request_for(verb::refresh, token_);
+    r.lease = lease_;
+    return r;
   }
 
   turn turn_of(std::uint32_t) const override { return turn::keeps; }
@@ -183,7 +181,7 @@ void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<co
   }
   if (g.tenure->asked) return;
   if (g.passes < most_passes / 2 && now - g.confirmed_at < core->options().cohort / 2) return;
-  g.tenure->asked = core->send(*lock->kind, lock->record, make_recycled<prefetch_op>(core, lock, g), 0);
+  g.tenure->asked = core->send(make_recycled<prefetch_op>(core, lock, g), 0);
   if (g.tenure->asked) g.may_last_until = std::max(g.may_last_until, core->may_last(g.lease));
 }
 

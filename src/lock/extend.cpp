@@ -47,23 +47,20 @@ void extend_op::send() {
   if (!self_) return;
   if (hold_->released()) return end(error::not_held);
   if (hold_->loss_reported()) return end(error::lost);
-  asking_ = core_->send(*hold_->lock().kind, hold_->lock().record, self_, 0);
+  asking_ = core_->send(self_, 0);
   if (asking_) return;
   if (core_->refused()) return end(error::refused);
   core_->when_up(*this);
 }
 
-void extend_op::write(std::uint32_t, arguments& a) {
-  if (lease_) {
-    a.key(hold_->lock().record);
-    a.arg("renew");
-  } else {
-    hold_->lock().write_keys(a);
-    a.arg("downgrade");
-  }
+request extend_op::request_of(std::uint32_t) const {
+  request r = hold_->lock().request_for(lease_ ? verb::renew : verb::downgrade, hold_->token());
+  r.lease = lease_.value_or(milliseconds(0));
+  return r;
+}
+
+void extend_op::sent(std::uint32_t, const sending&) {
   if (lease_) hold_->lengthens(*lease_);
-  a.arg(hold_->token());
-  a.arg(lease_.value_or(milliseconds(0)).count());
 }
 
 // A release that is under way does not know about a longer lease, and a lost hold stays lost.

@@ -20,7 +20,8 @@ class extend_op final : public caller, public activity, public alarm, public std
                     std::optional<std::chrono::milliseconds> lease);
 
  private:
-  void write(std::uint32_t, arguments&) override;
+  request request_of(std::uint32_t) const override;
+  void sent(std::uint32_t, const sending&) override;
   bool wants(std::uint32_t) const override;
   turn turn_of(std::uint32_t) const override { return turn::keeps; }
   void answered(std::uint32_t, const answer&) override;

@@ -88,7 +88,7 @@ void hold_state::ask() {
   renew_at_ = clock::time_point::max();  // Until the answer.
   if (asking_) return;
   const std::uint32_t tag = !confirmed_ ? confirming : renewals_left_ != 0 ? renewing : checking;
-  asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), tag);
+  asking_ = core_->send(shared_from_this(), tag);
   if (!asking_) core_->when_up(*this);
 }
 
@@ -110,19 +110,17 @@ void hold_state::on_moved(const std::unordered_set<std::uint16_t>& slots) {
 // up a renewal.
 void hold_state::on_broken(std::string_view token) {
   if (token != grant_.token || loss_reported_ || released() || asking_ || !confirmed_) return;
-  asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), checking);
+  asking_ = core_->send(shared_from_this(), checking);
 }
 
-void hold_state::write(std::uint32_t tag, arguments& a) {
-  if (tag == confirming) {
-    lock_->write_keys(a);
-  } else {
-    a.key(lock_->record);
-  }
+request hold_state::request_of(std::uint32_t tag) const {
+  request r = lock_->request_for(tag == confirming ? verb::confirm : verb::renew, grant_.token);
+  if (tag != checking) r.lease = grant_.lease;
+  return r;
+}
+
+void hold_state::sent(std::uint32_t tag, const sending&) {
   if (tag != checking) lengthens(grant_.lease);
-  a.arg(tag == confirming ? "confirm" : "renew");
-  a.arg(grant_.token);
-  a.arg(tag == checking ? std::int64_t{0} : grant_.lease.count());
 }
 
 void hold_state::answered(std::uint32_t tag, const answer& a) {
@@ -142,7 +140,7 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
     if (why == refusal::no) core_->note_refusal(r.text(0));
     // The slot is being moved: the server may have the record but not the queue, which is moved first.
     if (tag == confirming && r.text(0).starts_with("TRYAGAIN")) {
-      asking_ = core_->send(*lock_->kind, lock_->record, shared_from_this(), lengthening);
+      asking_ = core_->send(shared_from_this(), lengthening);
       if (asking_) return schedule();
     }
     failed.fetch_add(1, std::memory_order_relaxed);

@@ -140,7 +140,8 @@ class hold_state final : public caller, public activity, public alarm, public st
   // by_close: released by client::close.
   enum : std::uint8_t { is_released = 1, is_guarded = 2, by_close = 4 };
 
-  void write(std::uint32_t tag, arguments&) override;
+  request request_of(std::uint32_t tag) const override;
+  void sent(std::uint32_t tag, const sending&) override;
   bool wants(std::uint32_t) const override { return !loss_reported_ && !released(); }
   turn turn_of(std::uint32_t) const override { return turn::keeps; }
   std::chrono::milliseconds patience_of(std::uint32_t) const override {

@@ -13,28 +13,23 @@
 namespace leasehold::detail {
 
 inspect_op::inspect_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h)
-    : query(lock->handle, *lock->identity->kind, lock->identity->record, std::move(h)), lock_(lock->identity) {}
+    : query(lock->handle, lock->identity->record, std::move(h)), lock_(lock->identity) {}
 
-void inspect_op::write(std::uint32_t, arguments& a) {
-  lock_->write_keys(a);
-  a.arg("inspect");
-}
+request inspect_op::request_of(std::uint32_t) const { return lock_->request_for(verb::inspect); }
 
 void inspect_op::take(const reply& r, const answer&) { end(error_code(), read_inspection(r, *lock_->kind)); }
 
 resize_op::resize_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h, std::uint32_t limit)
-    : query(lock->handle, *lock->identity->kind, lock->identity->record, std::move(h)),
-      lock_(lock->identity),
-      limit_(limit) {}
+    : query(lock->handle, lock->identity->record, std::move(h)), lock_(lock->identity), limit_(limit) {}
 
-void resize_op::write(std::uint32_t, arguments& a) {
-  lock_->write_keys(a);
-  a.arg("resize");
-  a.arg(std::int64_t{limit_});
+request resize_op::request_of(std::uint32_t) const {
+  request r = lock_->request_for(verb::resize);
+  r.limit = limit_;
   // A resize that is still on its way can undo another client's resize until this operation would have given up, but
   // not later.
-  const auto now = clock::now();
-  a.not_after(now, std::chrono::ceil<std::chrono::milliseconds>(std::max(gives_up_at() - now, clock::duration(0))));
+  const auto left = std::max(gives_up_at() - clock::now(), clock::duration(0));
+  r.run_within = std::chrono::ceil<std::chrono::milliseconds>(left);
+  return r;
 }
 
 void resize_op::take(const reply& r, const answer& a) {

@@ -18,7 +18,7 @@ class inspect_op final : public query<lock_info> {
   inspect_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h);
 
  private:
-  void write(std::uint32_t, arguments&) override;
+  request request_of(std::uint32_t) const override;
   void take(const reply&, const answer&) override;
 
   const std::shared_ptr<const lock_identity> lock_;
@@ -29,7 +29,7 @@ class resize_op final : public query<void> {
   resize_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h, std::uint32_t limit);
 
  private:
-  void write(std::uint32_t, arguments&) override;
+  request request_of(std::uint32_t) const override;
   void take(const reply&, const answer&) override;
 
   const std::shared_ptr<const lock_identity> lock_;

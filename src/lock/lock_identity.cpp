@@ -31,15 +31,14 @@ lock_identity::lock_identity(const key_space& space, std::string n, const script
   }
 }
 
-void lock_identity::write_keys(arguments& a) const {
-  a.key(record);
-  a.key(fences);
-  a.key(queue);
-  a.key(entries);
-}
-
-void lock_identity::write_ask(arguments& a, std::uint32_t believed) const {
-  believed == 0 ? a.arg(ask) : a.arg(std::int64_t{believed});
+request lock_identity::request_for(verb v, std::string_view token) const {
+  request r;
+  r.verb = v;
+  r.of_kind = kind;
+  r.keys = keys();
+  r.token = token;
+  r.ask = ask;
+  return r;
 }
 
 std::string lock_identity::ask_text() const {

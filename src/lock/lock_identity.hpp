@@ -5,8 +5,8 @@
 #pragma once
 
 #include "protocol/keys.hpp"
+#include "protocol/request.hpp"
 #include "protocol/scripts.hpp"
-#include "store/store.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -47,10 +47,9 @@ struct lock_identity {
   std::string local_queue_with(std::uint32_t l) const { return local_queue + " " + std::to_string(l); }
   bool is_reader() const { return kind == &scripts::shared_mutex && mode == hold_mode::shared; }
   bool is_writer() const { return kind == &scripts::shared_mutex && mode == hold_mode::exclusive; }
-  // The keys of a script that may change the queue: record, fence counter, queue, entries.
-  void write_keys(arguments& a) const;
-  // believed: the limit of a counting semaphore, as the caller knows it; 0 elsewhere.
-  void write_ask(arguments& a, std::uint32_t believed = 0) const;
+  basic_keys<std::string_view> keys() const { return {record, fences, queue, entries}; }
+  // A request about this lock, with its ask.
+  request request_for(verb, std::string_view token = {}) const;
   std::string ask_text() const;
 };
 

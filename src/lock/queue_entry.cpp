@@ -118,7 +118,7 @@ void queue_entry::ask() {
   sent_ = false;
   asked_lease_ = front().options().lease;
   attempt_epoch_ = core_->epoch();
-  if (core_->send(*lock_->kind, lock_->record, shared_from_this(), ++attempt_)) {
+  if (core_->send(shared_from_this(), ++attempt_)) {
     state_ = state::asking;
     unset();
     return;
@@ -131,26 +131,26 @@ void queue_entry::ask() {
   core_->when_up(*this);
 }
 
-void queue_entry::write(std::uint32_t attempt, arguments& a) {
-  lock_->write_keys(a);
-  a.arg(attempt == proof_ ? "confirm" : "acquire");
-  a.arg(token_);
-  a.arg(asked_lease_.count());
+request queue_entry::request_of(std::uint32_t attempt) const {
+  const bool proves = attempt == proof_;
+  request r = lock_->request_for(proves ? verb::confirm : verb::acquire, token_);
+  r.lease = asked_lease_;
+  if (proves) return r;
+  r.run_within = core_->options().command_timeout;
+  r.joins_queue = role_ != role::once;
+  r.limit = limit_;
+  r.repairs = core_->options().repair_missing_expiry;
+  r.follows = follows_;
+  return r;
+}
+
+void queue_entry::sent(std::uint32_t attempt, const sending& s) {
   if (attempt == proof_) return;
-  stamp_ = clock::now();
+  stamp_ = s.at;
   sent_ = true;
   // The store may have to send the same request to another server (store::run).
-  attempt_may_run_until_ = std::max(attempt_may_run_until_, a.not_after(stamp_, core_->options().command_timeout));
-  if (role_ == role::once || !a.may_queue()) {
-    a.arg("");
-  } else {
-    a.arg(stamp_.time_since_epoch().count());
-    check_.sent(stamp_);
-  }
-  lock_->write_ask(a, limit_);
-  const bool repair = core_->options().repair_missing_expiry;
-  if (repair || !follows_.empty()) a.arg(repair ? "1" : "");
-  if (!follows_.empty()) a.arg(follows_);
+  attempt_may_run_until_ = std::max(attempt_may_run_until_, s.may_run_until);
+  if (s.joins_queue) check_.sent(stamp_);
 }
 
 void queue_entry::answered(std::uint32_t attempt, const answer& a) {
@@ -294,7 +294,7 @@ void queue_entry::prove() {
   unset();
   proof_ = ++attempt_;
   stepped_ = core_->stepped();
-  if (core_->send_acknowledged(*lock_->kind, lock_->record, shared_from_this(), proof_, o.replicas, limit)) {
+  if (core_->send_acknowledged(shared_from_this(), proof_, o.replicas, limit)) {
     // The limit is that of WAIT alone: the request may also have to wait for another one, or for a connection.
     const auto until = later(clock::now(), std::min(limit + core_->options().command_timeout, asked_lease_));
     return core_->set(*this, until);

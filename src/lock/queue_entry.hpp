@@ -73,7 +73,8 @@ class queue_entry final : public caller,
     over,     // No waiter is left.
   };
 
-  void write(std::uint32_t attempt, arguments&) override;
+  request request_of(std::uint32_t attempt) const override;
+  void sent(std::uint32_t attempt, const sending&) override;
   bool wants(std::uint32_t attempt) const override;
   // A poll keeps the place in the queue, but many polls must not keep everything else from getting its turn.
   turn turn_of(std::uint32_t) const override { return in_queue_ ? turn::releases : turn::asks; }

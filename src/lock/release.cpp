@@ -25,7 +25,7 @@ void release_op::send() {
   if (!self_) return;
   unset();
   const auto now = clock::now();
-  asking_ = core_->send(*lock_->kind, lock_->record, self_, 0);
+  asking_ = core_->send(self_, 0);
   if (asking_) {
     // If the lease has already ended, the operation waits only for a quick answer.
     if (listener_)
@@ -42,17 +42,12 @@ void release_op::send() {
   core_->set(*this, listener_ ? lease_end_ : pointless);
 }
 
-void release_op::write(std::uint32_t, arguments& a) {
-  sent_ = true;
-  if (record_only_) {
-    a.key(lock_->record);
-  } else {
-    lock_->write_keys(a);
-  }
-  a.arg("release");
-  a.arg(token_);
-  if (waiter_expected_) a.set_publishes_first();
-  if (lock_->notifies_redisson) a.arg(lock_->unlock_channel);
+request release_op::request_of(std::uint32_t) const {
+  request r = lock_->request_for(verb::release, token_);
+  r.record_only = record_only_;
+  r.publishes_first = waiter_expected_;
+  if (lock_->notifies_redisson) r.channel = lock_->unlock_channel;
+  return r;
 }
 
 void release_op::answered(std::uint32_t, const answer& a) {

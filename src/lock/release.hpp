@@ -72,7 +72,8 @@ class release_op final : public caller, public activity, public alarm, public st
   }
 
  private:
-  void write(std::uint32_t, arguments&) override;
+  request request_of(std::uint32_t) const override;
+  void sent(std::uint32_t, const sending&) override { sent_ = true; }
   turn turn_of(std::uint32_t) const override { return turn::releases; }
   void answered(std::uint32_t, const answer&) override;
   void store_is_up() override { send(); }

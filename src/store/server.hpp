@@ -26,7 +26,6 @@ class redis_server : public store {
  public:
   // A script call on its way.
   struct call {
-    const script* the_script;
     std::shared_ptr<caller> the_caller;
     std::uint32_t tag;
     clock::time_point sent;  // When it was sent for the first time.

@@ -4,7 +4,7 @@
 // quorum/quorum.hpp. Everything here happens on the client's strand.
 #pragma once
 
-#include "protocol/scripts.hpp"
+#include "protocol/request.hpp"
 #include "store/url.hpp"
 #include "time/clock.hpp"
 #include "time/server_clock.hpp"
@@ -16,7 +16,6 @@
 #include <boost/intrusive/list.hpp>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstddef>
@@ -29,70 +28,6 @@
 #include <vector>
 
 namespace leasehold::detail {
-
-// The server that a call goes to.
-struct destination {
-  const server_clock& clock;
-  bool pushes_grants;  // Grants in the slot of the call are pushed to this client.
-};
-
-// The keys and arguments of one script call. The views must stay valid until the call has been written.
-class arguments {
- public:
-  explicit arguments(const destination& to) : to_(to) {}
-
-  bool may_queue() const { return to_.pushes_grants; }
-  // Adds the not-after of a request that is sent now. Returns the local instant at which it has certainly passed.
-  clock::time_point not_after(clock::time_point now, std::chrono::milliseconds limit) {
-    const auto [at, passed] = to_.clock.not_after(now, limit);
-    arg(at);
-    return passed;
-  }
-
-  void key(std::string_view s) {
-    views_.push_back(s);
-    ++keys_;
-  }
-  void arg(std::string_view s) { views_.push_back(s); }
-  void arg(std::int64_t n) {
-    char* const first = digits_.data() + used_;
-    char* const end = std::to_chars(first, digits_.data() + digits_.size(), n).ptr;
-    used_ = static_cast<std::size_t>(end - digits_.data());
-    arg(std::string_view(first, static_cast<std::size_t>(end - first)));
-  }
-
-  // The script notifies other clients: its messages must leave the server before its reply does.
-  void set_publishes_first() { publishes_first_ = true; }
-  bool publishes_first() const { return publishes_first_; }
-
-  // For a store that makes another call with the same keys.
-  std::string_view key_at(std::size_t i) const { return views_[in_front + i]; }
-  std::size_t number_of_keys() const { return keys_; }
-  std::size_t number_of_args() const { return views_.size() - in_front - keys_; }
-  std::string_view arg_at(std::size_t i) const { return views_[in_front + keys_ + i]; }
-
-  // The arguments of EVALSHA and EVAL: the digest or the text of the script, the number of keys, the keys, the
-  // arguments.
-  const std::string_view* begin(std::string_view script) {
-    char* const first = number_of_keys_.data();
-    const char* const end = std::to_chars(first, first + number_of_keys_.size(), keys_).ptr;
-    views_[0] = script;
-    views_[1] = std::string_view(first, static_cast<std::size_t>(end - first));
-    return views_.data();
-  }
-  const std::string_view* end() const { return views_.data() + views_.size(); }
-
- private:
-  // The script and the number of keys.
-  static constexpr std::size_t in_front = 2;
-  boost::container::small_vector<std::string_view, 18> views_{in_front, std::string_view()};
-  const destination to_;
-  std::array<char, 96> digits_;  // Room for four numbers and some.
-  std::array<char, 12> number_of_keys_;
-  std::size_t used_ = 0;
-  std::size_t keys_ = 0;
-  bool publishes_first_ = false;
-};
 
 // The reply to one command: its scalars in order, or the server's error.
 class reply {
@@ -162,12 +97,13 @@ struct answer {
   server_clock* server = nullptr;
 };
 
-// An object that calls scripts and receives the answers. `tag` is its own number for a call.
+// An object that sends requests and receives the answers. `tag` is its own number for a request.
 class caller : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
-  // Fills in keys and arguments when the call is sent. That may be later than store::run, or never. It may happen again
-  // for the same call (if the server did not know the script yet).
-  virtual void write(std::uint32_t tag, arguments&) = 0;
+  // What to send. Asked when the call is sent, which may be later than store::run, or never. It may be asked again for
+  // the same call (if the server did not know the script yet), and so may `sent`, which follows.
+  virtual request request_of(std::uint32_t tag) const = 0;
+  virtual void sent(std::uint32_t tag, const sending&) { (void)tag; }
   // Whether the call is still of use. Asked if the server did not know the script, or if the call has waited for
   // others: it would now run after everything that was sent since then.
   virtual bool wants(std::uint32_t tag) const {
@@ -274,13 +210,13 @@ class store {
   // of `run`. If they have to wait there for others, they run in the order of caller::turn. So caller::wants must be
   // false for a call when its caller makes another one about the same token that overtakes it.
   virtual std::uint64_t epoch() const = 0;
-  // Sends the script to the server that has the record. False (and no answer follows): that server is not up.
-  virtual bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag) = 0;
+  // Sends the caller's request to the server that has the record. False (and no answer follows): that server is not up.
+  virtual bool run(std::shared_ptr<caller>, std::uint32_t tag) = 0;
   // The same, and then waits for up to `limit` until `replicas` replicas have what the script has written. The number
   // of those that have it follows the reply's scalars. The call is not ordered with other calls, and supports neither
   // not-after nor the queue.
-  virtual bool run_acknowledged(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag,
-                                std::uint32_t replicas, std::chrono::milliseconds limit) = 0;
+  virtual bool run_acknowledged(std::shared_ptr<caller>, std::uint32_t tag, std::uint32_t replicas,
+                                std::chrono::milliseconds limit) = 0;
   // The records under which a script that belongs to no record has to run, in order to reach every server once.
   virtual std::vector<std::string> routes() const { return {std::string()}; }
   // Messages of this slot are to reach the client (or need not any more): an entry waits in a queue of the slot, or a

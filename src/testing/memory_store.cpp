@@ -2,12 +2,14 @@
 #include <leasehold/testing/memory_store.hpp>
 
 #include "protocol/keys.hpp"
+#include "protocol/request.hpp"
 #include "protocol/scripts.hpp"
 #include "protocol/slots.hpp"
 #include "store/memory/reply.hpp"
 #include "store/server.hpp"
 #include "store/url.hpp"
 #include "testing/clients_network.hpp"
+#include "time/clock.hpp"
 #include "time/random.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -15,7 +17,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -70,13 +71,24 @@ detail::server_maker make_servers(const asio::any_io_executor& executor, const c
 }
 
 // Runs a script as a client would that does not use this library.
-memory::reply run(memory::server& server, const detail::script& script, std::string_view name,
-                  std::initializer_list<std::string_view> arguments) {
+memory::reply run(memory::server& server, std::string_view name, detail::request r) {
   const std::string queue = detail::queue_key(detail::only_tag, name);
   const std::string entries = detail::entries_key(detail::only_tag, name);
-  const std::array<std::string_view, 4> keys{name, detail::only_fence_key, queue, entries};
-  const std::vector<std::string_view> all(arguments);
-  return server.run(script, /*whole_text=*/true, keys, all);
+  r.keys = {name, detail::only_fence_key, queue, entries};
+  const auto now = clock::now();
+  detail::server_clock clock_there{0.0};
+  clock_there.observe(server.time().count(), now, now);
+  detail::arguments a;
+  write(r, now, clock_there, /*pushes_grants=*/false, a);
+  return server.run(*r.of_kind, /*whole_text=*/true, a.keys(), a.args());
+}
+
+detail::request request_for(detail::verb v, const detail::script& kind, std::string_view token = {}) {
+  detail::request r;
+  r.verb = v;
+  r.of_kind = &kind;
+  r.token = token;
+  return r;
 }
 
 }  // namespace
@@ -144,10 +156,10 @@ bool memory_store::hold_elsewhere(std::string_view name, std::chrono::millisecon
   check(lease, std::chrono::milliseconds(1), "memory_store::hold_elsewhere");
   const guard g(node_->mutex());
   const std::string token = fmt::format("{}.{}", node_->client, ++node_->tokens);
-  const auto milliseconds = std::to_string(lease.count());
-  const auto not_after =
-      std::to_string((node_->server().time() + std::chrono::hours(1)) / std::chrono::microseconds(1));
-  const auto r = run(node_->server(), detail::scripts::mutex, name, {"acquire", token, milliseconds, not_after, ""});
+  auto attempt = request_for(detail::verb::acquire, detail::scripts::mutex, token);
+  attempt.lease = lease;
+  attempt.run_within = std::chrono::hours(1);
+  const auto r = run(node_->server(), name, attempt);
   if (r.is_error()) {
     throw exception(make_error_code(error::wrong_type), {.lock = std::string(name), .server = url(), .detail = r.text});
   }
@@ -162,7 +174,7 @@ bool memory_store::release_elsewhere(std::string_view name) {
   if (found == node_->held_elsewhere.end()) return false;
   const auto token = std::move(found->second);
   node_->held_elsewhere.erase(found);
-  const auto r = run(node_->server(), detail::scripts::mutex, name, {"release", token});
+  const auto r = run(node_->server(), name, request_for(detail::verb::release, detail::scripts::mutex, token));
   // Notifies the waiters of a quorum. The script notifies those of a single store.
   node_->server().data().execute({"PUBLISH", detail::hint_channel(name), "0"});
   return r.integer == 1 || r.text.starts_with("1");
@@ -170,7 +182,7 @@ bool memory_store::release_elsewhere(std::string_view name) {
 
 bool memory_store::held(std::string_view name) const {
   const guard g(node_->mutex());
-  const auto r = run(node_->server(), detail::scripts::admin, name, {"show"});
+  const auto r = run(node_->server(), name, request_for(detail::verb::show, detail::scripts::admin));
   if (r.is_error()) return false;
   return !r.items.empty() && r.items.front().integer != 0;
 }

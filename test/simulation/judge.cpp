@@ -193,13 +193,13 @@ void judge::look_at_fence(const held& h) {
 
 // Fences of a quorum are not promised to grow when a server forgets while another that knows the last one is away. One
 // that knew it when it granted the hold was not away, unless its vote came too late: the hold has the largest fence of
-// those that were counted.
+// those that were counted. (The counter after the grant is above every fence that the server knew.)
 bool judge::may_have_gone_back(const held& h, std::uint64_t fence) const {
   if (rules_.one_server || last_loss_ < since_of_highest_.at(h.name)) return false;
   const auto counters = counters_at_grant_.find(h.held_by_user.token());
   if (counters == counters_at_grant_.end()) return true;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
-    if (has(i, h) && recorded_fence(i, h) <= h.fence && counters->second[i] >= fence / 2048) return false;
+    if (has(i, h) && recorded_fence(i, h) <= h.fence && counters->second[i] > fence / 2048) return false;
   }
   return true;
 }

@@ -736,7 +736,10 @@ void schedule::note(std::string_view who, const std::string& what) {
 void schedule::note_call(std::size_t server, const std::vector<std::string_view>& arguments,
                          const detail::memory::reply& r) {
   if (arguments.size() < 2 || r.is_error() || arguments.front() == "release") return;
-  judge_->note_answer(server, arguments[1]);
+  // WAIT holds the reply to such a confirmation back.
+  if (arguments.front() != "confirm" || world_.server(server).replicas_that_answer == world_.server(server).replicas) {
+    judge_->note_answer(server, arguments[1]);
+  }
   if (!r.text.starts_with('1')) return;
   if (arguments.front() == "acquire" && deployment_ == deployment::quorum) judge_->note_grant(server, arguments[1]);
   if (arguments.front() != "raise") return;

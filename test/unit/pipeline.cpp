@@ -22,10 +22,14 @@ const detail::script script_of_calls{"none", "0123456789012345678901234567890123
 
 class pipeline_caller final : public detail::caller {
  public:
-  void write(std::uint32_t tag, detail::arguments& a) override {
-    a.key("n");
-    a.arg(static_cast<std::int64_t>(tag));
-    if (notifies) a.set_publishes_first();
+  detail::request request_of(std::uint32_t tag) const override {
+    detail::request r;
+    r.verb = detail::verb::renew;
+    r.of_kind = &script_of_calls;
+    r.keys.record = "n";
+    r.lease = std::chrono::milliseconds(tag);
+    r.publishes_first = notifies;
+    return r;
   }
   bool wants(std::uint32_t) const override { return wanted; }
   turn turn_of(std::uint32_t) const override { return its_turn; }
@@ -40,10 +44,8 @@ class pipeline_caller final : public detail::caller {
 
 struct with_pipeline {
   pipeline::call call(std::uint32_t tag) { return call(tag, caller); }
-  pipeline::call call(std::uint32_t tag, std::shared_ptr<pipeline_caller> of) {
-    return {&script_of_calls, std::move(of), tag, now};
-  }
-  pipeline::then add(std::uint32_t tag) { return calls.add(call(tag), {server, false}); }
+  pipeline::call call(std::uint32_t tag, std::shared_ptr<pipeline_caller> of) { return {std::move(of), tag, now}; }
+  pipeline::then add(std::uint32_t tag) { return calls.add(call(tag), server, /*pushes_grants=*/false); }
   detail::reply reply(std::string_view text) {
     detail::reply r;
     r.add(text);
@@ -77,10 +79,11 @@ BOOST_AUTO_TEST_CASE(calls_of_one_turn_travel_together) {
   const auto b = calls.flush(now);
   BOOST_REQUIRE(b);
   BOOST_TEST(b->request.get_commands() == 2U);
-  BOOST_TEST(
-      b->request.payload() ==
-      "*5\r\n$7\r\nEVALSHA\r\n$40\r\n0123456789012345678901234567890123456789\r\n$1\r\n1\r\n$1\r\nn\r\n$1\r\n1\r\n"
-      "*5\r\n$7\r\nEVALSHA\r\n$40\r\n0123456789012345678901234567890123456789\r\n$1\r\n1\r\n$1\r\nn\r\n$1\r\n2\r\n");
+  BOOST_TEST(b->request.payload() ==
+             "*7\r\n$7\r\nEVALSHA\r\n$40\r\n0123456789012345678901234567890123456789\r\n$1\r\n1\r\n$1\r\nn\r\n$"
+             "5\r\nrenew\r\n$0\r\n\r\n$1\r\n1\r\n"
+             "*7\r\n$7\r\nEVALSHA\r\n$40\r\n0123456789012345678901234567890123456789\r\n$1\r\n1\r\n$1\r\nn\r\n$"
+             "5\r\nrenew\r\n$0\r\n\r\n$1\r\n2\r\n");
   BOOST_TEST(calls.flush(now) == nullptr);
 }
 
@@ -104,8 +107,8 @@ BOOST_AUTO_TEST_CASE(a_call_that_was_alone_the_last_time_is_sent_at_once) {
 BOOST_AUTO_TEST_CASE(a_script_is_sent_whole_if_the_server_does_not_know_it) {
   auto c = call(1);
   c.whole_text = true;
-  calls.add(std::move(c), {server, false});
-  BOOST_TEST(calls.flush(now)->request.payload().starts_with("*5\r\n$4\r\nEVAL\r\n$8\r\nreturn 1\r\n"));
+  calls.add(std::move(c), server, /*pushes_grants=*/false);
+  BOOST_TEST(calls.flush(now)->request.payload().starts_with("*7\r\n$4\r\nEVAL\r\n$8\r\nreturn 1\r\n"));
 }
 
 BOOST_AUTO_TEST_CASE(each_reply_belongs_to_the_next_call) {
@@ -113,7 +116,7 @@ BOOST_AUTO_TEST_CASE(each_reply_belongs_to_the_next_call) {
   add(1);
   auto asks_elsewhere = call(2);
   asks_elsewhere.asking = true;  // ASKING, too.
-  calls.add(std::move(asks_elsewhere), {server, false});
+  calls.add(std::move(asks_elsewhere), server, /*pushes_grants=*/false);
   const auto b = calls.flush(now);
   BOOST_TEST(b->request.get_commands() == 4U);
   for (const char* const text : {"PONG", "one", "OK", "two", "not asked for"}) calls.on_reply(*b, reply(text));

@@ -79,17 +79,15 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
 
   std::uint64_t epoch() const override { return epoch_; }
 
-  bool run(const script& s, std::string_view record, std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
-    if (!known_ || stopping_) return false;
-    node* const n = record.empty() ? first_serving() : by_slot_[slot_of(record)];
-    return n != nullptr && n->server->run(s, record, std::move(the_caller), tag);
+  bool run(std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
+    node* const n = node_for(*the_caller, tag);
+    return n != nullptr && n->server->run(std::move(the_caller), tag);
   }
 
-  bool run_acknowledged(const script& s, std::string_view record, std::shared_ptr<caller> the_caller, std::uint32_t tag,
-                        std::uint32_t replicas, milliseconds limit) override {
-    if (!known_ || stopping_) return false;
-    node* const n = by_slot_[slot_of(record)];
-    return n != nullptr && n->server->run_acknowledged(s, record, std::move(the_caller), tag, replicas, limit);
+  bool run_acknowledged(std::shared_ptr<caller> the_caller, std::uint32_t tag, std::uint32_t replicas,
+                        milliseconds limit) override {
+    node* const n = node_for(*the_caller, tag);
+    return n != nullptr && n->server->run_acknowledged(std::move(the_caller), tag, replicas, limit);
   }
 
   // For Redisson's unlock channels: a message on one node reaches all nodes.
@@ -255,6 +253,13 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     }
     nodes_.erase(found);
     n.end();
+  }
+
+  // Null: there is none for the request.
+  node* node_for(const caller& the_caller, std::uint32_t tag) const {
+    if (!known_ || stopping_) return nullptr;
+    const auto record = the_caller.request_of(tag).keys.record;
+    return record.empty() ? first_serving() : by_slot_[slot_of(record)];
   }
 
   node* first_serving() const {

@@ -43,7 +43,7 @@ void flatten(const reply& from, client_reply& to) {
 }
 
 // A script call, as it is sent.
-struct request {
+struct script_call {
   const script* the_script;
   bool whole_text = false, asking = false;
   std::vector<std::string> keys, arguments;
@@ -163,9 +163,10 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   bool up() const override { return up_; }
   std::uint64_t epoch() const override { return epoch_; }
 
-  bool run(const script& s, std::string_view record, std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
+  bool run(std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
     if (!up_) return false;
-    send_call({&s, std::move(the_caller), tag, clock::now(), router_ == nullptr ? std::uint16_t{0} : slot_of(record)});
+    const std::uint16_t slot = router_ == nullptr ? 0 : slot_of(the_caller->request_of(tag).keys.record);
+    send_call({std::move(the_caller), tag, clock::now(), slot});
     return true;
   }
 
@@ -176,11 +177,11 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 
   // WAIT counts the replicas that have the last write of its own connection, or all replicas if the connection has
   // written nothing.
-  bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> the_caller, std::uint32_t tag,
-                        std::uint32_t replicas, std::chrono::milliseconds limit) override {
+  bool run_acknowledged(std::shared_ptr<caller> the_caller, std::uint32_t tag, std::uint32_t replicas,
+                        std::chrono::milliseconds limit) override {
     if (!up_) return false;
     const auto sent = clock::now();
-    auto r = written(s, *the_caller, tag);
+    auto r = written(*the_caller, tag);
     r.whole_text = true;
     waits_.push_back({the_caller, tag, sent});
     // After the limit and the time of a command, no answer follows.
@@ -277,17 +278,18 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     clock::time_point sent;
   };
 
-  request written(const script& s, caller& the_caller, std::uint32_t tag, std::uint16_t slot = 0) {
-    arguments args({clock_, router_ == nullptr || router_->pushes_grants(slot)});
-    the_caller.write(tag, args);
-    request r{&s, false, false, {}, {}};
-    for (std::size_t i = 0; i < args.number_of_keys(); ++i) r.keys.emplace_back(args.key_at(i));
-    for (std::size_t i = 0; i < args.number_of_args(); ++i) r.arguments.emplace_back(args.arg_at(i));
-    return r;
+  script_call written(caller& the_caller, std::uint32_t tag, std::uint16_t slot = 0) {
+    const auto what = the_caller.request_of(tag);
+    const bool pushes_grants = router_ == nullptr || router_->pushes_grants(slot);
+    arguments args;
+    the_caller.sent(tag, write(what, clock::now(), clock_, pushes_grants, args));
+    const auto keys = args.keys();
+    const auto rest = args.args();
+    return {what.of_kind, false, false, {keys.begin(), keys.end()}, {rest.begin(), rest.end()}};
   }
 
   void send_call(call c) {
-    auto r = written(*c.the_script, *c.the_caller, c.tag, c.slot);
+    auto r = written(*c.the_caller, c.tag, c.slot);
     r.whole_text = c.whole_text;
     r.asking = c.asking;
     const auto patience = std::min(command_timeout_, c.the_caller->patience_of(c.tag));

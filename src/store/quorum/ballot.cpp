@@ -26,20 +26,20 @@ constexpr milliseconds between_looks{5};
 
 }  // namespace
 
-ballot::ballot(quorum_store& q, const script& s, kept_call c, std::shared_ptr<caller> the_caller, std::uint32_t tag)
+ballot::ballot(quorum_store& q, kept_request r, std::shared_ptr<caller> the_caller, std::uint32_t tag)
     : quorum_(q),
-      script_(s),
-      call_(std::move(c)),
+      request_(std::move(r)),
       caller_(std::move(the_caller)),
       tag_(tag),
       patience_(caller_->patience_of(tag)),
       voices_(q.voters().size()) {
-  const auto& operation = call_.operation();
-  kind_ = operation == "acquire"     ? kind::acquire
-          : operation == "downgrade" ? kind::downgrade
-          : operation == "inspect"   ? kind::inspect
-                                     : kind::renew;
-  if (kind_ != kind::inspect && kind_ != kind::downgrade) lease_ = call_.lease();
+  switch (request_.verb) {
+    case verb::acquire: kind_ = kind::acquire; break;
+    case verb::downgrade: kind_ = kind::downgrade; break;
+    case verb::inspect: kind_ = kind::inspect; break;
+    default: kind_ = kind::renew; break;
+  }
+  lease_ = request_.lease;
 }
 
 void ballot::start_late() {
@@ -53,9 +53,9 @@ void ballot::start() {
   sent_ = clock::now();
   quorum_.note_lease(lease_);
   if (kind_ == kind::acquire) {
-    claim_ = quorum_.claim_of(script_, call_);
+    claim_ = quorum_.claim_of(request_);
   } else if (kind_ != kind::inspect) {
-    claim_ = quorum_.find_claim(call_.token());
+    claim_ = quorum_.find_claim(request_.token);
   }
   std::vector<voter*> to;
   for (const auto& v : quorum_.voters()) {
@@ -87,48 +87,50 @@ void ballot::start() {
 }
 
 bool ballot::ask(voter& v, std::uint32_t phase) {
-  return v.run(script_, call_.record(), shared_from_this(), static_cast<std::uint32_t>(v.number) * phases + phase);
+  return v.run(shared_from_this(), static_cast<std::uint32_t>(v.number) * phases + phase);
 }
 
-void ballot::write(std::uint32_t tag, arguments& a) {
-  if (tag % phases == restoring) return write_restored(a);
-  if (tag % phases == asking) return write_call(a);
-  // A renewal has only the record as a key.
-  for (const auto& k : kind_ == kind::renew ? claim_->attempt().keys : call_.keys) a.key(k);
-  a.arg("raise");
-  a.arg(call_.token());
-  a.arg(static_cast<std::int64_t>(fence_));
-  a.arg(static_cast<std::int64_t>(fence_ / 2048));
-  if (voices_[tag / phases].asked_to_restore) a.arg("1");
-}
-
-// Repeats the attempt for the time that is left of the hold. It must not run later than that.
-void ballot::write_restored(arguments& a) {
+request ballot::request_of(std::uint32_t tag) const {
   const auto now = clock::now();
-  const auto left = std::max(std::chrono::duration_cast<milliseconds>(claim_->until() - now), milliseconds(1));
-  const auto& attempt = claim_->attempt();
-  for (const auto& k : attempt.keys) a.key(k);
-  for (std::size_t i = 0; i < attempt.args.size(); ++i) {
-    if (i == 2) {
-      a.arg(left.count());
-    } else if (i == 3) {
-      claim_->may_run(a.not_after(now, std::min(left, quorum_.command_timeout())), left);
-    } else {
-      a.arg(attempt.args[i]);
+  switch (tag % phases) {
+    case restoring: {
+      // Repeats the attempt for the time that is left of the hold. It must not run later than that.
+      request r(claim_->attempt());
+      r.lease = left_at(now);
+      r.run_within = std::min(r.lease, quorum_.command_timeout());
+      return r;
+    }
+    case raising: {
+      request r(request_);
+      // A renewal has only the record as a key.
+      if (kind_ == kind::renew) r.keys = request(claim_->attempt()).keys;
+      r.verb = verb::raise;
+      r.fence = fence_;
+      r.exact = voices_[tag / phases].asked_to_restore;
+      return r;
+    }
+    default: {
+      request r(request_);
+      // It may have waited for room on its connection.
+      if (kind_ == kind::acquire) {
+        const auto left = std::max(later(sent_, quorum_.command_timeout()) - now, clock::duration(0));
+        r.run_within = std::chrono::ceil<milliseconds>(left);
+      }
+      return r;
     }
   }
 }
 
-void ballot::write_call(arguments& a) {
-  for (const auto& k : call_.keys) a.key(k);
-  for (std::size_t i = 0; i < call_.args.size(); ++i) {
-    if (kind_ == kind::acquire && i == 3) {
-      // By this server's clock.
-      claim_->may_run(a.not_after(sent_, quorum_.command_timeout()), lease_);
-    } else {
-      a.arg(call_.args[i]);
-    }
+void ballot::sent(std::uint32_t tag, const sending& s) {
+  if (tag % phases == restoring) {
+    claim_->may_run(s.may_run_until, left_at(s.at));
+  } else if (tag % phases == asking && kind_ == kind::acquire) {
+    claim_->may_run(s.may_run_until, lease_);
   }
+}
+
+milliseconds ballot::left_at(clock::time_point now) const {
+  return std::max(std::chrono::duration_cast<milliseconds>(claim_->until() - now), milliseconds(1));
 }
 
 bool ballot::wants(std::uint32_t) const { return kind_ == kind::inspect ? caller_ != nullptr : !is_releasing(); }

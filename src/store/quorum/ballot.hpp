@@ -20,7 +20,7 @@
 #pragma once
 
 #include "protocol/lease_reply.hpp"
-#include "store/quorum/kept_call.hpp"
+#include "protocol/request.hpp"
 #include "store/store.hpp"
 
 #include "time/alarms.hpp"
@@ -40,7 +40,7 @@ class voter;
 
 class ballot final : public caller, public alarm, public std::enable_shared_from_this<ballot> {
  public:
-  ballot(quorum_store&, const script&, kept_call, std::shared_ptr<caller> the_caller, std::uint32_t tag);
+  ballot(quorum_store&, kept_request, std::shared_ptr<caller> the_caller, std::uint32_t tag);
 
   bool is_attempt() const { return kind_ == kind::acquire; }
   void start();
@@ -67,9 +67,10 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   // --- With each server ---
 
   bool ask(voter&, std::uint32_t phase);
-  void write(std::uint32_t tag, arguments&) override;
-  void write_call(arguments&);
-  void write_restored(arguments&);
+  request request_of(std::uint32_t tag) const override;
+  void sent(std::uint32_t tag, const sending&) override;
+  // What is left of the hold, when it is written again.
+  std::chrono::milliseconds left_at(clock::time_point now) const;
   // An attempt must not run after the release that undoes it, and a hold must not be renewed after its release.
   bool wants(std::uint32_t) const override;
   turn turn_of(std::uint32_t) const override {
@@ -118,8 +119,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   void end(const reply&);
 
   quorum_store& quorum_;
-  const script& script_;
-  const kept_call call_;
+  const kept_request request_;
   std::shared_ptr<caller> caller_;  // Until it is answered.
   const std::uint32_t tag_;
   const std::chrono::milliseconds patience_;  // Of caller_.

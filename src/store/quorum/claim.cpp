@@ -21,12 +21,12 @@ constexpr milliseconds pause_between_releases{50};
 
 }  // namespace
 
-claim::claim(quorum_store& q, const script& s, const kept_call& attempt)
-    : quorum_(q),
-      script_(s),
-      attempt_(attempt),
-      release_(attempt.keys, {"release", attempt.token()}),
-      places_(q.voters().size()) {}
+claim::claim(quorum_store& q, const kept_request& attempt) : quorum_(q), attempt_(attempt), places_(q.voters().size()) {
+  release_.verb = verb::release;
+  release_.of_kind = attempt.of_kind;
+  release_.keys = attempt.keys;
+  release_.token = attempt.token;
+}
 
 clock::time_point claim::until() const {
   std::vector<clock::time_point> all;
@@ -68,8 +68,7 @@ void claim::lacks(const voter& v) {
 
 void claim::downgraded(std::uint64_t fence) {
   fence_ = fence;
-  constexpr std::size_t ask = 5;
-  if (attempt_.args.size() > ask && !attempt_.args[ask].empty()) attempt_.args[ask].front() = 'r';
+  if (!attempt_.ask.empty()) attempt_.ask.front() = 'r';
 }
 
 bool claim::is_missing_on(const voter& v, clock::time_point now) const {
@@ -83,8 +82,8 @@ void claim::release() {
   schedule();
 }
 
-void claim::release(kept_call call, std::shared_ptr<caller> the_caller, std::uint32_t tag) {
-  release_ = std::move(call);
+void claim::release(kept_request r, std::shared_ptr<caller> the_caller, std::uint32_t tag) {
+  release_ = std::move(r);
   caller_ = std::move(the_caller);
   tag_ = tag;
   release();
@@ -106,7 +105,7 @@ void claim::send_everywhere() {
 void claim::send(voter& v) {
   auto& p = places_[v.number];
   if (!(p.open() || (p.once_more && clock::now() >= may_run_until_)) || p.asking) return;
-  if (!v.run(script_, release_.record(), shared_from_this(), static_cast<std::uint32_t>(v.number))) return;
+  if (!v.run(shared_from_this(), static_cast<std::uint32_t>(v.number))) return;
   p.asking = true;
   quorum_.begin_release();
 }
@@ -166,7 +165,7 @@ void claim::report(std::int64_t number, std::string_view error) {
   if (!error.empty()) r.set_error();
   r.add(error.empty() ? std::to_string(number) : std::string(error));
   if (number == 1) {
-    const auto channel = hint_channel(release_.record());
+    const auto channel = hint_channel(release_.keys.record);
     const auto now = clock::now();
     for (const auto& v : quorum_.voters()) {
       if (!v->is_full(now)) v->server->publish(channel, "0");

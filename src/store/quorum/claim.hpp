@@ -18,7 +18,7 @@
 //     later.
 #pragma once
 
-#include "store/quorum/kept_call.hpp"
+#include "protocol/request.hpp"
 #include "store/store.hpp"
 
 #include "time/alarms.hpp"
@@ -38,14 +38,13 @@ class voter;
 
 class claim final : public caller, public alarm, public std::enable_shared_from_this<claim> {
  public:
-  // The script and the keys of its releases are those of the attempt.
-  claim(quorum_store&, const script&, const kept_call& attempt);
+  // The keys of its releases are those of the attempt.
+  claim(quorum_store&, const kept_request& attempt);
 
-  const std::string& token() const { return release_.token(); }
-  const script& kind() const { return script_; }
+  const std::string& token() const { return release_.token; }
   bool is_releasing() const { return releasing_; }
-  // For a hold: the call with which it is written again on a server that lacks it.
-  const kept_call& attempt() const { return attempt_; }
+  // For a hold: the request with which it is written again on a server that lacks it.
+  const kept_request& attempt() const { return attempt_; }
   // The hold's fence; 0: there is no hold yet.
   std::uint64_t fence() const { return fence_; }
   // Until when a majority has the hold.
@@ -74,8 +73,8 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   // --- The release ---
 
   void release();
-  // The same with the user's call: its caller is answered.
-  void release(kept_call call, std::shared_ptr<caller> the_caller, std::uint32_t tag);
+  // The same with the user's request: its caller is answered.
+  void release(kept_request, std::shared_ptr<caller> the_caller, std::uint32_t tag);
 
   void on_voter_up(voter&);
   void on_clock_jump(const voter&, clock::duration);
@@ -98,7 +97,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
 
   void send_everywhere();
   void send(voter&);
-  void write(std::uint32_t, arguments& a) override { release_.write(a); }
+  request request_of(std::uint32_t) const override { return request(release_); }
   turn turn_of(std::uint32_t) const override { return turn::releases; }
   void answered(std::uint32_t number, const answer&) override;
 
@@ -117,9 +116,8 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void ring(clock::time_point now) override;
 
   quorum_store& quorum_;
-  const script& script_;
-  kept_call attempt_;
-  kept_call release_;
+  kept_request attempt_;
+  kept_request release_;
   std::uint64_t fence_ = 0;
   std::vector<place> places_;  // By the number of the voter.
   clock::time_point may_run_until_ = clock::time_point::min();

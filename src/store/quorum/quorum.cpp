@@ -3,7 +3,6 @@
 
 #include "store/quorum/ballot.hpp"
 #include "store/quorum/claim.hpp"
-#include "store/quorum/kept_call.hpp"
 #include "store/quorum/majority.hpp"
 #include "store/quorum/quorum_store.hpp"
 #include "store/quorum/voter.hpp"
@@ -29,7 +28,7 @@ constexpr milliseconds stopping_limit{200};
 
 // The caller of calls that the quorum makes itself. The ballot acts on the answer before it gets here.
 class no_caller final : public caller {
-  void write(std::uint32_t, arguments&) override {}
+  request request_of(std::uint32_t) const override { return {}; }
   void answered(std::uint32_t, const answer&) override {}
 };
 
@@ -81,18 +80,18 @@ bool quorum_store::too_few_answer() const {
   return std::any_of(voters_.begin(), voters_.end(), [now](const auto& v) { return v->up() && !v->overdue(now); });
 }
 
-bool quorum_store::run(const script& s, std::string_view, std::shared_ptr<caller> the_caller, std::uint32_t tag) {
+bool quorum_store::run(std::shared_ptr<caller> the_caller, std::uint32_t tag) {
   if (stopping_) return false;
-  arguments probe({nowhere_, false});
-  the_caller->write(tag, probe);
-  kept_call call(probe);
-  if (call.operation() == "release") {
-    const auto c = claim_of(s, call);
-    c->release(std::move(call), std::move(the_caller), tag);
+  kept_request r(the_caller->request_of(tag));
+  if (r.verb != verb::release && !up()) return false;
+  const auto now = clock::now();
+  the_caller->sent(tag, {now, nowhere_.not_after(now, r.run_within).second});
+  if (r.verb == verb::release) {
+    const auto c = claim_of(r);
+    c->release(std::move(r), std::move(the_caller), tag);
     return true;
   }
-  if (!up()) return false;
-  const auto b = std::make_shared<ballot>(*this, s, std::move(call), std::move(the_caller), tag);
+  const auto b = std::make_shared<ballot>(*this, std::move(r), std::move(the_caller), tag);
   if (b->is_attempt() && attempts_ == most_attempts) {
     waiting_.push_back(b);
   } else {
@@ -127,9 +126,9 @@ std::shared_ptr<claim> quorum_store::find_claim(const std::string& token) const 
   return found == claims_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<claim> quorum_store::claim_of(const script& s, const kept_call& call) {
-  auto& c = claims_[call.token()];
-  if (!c) c = std::make_shared<claim>(*this, s, call);
+std::shared_ptr<claim> quorum_store::claim_of(const kept_request& r) {
+  auto& c = claims_[r.token];
+  if (!c) c = std::make_shared<claim>(*this, r);
   return c;
 }
 
@@ -186,8 +185,10 @@ void quorum_store::on_voter_up(voter& v, const store::server& s) {
 // Makes a renewal of length 0: if a majority confirms the hold, it is written on the servers that lack it.
 void quorum_store::ask_for(const claim& c) {
   if (stopping_) return;
-  kept_call renewal({c.attempt().record()}, {"renew", c.token(), "0"});
-  const auto b = std::make_shared<ballot>(*this, c.kind(), std::move(renewal), std::make_shared<no_caller>(), 0);
+  kept_request renewal(c.attempt());
+  renewal.verb = verb::renew;
+  renewal.lease = milliseconds(0);
+  const auto b = std::make_shared<ballot>(*this, std::move(renewal), std::make_shared<no_caller>(), 0);
   open(b);
   b->start();
 }

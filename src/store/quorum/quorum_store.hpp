@@ -46,7 +46,6 @@ namespace leasehold::detail {
 class ballot;
 class claim;
 class voter;
-struct kept_call;
 
 class quorum_store final : public store, public std::enable_shared_from_this<quorum_store> {
  public:
@@ -65,10 +64,9 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   bool releases_leftovers() const override { return true; }
   // The quorum needs no epoch: each call is settled with each server separately.
   std::uint64_t epoch() const override { return 0; }
-  bool run(const script&, std::string_view record, std::shared_ptr<caller>, std::uint32_t tag) override;
+  bool run(std::shared_ptr<caller>, std::uint32_t tag) override;
   // acquire.cpp refuses such calls before they get here.
-  bool run_acknowledged(const script&, std::string_view, std::shared_ptr<caller>, std::uint32_t, std::uint32_t,
-                        std::chrono::milliseconds) override {
+  bool run_acknowledged(std::shared_ptr<caller>, std::uint32_t, std::uint32_t, std::chrono::milliseconds) override {
     return false;
   }
   // The servers without a step may be enough: the result is until when a majority has certainly kept the token.
@@ -90,8 +88,8 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   std::chrono::milliseconds patience(std::chrono::milliseconds lease) const;
   void set(alarm&, clock::time_point due);
 
-  // The claim of this token; makes one if there is none. Its script and keys are those of the token's calls.
-  std::shared_ptr<claim> claim_of(const script&, const kept_call&);
+  // The claim of the request's token; makes one if there is none.
+  std::shared_ptr<claim> claim_of(const kept_request&);
   // Null: there is none.
   std::shared_ptr<claim> find_claim(const std::string& token) const;
   void forget(const claim&);

@@ -20,8 +20,8 @@ std::string name_of(const address& where) {
 voter::voter(quorum_store& q, std::size_t n, const address& where, const server_maker& servers)
     : number(n), name(name_of(where)), server(servers.make(where, {}, *this, this)), quorum_(q) {}
 
-bool voter::run(const script& s, const std::string& record, std::shared_ptr<caller> the_caller, std::uint32_t tag) {
-  if (!server->run(s, record, std::move(the_caller), tag)) return false;
+bool voter::run(std::shared_ptr<caller> the_caller, std::uint32_t tag) {
+  if (!server->run(std::move(the_caller), tag)) return false;
   if (unanswered_++ == 0) waiting_since_ = clock::now();
   return true;
 }

@@ -37,7 +37,7 @@ class voter final : public store::events, public redis_server::router {
   voter(quorum_store&, std::size_t number, const address& where, const server_maker&);
 
   // As store::run. The caller must call on_answer when it is answered.
-  bool run(const script&, const std::string& record, std::shared_ptr<caller>, std::uint32_t tag);
+  bool run(std::shared_ptr<caller>, std::uint32_t tag);
   void on_answer(clock::time_point now);
   // A call has waited for the server for too long.
   bool overdue(clock::time_point now) const { return unanswered_ != 0 && now - waiting_since_ > least_patience; }

@@ -45,23 +45,24 @@ clock::time_point pipeline::wait(call c) {
   return due;
 }
 
-pipeline::then pipeline::add(call c, const destination& to) {
+pipeline::then pipeline::add(call c, const server_clock& clock_there, bool pushes_grants) {
   auto next = then::nothing;
   if (!next_) {
     // A call that was alone the last time is sent at once: it does not wait for others.
     next = alone_ && in_flight_.empty() ? then::flush_now : then::flush_at_the_end;
     next_ = take_batch();
   }
-  arguments args(to);
-  c.the_caller->write(c.tag, args);
+  const request r = c.the_caller->request_of(c.tag);
+  arguments args;
+  c.the_caller->sent(c.tag, write(r, clock::now(), clock_there, pushes_grants, args));
   // Redis writes first to the client that last got something to write. A client that gets another reply first is no
   // longer behind those that its script notifies.
-  if (args.publishes_first() && next_->calls.empty()) push_without_caller("PING", c.sent);
+  if (r.publishes_first && next_->calls.empty()) push_without_caller("PING", c.sent);
   if (c.asking) push_without_caller("ASKING", c.sent);
   const auto as_bulk = [](std::string_view text) { return bulk{text}; };
   next_->request.push_range(
       c.whole_text ? "EVAL" : "EVALSHA",
-      boost::make_transform_iterator(args.begin(c.whole_text ? c.the_script->text : c.the_script->sha1), as_bulk),
+      boost::make_transform_iterator(args.begin(c.whole_text ? r.of_kind->text : r.of_kind->sha1), as_bulk),
       boost::make_transform_iterator(args.end(), as_bulk));
   next_->patience = std::min({next_->patience, patience_, c.the_caller->patience_of(c.tag)});
   next_->calls.push_back(std::move(c));
@@ -71,7 +72,7 @@ pipeline::then pipeline::add(call c, const destination& to) {
 
 void pipeline::push_without_caller(std::string_view command, clock::time_point sent) {
   next_->request.push(command);
-  next_->calls.push_back(call{nullptr, nullptr, 0, sent});
+  next_->calls.push_back(call{nullptr, 0, sent});
   ++under_way_;
 }
 

@@ -59,9 +59,10 @@ class pipeline {
   // The call waits, and is answered after those in front of it. Returns when to check for silence at the latest.
   clock::time_point wait(call);
   // Puts the call into the next batch. If the connection is used by one call at a time, the batch is sent at once.
-  // Otherwise it is sent at the end of this turn of the event loop, with all calls added until then.
+  // Otherwise it is sent at the end of this turn of the event loop, with all calls added until then. clock,
+  // pushes_grants: of the server (protocol/request.hpp).
   enum class then { nothing, flush_now, flush_at_the_end };
-  then add(call, const destination&);
+  then add(call, const server_clock&, bool pushes_grants);
   // The next waiting call, if there is room and its caller still wants it; `sent` is `now`. Calls that are not wanted
   // fail.
   std::optional<call> next_waiting(clock::time_point now);

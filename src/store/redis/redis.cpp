@@ -139,10 +139,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   bool up() const override { return up_; }
   std::uint64_t epoch() const override { return epoch_; }
 
-  bool run(const script& s, std::string_view record, std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
+  bool run(std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
     if (!up_) return false;
-    const std::uint16_t slot = router_ == nullptr ? 0 : slot_of(record);
-    call c{&s, std::move(the_caller), tag, clock::now(), slot};
+    const std::uint16_t slot = router_ == nullptr ? 0 : slot_of(the_caller->request_of(tag).keys.record);
+    call c{std::move(the_caller), tag, clock::now(), slot};
     if (pipeline_.has_room_for(c)) {
       append(std::move(c));
     } else if (const auto due = pipeline_.wait(std::move(c)); due < watched_until_) {
@@ -156,10 +156,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     append(std::move(c));
   }
 
-  bool run_acknowledged(const script& s, std::string_view, std::shared_ptr<caller> the_caller, std::uint32_t tag,
-                        std::uint32_t replicas, std::chrono::milliseconds limit) override {
+  bool run_acknowledged(std::shared_ptr<caller> the_caller, std::uint32_t tag, std::uint32_t replicas,
+                        std::chrono::milliseconds limit) override {
     if (!up_) return false;
-    witness::run(witness_, another_, s, std::move(the_caller), tag, replicas, limit);
+    witness::run(witness_, another_, std::move(the_caller), tag, replicas, limit);
     return true;
   }
 
@@ -434,7 +434,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   void append(call c) {
     const bool pushes_grants = router_ == nullptr || router_->pushes_grants(c.slot);
-    switch (pipeline_.add(std::move(c), {clock_, pushes_grants})) {
+    switch (pipeline_.add(std::move(c), clock_, pushes_grants)) {
       case pipeline::then::nothing: break;
       case pipeline::then::flush_now: flush(); break;
       case pipeline::then::flush_at_the_end:

@@ -8,15 +8,14 @@
 
 namespace leasehold::detail {
 
-void witness::run(std::shared_ptr<witness>& self, const maker& make, const script& s,
-                  std::shared_ptr<caller> the_caller, std::uint32_t tag, std::uint32_t replicas,
-                  std::chrono::milliseconds limit) {
+void witness::run(std::shared_ptr<witness>& self, const maker& make, std::shared_ptr<caller> the_caller,
+                  std::uint32_t tag, std::uint32_t replicas, std::chrono::milliseconds limit) {
   if (!self) {
     self = std::make_shared<witness>();
     self->server_ = make(*self);
     self->server_->start(self);
   }
-  self->queue_.push_back(call{&s, std::move(the_caller), tag, replicas, limit});
+  self->queue_.push_back(call{std::move(the_caller), tag, replicas, limit});
   self->flush();
 }
 
@@ -56,11 +55,12 @@ void witness::flush() {
   }
   std::vector<std::vector<std::string>> commands;
   for (const call& c : calls) {
-    arguments args({unknown_, true});
-    c.the_caller->write(c.tag, args);
+    const request r = c.the_caller->request_of(c.tag);
+    arguments args;
+    c.the_caller->sent(c.tag, write(r, clock::now(), unknown_, /*pushes_grants=*/true, args));
     auto& words = commands.emplace_back();
     words.emplace_back(c.whole_text ? "EVAL" : "EVALSHA");
-    const auto* const first = args.begin(c.whole_text ? c.the_script->text : c.the_script->sha1);
+    const auto* const first = args.begin(c.whole_text ? r.of_kind->text : r.of_kind->sha1);
     words.insert(words.end(), first, args.end());
   }
   commands.push_back({"WAIT", std::to_string(replicas), std::to_string(std::max<std::int64_t>(limit.count(), 1))});

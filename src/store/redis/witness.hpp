@@ -24,14 +24,12 @@ class witness final : public store::events, public std::enable_shared_from_this<
   using maker = std::function<std::shared_ptr<redis_server>(store::events&)>;
 
   // As store::run_acknowledged. Calls that are made together are acknowledged together. Calls that come meanwhile wait.
-  static void run(std::shared_ptr<witness>& self, const maker& make, const script& s,
-                  std::shared_ptr<caller> the_caller, std::uint32_t tag, std::uint32_t replicas,
-                  std::chrono::milliseconds limit);
+  static void run(std::shared_ptr<witness>& self, const maker& make, std::shared_ptr<caller> the_caller,
+                  std::uint32_t tag, std::uint32_t replicas, std::chrono::milliseconds limit);
   void stop();
 
  private:
   struct call {
-    const script* the_script;
     std::shared_ptr<caller> the_caller;
     std::uint32_t tag;
     std::uint32_t replicas;

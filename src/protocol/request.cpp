@@ -1,0 +1,152 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "protocol/request.hpp"
+
+#include <array>
+#include <cstddef>
+
+namespace leasehold::detail {
+namespace {
+
+enum class keys_of { nothing, record, all_four, all_four_of_each };
+
+enum class field {
+  none,
+  token,
+  lease,
+  not_after,
+  stamp,
+  ask,
+  limit,
+  fence,
+  counter,  // G of the fence.
+  pattern,
+  cursor,
+  queue_prefix,
+  fence_text,
+  members,
+  // Left out if they and what follows them are empty:
+  repair,
+  follows,
+  channel,
+  exact,
+  force,
+};
+
+constexpr bool is_optional(field f) { return f >= field::repair; }
+
+struct row {
+  detail::verb verb;
+  keys_of keys;
+  std::string_view word;  // ARGV[1]; "": the script has no other verb.
+  std::array<field, 7> fields;
+};
+
+// In the order of the enumeration.
+using enum field;
+constexpr std::array<row, 14> table{{
+    {verb::acquire, keys_of::all_four, "acquire", {token, lease, not_after, stamp, ask, repair, follows}},
+    {verb::confirm, keys_of::all_four, "confirm", {token, lease}},
+    {verb::renew, keys_of::record, "renew", {token, lease}},
+    {verb::release, keys_of::all_four, "release", {token, channel}},
+    {verb::keep, keys_of::all_four, "release", {token, lease, ask}},
+    {verb::refresh, keys_of::all_four, "refresh", {token, lease, ask}},
+    {verb::downgrade, keys_of::all_four, "downgrade", {token, lease}},
+    {verb::resize, keys_of::all_four, "resize", {limit, not_after}},
+    {verb::raise, keys_of::all_four, "raise", {token, fence, counter, exact}},
+    {verb::inspect, keys_of::all_four, "inspect", {}},
+    {verb::acquire_all, keys_of::all_four_of_each, "", {lease, not_after, repair, members}},
+    {verb::list, keys_of::nothing, "list", {pattern, cursor, queue_prefix}},
+    {verb::show, keys_of::all_four, "show", {}},
+    {verb::break_lock, keys_of::all_four, "break", {token, fence_text, force}},
+}};
+
+constexpr std::uint64_t passes_per_fence = 2048;  // docs/protocol.md, "Fences".
+
+void write_all_four(const basic_keys<std::string_view>& keys, arguments& a) {
+  a.key(keys.record);
+  a.key(keys.fences);
+  a.key(keys.queue);
+  a.key(keys.entries);
+}
+
+void write_keys(keys_of which, const request& r, arguments& a) {
+  if (r.record_only) which = keys_of::record;
+  switch (which) {
+    case keys_of::nothing: break;
+    case keys_of::record: a.key(r.keys.record); break;
+    case keys_of::all_four: write_all_four(r.keys, a); break;
+    case keys_of::all_four_of_each:
+      for (const auto& m : r.members) write_all_four(m.keys, a);
+      break;
+  }
+}
+
+std::string_view optional_text(field f, const request& r) {
+  switch (f) {
+    case field::repair: return r.repairs ? "1" : "";
+    case field::follows: return r.follows;
+    case field::channel: return r.channel;
+    case field::exact: return r.exact ? "1" : "";
+    case field::force: return r.force ? "force" : "";
+    default: return {};
+  }
+}
+
+void write_field(field f, const request& r, const server_clock& server, sending& s, arguments& a) {
+  switch (f) {
+    case field::token: return a.arg(r.token);
+    case field::lease: return a.arg(r.lease.count());
+    case field::not_after: {
+      const auto [at, passed] = server.not_after(s.at, r.run_within);
+      s.may_run_until = passed;
+      return a.arg(at);
+    }
+    case field::stamp:
+      if (s.joins_queue) return a.arg(s.at.time_since_epoch().count());
+      return a.arg("");
+    case field::ask: return r.limit == 0 ? a.arg(r.ask) : a.arg(std::int64_t{r.limit});
+    case field::limit: return a.arg(std::int64_t{r.limit});
+    case field::fence: return a.arg(static_cast<std::int64_t>(r.fence));
+    case field::counter: return a.arg(static_cast<std::int64_t>(r.fence / passes_per_fence));
+    case field::pattern: return a.arg(r.pattern);
+    case field::cursor: return a.arg(r.cursor);
+    case field::queue_prefix: return a.arg(r.queue_prefix);
+    case field::fence_text: return a.arg(r.fence_text);
+    case field::members:
+      for (const auto& m : r.members) {
+        a.arg(m.kind);
+        a.arg(m.token);
+        a.arg(m.ask);
+      }
+      return;
+    default: return;
+  }
+}
+
+}  // namespace
+
+sending write(const request& r, clock::time_point now, const server_clock& server, bool pushes_grants, arguments& a) {
+  const row& its = table[static_cast<std::size_t>(r.verb)];
+  sending s{now, now, r.joins_queue && pushes_grants};
+  write_keys(its.keys, r, a);
+  if (!its.word.empty()) a.arg(its.word);
+  std::size_t left_out = 0;
+  for (const field f : its.fields) {
+    if (f == field::none) break;
+    if (is_optional(f)) {
+      const auto text = optional_text(f, r);
+      if (text.empty()) {
+        ++left_out;
+        continue;
+      }
+      for (; left_out != 0; --left_out) a.arg("");
+      a.arg(text);
+    } else {
+      for (; left_out != 0; --left_out) a.arg("");
+      write_field(f, r, server, s, a);
+    }
+  }
+  return s;
+}
+
+}  // namespace leasehold::detail
