@@ -265,8 +265,6 @@ bool client_core::note_failure(std::string_view why) {
 }
 
 void client_core::note_excuse(std::string_view why) {
-  // The quorum itself says this, not a server: error::no_quorum reports it.
-  if (why.starts_with("NOQUORUM ")) return;
   excused_ = true;
   if (open() && note_failure(why)) notify(event::kind::unreachable, {}, why);
 }
@@ -342,19 +340,10 @@ void client_core::on_grants_pushed(std::uint16_t slot) {
   post([self = shared_from_this()] { self->queued_->poll_slots(std::exchange(self->slots_to_poll_, {})); });
 }
 
-// "granted <token> <fence> <stamp> <lease>[ <depth>]" or "watch <token>" (lua/shared/queue.lua), or "broken <token>"
-// (lua/admin.lua).
-void client_core::on_message(std::string_view message) {
-  const auto word = [&message] {
-    const auto end = std::min(message.find(' '), message.size());
-    const auto w = message.substr(0, end);
-    message.remove_prefix(std::min(end + 1, message.size()));
-    return w;
-  };
-  const auto kind = word();
-  const auto token = word();
-  if (kind == "broken") return each_activity([token](activity& a) { a.on_broken(token); });
-  queued_->on_message(kind, token, message);
+void client_core::on_message(std::string_view text) {
+  const message m(text);
+  if (m.is == message::kind::broken) return each_activity([&m](activity& a) { a.on_broken(m.token); });
+  queued_->on_message(m);
 }
 
 void client_core::on_down(std::string_view why) {

@@ -10,6 +10,7 @@
 
 #include "client/pending.hpp"
 #include "protocol/keys.hpp"
+#include "protocol/message.hpp"
 #include "store/secrets.hpp"
 #include "store/store.hpp"
 #include "time/alarm_clock.hpp"
@@ -82,8 +83,8 @@ class queued_entries {
   virtual void poll_slots(const std::unordered_set<std::uint16_t>& slots) = 0;
   // A message was published on this channel.
   virtual void on_channel(std::string_view channel) = 0;
-  // This was published on the client's channel about `token`; kind: "granted" or "watch".
-  virtual void on_message(std::string_view kind, std::string_view token, std::string_view rest) = 0;
+  // This was published on the client's channel.
+  virtual void on_message(const message&) = 0;
   // The context ends: forget everything.
   virtual void abandon() = 0;
 };

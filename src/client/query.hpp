@@ -44,8 +44,8 @@ class query : public caller, public activity, public alarm, public std::enable_s
         handler_(std::move(h), core_->executor()) {}
   ~query() = default;
 
-  // A reply that is no error has arrived: ask again, or end the query.
-  virtual void take(const reply&, const answer&) = 0;
+  // An answer that is no error has arrived: ask again, or end the query.
+  virtual void take(const outcome&, const answer&) = 0;
   // The script was not answered. It may have run or not, and it is sent again.
   virtual void unanswered() {}
   // The outcome when the time is over.
@@ -107,14 +107,15 @@ class query : public caller, public activity, public alarm, public std::enable_s
       unanswered();
       return send();
     }
-    const reply& r = *a.from_store;
-    if (!r.is_error()) return take(r, a);
-    switch (classify(r.text(0))) {
+    const outcome& o = *a.from_store;
+    if (!o.refused) return take(o, a);
+    switch (*o.refused) {
       case refusal::try_again:
-        core_->note_excuse(r.text(0));
+      case refusal::moving_slot: core_->note_excuse(o.words); [[fallthrough]];
+      case refusal::no_majority:  // error::no_quorum says it.
         return core_->set(*this, std::min(later(a.received, std::chrono::milliseconds(50)), give_up_at_));
       case refusal::wrong_type: return end(error::wrong_type);
-      case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
+      case refusal::no: core_->note_refusal(o.words); return end(error::refused);
     }
   }
 

@@ -244,10 +244,9 @@ void acquire_all_op::take(const answer& a) {
   if (!leaving_) unset();  // Otherwise the limit of the withdrawal stays set.
   unanswered_attempt unanswered;
   if (a.from_store == nullptr && sent_) unanswered.merge(epoch_, may_run_until_, options_.lease);
-  const bool granted = a.from_store != nullptr && !a.from_store->is_error() && a.from_store->size() == tokens_.size() &&
-                       a.from_store->text(0).starts_with("1 ");
+  const bool granted = a.from_store != nullptr && a.from_store->granted_all(tokens_.size());
   if (granted) {
-    take_all(*a.from_store, a);
+    take_all(a);
   } else if (unanswered.exists) {
     // Whether the script ran is unknown: release whatever it may have granted.
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
@@ -266,14 +265,16 @@ void acquire_all_op::take(const answer& a) {
     next_ = order_.size();
     return acquire_next();
   }
-  if (a.from_store != nullptr && a.from_store->is_error()) {
-    switch (classify(a.from_store->text(0))) {
+  if (a.from_store != nullptr && a.from_store->refused) {
+    switch (*a.from_store->refused) {
       case refusal::wrong_type: return release_all(error::wrong_type);
-      case refusal::no: core_->note_refusal(a.from_store->text(0)); return release_all(error::refused);
-      case refusal::try_again: break;
+      case refusal::no: core_->note_refusal(a.from_store->words); return release_all(error::refused);
+      case refusal::try_again:
+      case refusal::moving_slot:
+      case refusal::no_majority: break;
     }
   } else if (a.from_store != nullptr) {
-    const lease_reply why(a.from_store->text(0));
+    const lease_reply& why = a.from_store->lease;
     if (why.understood) core_->observe_time(why.server_time, a);
     // Unless one of the locks was resized meanwhile.
     if (why.status == status::other_limit && asks_ == asks()) return release_all(error::wrong_limit);
@@ -282,11 +283,11 @@ void acquire_all_op::take(const answer& a) {
   acquire_next();
 }
 
-void acquire_all_op::take_all(const reply& r, const answer& a) {
+void acquire_all_op::take_all(const answer& a) {
   holds_.resize(tokens_.size());
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const auto& lock = locks_->members[i];
-    const lease_reply lease(r.text(i));
+    const lease_reply lease = a.from_store->lease_of(i);
     core_->observe_time(lease.server_time, a);
     hold_state::grant g{};
     g.token = tokens_[i];

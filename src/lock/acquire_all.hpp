@@ -41,7 +41,7 @@ class acquire_all_op final : public caller,
   bool wants(std::uint32_t) const override;
   void answered(std::uint32_t, const answer&) override;
   void take(const answer&);
-  void take_all(const reply&, const answer&);
+  void take_all(const answer&);
   void on_close() override { leave(error::closed); }
   void on_stopped() override { complete(error::closed); }
   void abandon() override;

@@ -59,7 +59,8 @@ request list_op::request_of(std::uint32_t) const {
   return r;
 }
 
-void list_op::take(const reply& r, const answer&) {
+void list_op::take(const outcome& o, const answer&) {
+  const reply& r = *o.scalars;
   if (counting_) {
     lock_details shown;
     read_lock(r, 1, shown);
@@ -110,7 +111,7 @@ error_code show_op::bad_name() const { return check_name(lock_->name, lock_->rec
 
 request show_op::request_of(std::uint32_t) const { return lock_->request_for(verb::show); }
 
-void show_op::take(const reply& r, const answer&) { end(error_code(), read_status(r)); }
+void show_op::take(const outcome& o, const answer&) { end(error_code(), read_status(*o.scalars)); }
 
 // --- break_lock ---
 
@@ -127,7 +128,8 @@ request break_op::request_of(std::uint32_t) const {
   return r;
 }
 
-void break_op::take(const reply& r, const answer&) {
+void break_op::take(const outcome& o, const answer&) {
+  const reply& r = *o.scalars;
   const auto found = r.number(0);
   broken_lock lock;
   const std::size_t end_of_lock = read_lock(r, 1, lock);

@@ -27,7 +27,7 @@ class list_op final : public query<std::vector<listed_lock>> {
 
  private:
   request request_of(std::uint32_t) const override;
-  void take(const reply&, const answer&) override;
+  void take(const outcome&, const answer&) override;
 
   void scan_next();
   void count_next();
@@ -50,7 +50,7 @@ class show_op final : public query<lock_status> {
 
  private:
   request request_of(std::uint32_t) const override;
-  void take(const reply&, const answer&) override;
+  void take(const outcome&, const answer&) override;
 
   const std::shared_ptr<const lock_identity> lock_;
 };
@@ -63,7 +63,7 @@ class break_op final : public query<broken_lock> {
 
  private:
   request request_of(std::uint32_t) const override;
-  void take(const reply&, const answer&) override;
+  void take(const outcome&, const answer&) override;
   void unanswered() override { unknown_ = !fence_.empty(); }
   error_code too_late() const override { return changed_hands_ ? error::timed_out : error::unreachable; }
 

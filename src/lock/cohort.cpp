@@ -61,9 +61,9 @@ class keep_op final : public caller, public activity, public std::enable_shared_
     activity::unlink();
     if (a.from_store == nullptr) {
       to_release()->start_again(std::move(listener_));
-    } else if (a.from_store->is_error()) {
+    } else if (a.from_store->refused) {
       to_release()->start(std::move(listener_));
-    } else if (const lease_reply kept(a.from_store->text(0)); kept.understood) {
+    } else if (const lease_reply& kept = a.from_store->lease; kept.understood) {
       core_->observe_time(kept.server_time, a);
       if (listener_) listener_(error_code());
       grant_.fence = kept.fence;
@@ -89,7 +89,7 @@ class keep_op final : public caller, public activity, public std::enable_shared_
         to_release()->start(nullptr);
       }
     } else {
-      const bool released = a.from_store->number(0) == 1;
+      const bool released = a.from_store->released;
       auto& n = released ? core_->count().released : core_->count().lost;
       n.fetch_add(1, std::memory_order_relaxed);
       if (listener_) listener_(released ? error_code() : make_error_code(error::lost));
@@ -144,7 +144,7 @@ class prefetch_op final : public caller {
       tenure_->uncertain = true;
       return;
     }
-    const lease_reply fresh(a.from_store->text(0));
+    const lease_reply& fresh = a.from_store->lease;
     if (!fresh.understood) return;  // For example an error: the cohort goes on with the fence that it has.
     core_->observe_time(fresh.server_time, a);
     if (fresh.status != status::held) return;  // Other clients wait, or the hold is gone: no more fences.

@@ -71,17 +71,19 @@ void extend_op::answered(std::uint32_t, const answer& a) {
   asking_ = false;
   const auto hold = hold_;
   if (a.from_store == nullptr) return send();
-  const reply& r = *a.from_store;
-  if (r.is_error()) {
-    switch (classify(r.text(0))) {
+  const outcome& o = *a.from_store;
+  if (o.refused) {
+    switch (*o.refused) {
       case refusal::try_again:
+      case refusal::moving_slot:
+      case refusal::no_majority:
         if (self_) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
         return;
       case refusal::wrong_type: hold->lose(); return end(error::lost);
-      case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
+      case refusal::no: core_->note_refusal(o.words); return end(error::refused);
     }
   }
-  const lease_reply lease(r.text(0));
+  const lease_reply& lease = o.lease;
   if (!lease.understood) {
     if (self_) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
     return;

@@ -133,20 +133,19 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
     ask();
     return schedule();
   }
-  const reply& r = *a.from_store;
-  if (r.is_error()) {
-    const refusal why = classify(r.text(0));
-    if (why == refusal::wrong_type) return lose();  // Another program has overwritten the record.
-    if (why == refusal::no) core_->note_refusal(r.text(0));
-    // The slot is being moved: the server may have the record but not the queue, which is moved first.
-    if (tag == confirming && r.text(0).starts_with("TRYAGAIN")) {
+  const outcome& o = *a.from_store;
+  if (o.refused) {
+    if (o.refused == refusal::wrong_type) return lose();  // Another program has overwritten the record.
+    if (o.refused == refusal::no) core_->note_refusal(o.words);
+    // The server may have the record but not the queue, which is moved first.
+    if (tag == confirming && o.refused == refusal::moving_slot) {
       asking_ = core_->send(shared_from_this(), lengthening);
       if (asking_) return schedule();
     }
     failed.fetch_add(1, std::memory_order_relaxed);
     return try_again(a.received);
   }
-  const lease_reply lease(r.text(0));
+  const lease_reply& lease = o.lease;
   if (!lease.understood) return try_again(a.received);
   core_->observe_time(lease.server_time, a);
   if (loss_reported_) return;  // A jump of the server's clock has ended it.

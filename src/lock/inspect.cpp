@@ -17,7 +17,7 @@ inspect_op::inspect_op(const std::shared_ptr<lock_state>& lock, handler::handler
 
 request inspect_op::request_of(std::uint32_t) const { return lock_->request_for(verb::inspect); }
 
-void inspect_op::take(const reply& r, const answer&) { end(error_code(), read_inspection(r, *lock_->kind)); }
+void inspect_op::take(const outcome& o, const answer&) { end(error_code(), info_of(*o.inspected, *lock_->kind)); }
 
 resize_op::resize_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h, std::uint32_t limit)
     : query(lock->handle, lock->identity->record, std::move(h)), lock_(lock->identity), limit_(limit) {}
@@ -32,8 +32,8 @@ request resize_op::request_of(std::uint32_t) const {
   return r;
 }
 
-void resize_op::take(const reply& r, const answer& a) {
-  const lease_reply told(r.text(0));
+void resize_op::take(const outcome& o, const answer& a) {
+  const lease_reply& told = o.lease;
   if (told.understood) core().observe_time(told.server_time, a);
   // Too late: the request was long on its way, or Redis's clock was stepped forward.
   if (told.understood && told.status == status::too_late) return ask_again();

@@ -19,7 +19,7 @@ class inspect_op final : public query<lock_info> {
 
  private:
   request request_of(std::uint32_t) const override;
-  void take(const reply&, const answer&) override;
+  void take(const outcome&, const answer&) override;
 
   const std::shared_ptr<const lock_identity> lock_;
 };
@@ -30,7 +30,7 @@ class resize_op final : public query<void> {
 
  private:
   request request_of(std::uint32_t) const override;
-  void take(const reply&, const answer&) override;
+  void take(const outcome&, const answer&) override;
 
   const std::shared_ptr<const lock_identity> lock_;
   const std::uint32_t limit_;

@@ -95,19 +95,19 @@ void read_page(const reply& r, const std::string& prefix, std::vector<listed_loc
   }
 }
 
-lock_info read_inspection(const reply& r, const script& kind) {
+lock_info info_of(const inspection& found, const script& kind) {
   lock_info info;
-  info.held = r.number(0) > 0;
-  info.waiters = r.number<std::size_t>(3);
-  if (info.held) {
-    info.fence = r.number<std::uint64_t>(1);
-    if (r.left(2).count() >= 0) info.ttl = r.left(2);
-    info.token = r.text(5);
-    info.holders = r.number<std::size_t>(0);
-    // What the holder asked for: its owner, or a letter and its owner (lua/shared/call.lua).
-    if (&kind == &scripts::recursive_mutex) info.owner = r.text(4);
-    if (&kind == &scripts::shared_mutex && r.text(4) == "w" && !r.text(7).empty()) info.owner = r.text(7).substr(1);
-  }
+  info.held = found.holders > 0;
+  info.holders = found.holders;
+  info.waiters = found.waiters;
+  if (!info.held) return info;
+  info.fence = found.fence;
+  if (found.left.count() >= 0) info.ttl = found.left;
+  if (!found.holds.empty()) info.token = found.holds.front().token;
+  // What the holder asked for: its owner, or a letter and its owner (lua/shared/call.lua).
+  if (&kind == &scripts::recursive_mutex) info.owner = found.about;
+  const bool is_writer = &kind == &scripts::shared_mutex && found.about == "w" && !found.holds.empty();
+  if (is_writer && !found.holds.front().ask.empty()) info.owner = found.holds.front().ask.substr(1);
   return info;
 }
 

@@ -1,10 +1,12 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What the scripts reply to list, show, break_lock and inspect (lua/admin.lua, lua/shared/lock.lua). No I/O.
+// What the scripts reply to list, show, break_lock and inspect (lua/admin.lua, lua/shared/lock.lua), as users see it.
+// No I/O.
 #pragma once
 
+#include "protocol/inspection.hpp"
+#include "protocol/reply.hpp"
 #include "protocol/scripts.hpp"
-#include "store/store.hpp"
 
 #include <leasehold/admin.hpp>
 #include <leasehold/lock.hpp>
@@ -29,8 +31,8 @@ lock_status read_status(const reply&);
 // Appends the locks of one page of a list, as far as a client with this prefix can use their names.
 void read_page(const reply&, const std::string& prefix, std::vector<listed_lock>&);
 
-// The reply to inspect, for a lock of this kind.
-lock_info read_inspection(const reply&, const script& kind);
+// What inspect reports of a lock of this kind.
+lock_info info_of(const inspection&, const script& kind);
 
 // Follows the cursor of a SCAN, page by page.
 class scan {

@@ -165,17 +165,15 @@ void queue_entry::answered(std::uint32_t attempt, const answer& a) {
     found_busy_ = false;
   }
   if (state_ == state::over) {
-    const bool said = a.from_store != nullptr && !a.from_store->is_error() && !core_->is_quorum();
-    const lease_reply late(said ? a.from_store->text(0) : "");
-    if (const auto op = leaving_.lock(); op && late.understood && is_busy(late.status)) op->note_busy();
+    const auto* const late = a.from_store != nullptr && !core_->is_quorum() ? &a.from_store->lease : nullptr;
+    if (const auto op = leaving_.lock(); op && late && late->understood && is_busy(late->status)) op->note_busy();
     return;
   }
   if (state_ != state::asking || !current) return;
   if (a.from_store == nullptr) return ask();
   took_ = a.received - stamp_;
-  const reply& r = *a.from_store;
-  if (r.is_error()) return on_error(r.text(0), a.received);
-  const lease_reply lease(r.text(0));
+  if (a.from_store->refused) return on_error(*a.from_store, a.received);
+  const lease_reply& lease = a.from_store->lease;
   if (!lease.understood) {
     core_->note_excuse("the server's answer to a script is not understood");
     return pause(a.received);
@@ -251,12 +249,14 @@ void queue_entry::on_wrong_limit(std::uint32_t limit) {
   ask();
 }
 
-void queue_entry::on_error(std::string_view words, clock::time_point now) {
-  if (may_have_written(words)) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
-  switch (classify(words)) {
+void queue_entry::on_error(const outcome& o, clock::time_point now) {
+  if (o.may_have_written) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
+  switch (*o.refused) {
     case refusal::wrong_type: return end_all(error::wrong_type);
-    case refusal::no: core_->note_refusal(words); return end_all(error::refused);
-    case refusal::try_again: core_->note_excuse(words); break;
+    case refusal::no: core_->note_refusal(o.words); return end_all(error::refused);
+    case refusal::try_again:
+    case refusal::moving_slot: core_->note_excuse(o.words); break;
+    case refusal::no_majority: break;  // error::no_quorum says it.
   }
   pause(now);
 }
@@ -308,11 +308,11 @@ void queue_entry::on_proof(const answer& a) {
   unset();
   if (!drop_late(a.received)) return;
   state_ = state::asking;
-  const lease_reply lease(a.from_store != nullptr && !a.from_store->is_error() ? a.from_store->text(0) : "");
+  const lease_reply lease = a.from_store != nullptr ? a.from_store->lease : lease_reply();
   const auto& o = front().options();
   const bool ours = lease.understood && lease.status == status::held;
   if (ours) core_->observe_time(lease.server_time, a);
-  if (ours && a.from_store->number<std::uint32_t>(1) >= o.replicas) {
+  if (ours && a.from_store->acknowledged >= o.replicas) {
     // WAIT held the reply back. Meanwhile another reply may have shown a step of the clock.
     const auto until = local_deadline(a.sent, asked_lease_, lease.left, core_->drift()) - (core_->stepped() - stepped_);
     if (asked_lease_ < o.lease && !std::exchange(asked_again_, true)) return ask();

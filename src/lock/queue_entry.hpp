@@ -96,7 +96,7 @@ class queue_entry final : public caller,
   void pause(clock::time_point now);
   // A pause that keeps what is known.
   void rest(clock::time_point now);
-  void on_error(std::string_view words, clock::time_point now);
+  void on_error(const outcome&, clock::time_point now);
   void on_grant(const lease_reply&, const answer&);
   // The grant counts once replicas have acknowledged it.
   void prove();

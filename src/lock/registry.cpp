@@ -70,15 +70,15 @@ void registry::on_channel(std::string_view channel) {
   for (const auto& entry : woken) entry->poll_now();
 }
 
-void registry::on_message(std::string_view kind, std::string_view token, std::string_view rest) {
-  const auto found = in_queue_.find(std::string(token));
+void registry::on_message(const message& m) {
+  const auto found = in_queue_.find(std::string(m.token));
   if (found == in_queue_.end()) return;
   const auto entry = found->second->shared();
-  if (kind == "watch") {
+  if (m.is == message::kind::watch) {
     entry->on_watch();
-  } else if (kind == "granted") {
+  } else if (m.is == message::kind::granted) {
     // A message that cannot be read is not believed.
-    entry->on_granted(read_pushed_grant(rest).value_or(pushed_grant()));
+    entry->on_granted(read_pushed_grant(m.rest).value_or(pushed_grant()));
   }
 }
 

@@ -66,7 +66,7 @@ class registry final : public queued_entries {
   void poll_slots(const std::unordered_set<std::uint16_t>& slots) override;
   void on_channel(std::string_view channel) override;
   // Any other message is dropped, and so is one for a token that no longer waits: the next poll makes up for it.
-  void on_message(std::string_view kind, std::string_view token, std::string_view rest) override;
+  void on_message(const message&) override;
   void abandon() override;
 
  private:

@@ -58,21 +58,24 @@ void release_op::answered(std::uint32_t, const answer& a) {
     repeated_ = repeated_ || sent_;
     return send();
   }
-  const reply& r = *a.from_store;
-  if (r.is_error()) {
-    switch (classify(r.text(0))) {
+  const outcome& o = *a.from_store;
+  if (o.refused) {
+    switch (*o.refused) {
+      case refusal::moving_slot:
+        // The server may have the record but not the queue.
+        if (!in_queue_until_ && !std::exchange(record_only_, true)) return send();
+        [[fallthrough]];
       case refusal::try_again:
-        // The slot is being moved: the server may have the record but not the queue.
-        if (r.text(0).starts_with("TRYAGAIN") && !in_queue_until_ && !std::exchange(record_only_, true)) return send();
+      case refusal::no_majority:
         record_only_ = false;
         if (a.received >= lease_end_) report(error::unreachable);
         if (in_queue_until_ && a.received >= *in_queue_until_) return end(error_code());
         return core_->set(*this, later(a.received, pause));
       case refusal::wrong_type: return settle(error::lost, a);  // The record was overwritten.
-      case refusal::no: core_->note_refusal(r.text(0)); return end(error::refused);
+      case refusal::no: core_->note_refusal(o.words); return end(error::refused);
     }
   }
-  if (r.number(0) == 1) {
+  if (o.released) {
     core_->count().released.fetch_add(1, std::memory_order_relaxed);
     return settle(error_code(), a);
   }

@@ -32,6 +32,7 @@ constexpr bool is_busy(status s) { return s == status::not_held || s == status::
 
 // The answer to acquire and renew: "<status> <fence> <left> <s> <us>[ <depth>]" (lua/shared/lock.lua).
 struct lease_reply {
+  lease_reply() = default;
   explicit lease_reply(std::string_view text) noexcept;
 
   bool understood = false;

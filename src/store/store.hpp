@@ -4,6 +4,7 @@
 // quorum/quorum.hpp. Everything here happens on the client's strand.
 #pragma once
 
+#include "protocol/outcome.hpp"
 #include "protocol/request.hpp"
 #include "store/url.hpp"
 #include "time/clock.hpp"
@@ -12,11 +13,8 @@
 #include <leasehold/error.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/container/small_vector.hpp>
 #include <boost/intrusive/list.hpp>
 
-#include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -24,73 +22,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace leasehold::detail {
 
-// The reply to one command: its scalars in order, or the server's error.
-class reply {
- public:
-  void clear() {
-    bytes_.clear();
-    ends_.clear();
-    error_ = false;
-  }
-  void add(std::string_view s) {
-    bytes_.insert(bytes_.end(), s.begin(), s.end());
-    ends_.push_back(static_cast<std::uint32_t>(bytes_.size()));
-  }
-  void set_error() { error_ = true; }
-
-  bool is_error() const { return error_; }
-  std::size_t size() const { return ends_.size(); }
-  std::size_t bytes() const { return bytes_.size(); }
-  // "" if there is no such scalar.
-  std::string_view text(std::size_t i) const {
-    if (i >= ends_.size()) return {};
-    const std::size_t from = i == 0 ? 0 : ends_[i - 1];
-    return {bytes_.data() + from, ends_[i] - from};
-  }
-  // 0 if it is no number.
-  template <class Number = std::int64_t>
-  Number number(std::size_t i) const {
-    Number n = 0;
-    const std::string_view s = text(i);
-    std::from_chars(s.data(), s.data() + s.size(), n);
-    return n;
-  }
-  // False if the whole scalar is not a number of this type.
-  template <class Number>
-  bool read(std::size_t i, Number& n) const {
-    const std::string_view s = text(i);
-    const auto [end, ec] = std::from_chars(s.data(), s.data() + s.size(), n);
-    return ec == std::errc() && end == s.data() + s.size();
-  }
-  // What is left of a lease, in milliseconds, to be shown; negative: the lease has no end. The value fits in a double.
-  std::chrono::milliseconds left(std::size_t i) const {
-    constexpr std::int64_t longest = std::int64_t{1} << 53;
-    return std::chrono::milliseconds(std::clamp<std::int64_t>(number(i), -1, longest));
-  }
-
- private:
-  boost::container::small_vector<char, 80> bytes_;
-  boost::container::small_vector<std::uint32_t, 6> ends_;
-  bool error_ = false;
-};
-
-// What an error reply of the server means for an operation.
-enum class refusal { try_again, wrong_type, no };
-refusal classify(std::string_view words) noexcept;
-// The script may have failed halfway. Redis says so behind the words of the error, before version 7 in front of them.
-bool may_have_written(std::string_view error) noexcept;
-// The server is a replica.
-bool is_read_only(std::string_view words) noexcept;
-
 // How a call ended.
 struct answer {
-  // The store's reply. Null: there was none, and it is unknown whether the script ran.
-  const reply* from_store = nullptr;
+  // Null: there was no answer, and it is unknown whether the script ran.
+  const outcome* from_store = nullptr;
   clock::time_point sent;
   clock::time_point received;
   // The clock of the server that answered; null if several did.
@@ -212,8 +151,8 @@ class store {
   virtual std::uint64_t epoch() const = 0;
   // Sends the caller's request to the server that has the record. False (and no answer follows): that server is not up.
   virtual bool run(std::shared_ptr<caller>, std::uint32_t tag) = 0;
-  // The same, and then waits for up to `limit` until `replicas` replicas have what the script has written. The number
-  // of those that have it follows the reply's scalars. The call is not ordered with other calls, and supports neither
+  // The same, and then waits for up to `limit` until `replicas` replicas have what the script has written
+  // (outcome::acknowledged). The call is not ordered with other calls, and supports neither
   // not-after nor the queue.
   virtual bool run_acknowledged(std::shared_ptr<caller>, std::uint32_t tag, std::uint32_t replicas,
                                 std::chrono::milliseconds limit) = 0;

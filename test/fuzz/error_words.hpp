@@ -4,8 +4,8 @@
 #pragma once
 
 #include "cli/text.hpp"
+#include "protocol/refusal.hpp"
 #include "store/redis/connections.hpp"
-#include "store/store.hpp"
 #include "store/words.hpp"
 
 #include <string>
@@ -26,7 +26,9 @@ inline std::string check_error_words(std::string_view words) {
     return "wrapped by a script, the words mean something else";
   }
   if (words.starts_with("WRONGTYPE ") && meant != refusal::wrong_type) return "a wrong type is not seen";
-  if (words.starts_with("MOVED ") && meant != refusal::try_again) return "a move is not seen";
+  if (words.starts_with("MOVED ") && !(meant == refusal::try_again && is_redirection(words)))
+    return "a move is not seen";
+  if (words.starts_with("TRYAGAIN ") && meant != refusal::moving_slot) return "a slot that is being moved is not seen";
   if (words.starts_with("READONLY ") && !(is_read_only(words) && is_read_only(wrapped))) return "a replica is not seen";
   if (!may_have_written(wrapped)) return "an error inside a script is taken for one before it";
 

@@ -5,7 +5,6 @@
 
 #include "protocol/lease_reply.hpp"
 #include "protocol/pushed_grant.hpp"
-#include "store/store.hpp"
 #include "time/server_clock.hpp"
 
 #include <fmt/format.h>

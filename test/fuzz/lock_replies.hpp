@@ -41,10 +41,10 @@ inline std::string check_lock(const lock_details& lock, const detail::reply& r) 
   return {};
 }
 
-inline std::string check_inspection(const detail::reply& r) {
+inline std::string check_inspection(const detail::inspection& found) {
   for (const auto* kind : {&detail::scripts::mutex, &detail::scripts::recursive_mutex, &detail::scripts::shared_mutex,
                            &detail::scripts::counting_semaphore}) {
-    const lock_info info = detail::read_inspection(r, *kind);
+    const lock_info info = detail::info_of(found, *kind);
     if (info.held != (info.holders != 0)) return "a lock is held by nobody, or free and somebody's";
     if (!is_ttl(info.ttl)) return "the ttl is out of range";
     if (!info.held && (info.ttl || info.fence != 0 || !info.token.empty())) return "a free lock has a token";
@@ -55,30 +55,27 @@ inline std::string check_inspection(const detail::reply& r) {
 }
 
 // Whether the server names this hold.
-inline bool names_hold(const detail::reply& r, std::string_view token) {
-  if (r.number(0) == 0) return false;
-  if (r.size() < 8) return token.empty();
-  for (std::size_t i = 5; i + 2 < r.size(); i += 3) {
-    if (r.text(i) == token) return true;
-  }
-  return false;
+inline bool names_hold(const detail::inspection& found, std::string_view token) {
+  if (found.holders == 0) return false;
+  if (found.holds.empty()) return token.empty();
+  return std::any_of(found.holds.begin(), found.holds.end(), [token](const auto& h) { return h.token == token; });
 }
 
 inline std::string check_quorum(const std::vector<detail::reply>& replies) {
-  std::vector<const detail::reply*> all;
+  std::vector<detail::inspection> found;
   for (const auto& r : replies) {
-    if (!r.is_error()) all.push_back(&r);
+    if (!r.is_error()) found.push_back(detail::read_inspection(r));
   }
   const auto majority = detail::majority_of(replies.size());
-  if (all.size() < majority) return {};
-  const detail::reply merged = detail::merge_inspections(all, majority);
+  if (found.size() < majority) return {};
+  std::vector<const detail::inspection*> all;
+  for (const auto& i : found) all.push_back(&i);
+  const detail::inspection merged = detail::merge_inspections(all, majority);
   if (auto wrong = check_inspection(merged); !wrong.empty()) return "of a quorum: " + wrong;
-  if (merged.number(0) == 0) return {};
-  const auto holds = static_cast<std::size_t>(merged.number(0));
-  if (merged.size() != 5 + 3 * holds) return "the quorum's reply does not count its holds";
-  for (std::size_t i = 5; i + 2 < merged.size(); i += 3) {
-    const auto token = merged.text(i);
-    const auto naming = std::count_if(all.begin(), all.end(), [&](const auto* r) { return names_hold(*r, token); });
+  if (merged.holds.size() != merged.holders) return "the quorum's inspection does not count its holds";
+  for (const auto& h : merged.holds) {
+    const auto naming =
+        std::count_if(found.begin(), found.end(), [&](const auto& i) { return names_hold(i, h.token); });
     if (static_cast<std::size_t>(naming) < majority) return "fewer than a majority of the servers name a hold";
   }
   return {};
@@ -103,7 +100,7 @@ inline std::string check_lock_replies(std::string_view text) {
       if (lock.name.empty() || lock.fence == 0 || !lock.held)
         return "the list has a lock that none of this library's can be";
     }
-    if (auto wrong = check_inspection(r); !wrong.empty()) return wrong;
+    if (auto wrong = check_inspection(detail::read_inspection(r)); !wrong.empty()) return wrong;
     if (cursor.take(r) == nullptr && ++pages > replies.size()) return "a scan has more pages than replies";
   }
   return check_quorum(replies);

@@ -4,7 +4,7 @@
 // front of an error.
 #pragma once
 
-#include "store/store.hpp"
+#include "protocol/reply.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -15,7 +15,7 @@ cluster_events::cluster_events(world& w, std::function<void(const std::string&)>
 
 void cluster_events::move(const std::string& record, std::size_t to, clock::duration pause) {
   const auto slot = detail::slot_of(record);
-  if (is_over_ || fails_over_ || to == spare_ || to == cluster_.owner(slot) || cluster_.target(slot)) return;
+  if (is_over_ || replaced_ || to == spare_ || to == cluster_.owner(slot) || cluster_.target(slot)) return;
   note_(fmt::format("the slot of {} is moved from server {} to {}", record, cluster_.owner(slot), to));
   cluster_.begin_to_move(slot, to);
   step(std::make_shared<moving>(moving{record, pause}));
@@ -47,10 +47,10 @@ std::vector<std::string> cluster_events::keys_at(std::size_t server, std::uint16
 }
 
 void cluster_events::fail_over(const failover& f, std::function<void()> when_lost) {
-  if (is_over_ || fails_over_ || f.from == spare_ || !is_at_work(f.from) || !is_at_work(spare_)) return;
+  if (is_over_ || replaced_ || f.from == spare_ || !is_at_work(f.from) || !is_at_work(spare_)) return;
   // What of a slot has been moved already would be lost: replicas do not know of the move.
   if (!cluster_.is_settled()) return;
-  fails_over_ = true;
+  replaced_ = f.from;
   const auto older = std::make_shared<detail::memory::database>(world_.server(f.from).data());
   world_.after(f.lag, [=, this, when_lost = std::move(when_lost)] {
     note_(fmt::format("server {} ends", f.from));
@@ -66,7 +66,7 @@ void cluster_events::fail_over(const failover& f, std::function<void()> when_los
         // The master that was is the new one's replica, and has no data of its own.
         world_.server(f.from).start({});
         tell_all();
-        fails_over_ = false;
+        replaced_.reset();
       });
     });
   });

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ class cluster_events {
     clock::duration lag, detection, gossip;
   };
   void fail_over(const failover&, std::function<void()> when_lost);
+  // A replica is about to take this master's place, or has just done so. Such a master must not come back with its data.
+  bool is_being_replaced(std::size_t server) const { return replaced_ == server; }
   // For so long every node says that the cluster is down.
   void refuse(clock::duration);
   // Faults stop: what has begun comes to its end, and nothing else begins.
@@ -52,7 +55,7 @@ class cluster_events {
   detail::memory::cluster& cluster_;
   const std::function<void(const std::string&)> note_;
   std::size_t spare_;
-  bool fails_over_ = false;
+  std::optional<std::size_t> replaced_;  // While a fail-over goes on.
   bool is_over_ = false;
 };
 

@@ -321,7 +321,8 @@ void schedule::plan_faults() {
           const auto data = std::make_shared<detail::memory::database>(keeps ? s.data() : detail::memory::database());
           if (!keeps) judge_->note_loss();
           s.kill();
-          world_.after(for_how_long, [&s, data, ended = s.run_id()] {
+          world_.after(for_how_long, [this, i, &s, data, ended = s.run_id()] {
+            if (cluster_ && cluster_->is_being_replaced(i)) return;
             if (!s.is_up() && s.run_id() == ended) s.start(std::move(*data));
           });
         };

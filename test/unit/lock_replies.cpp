@@ -5,11 +5,14 @@
 
 #include "support/unit_test.hpp"
 
+#include <chrono>
 #include <initializer_list>
 #include <string_view>
 #include <vector>
 
 namespace leasehold::test {
+
+using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(lock_replies)
 
@@ -39,18 +42,32 @@ BOOST_AUTO_TEST_CASE(a_list_has_no_lock_that_nobody_holds) {
 }
 
 BOOST_AUTO_TEST_CASE(a_quorum_has_the_holds_that_a_majority_names) {
-  const auto a = reply_with({"1", "2048", "1000", "0", "", "t", "1000", ""});
-  const auto b = reply_with({"1", "2048", "900", "0", "", "t", "900", ""});
-  const auto none = reply_with({"0", "0", "0", "0", ""});
-  BOOST_TEST(detail::merge_inspections({&a, &b, &none}, 2).text(5) == "t");
-  BOOST_TEST(detail::merge_inspections({&a, &b, &none}, 2).text(2) == "900");
-  BOOST_TEST(detail::merge_inspections({&a, &none, &none}, 2).number(0) == 0);
+  const auto a = detail::read_inspection(reply_with({"1", "2048", "1000", "0", "", "t", "1000", ""}));
+  const auto b = detail::read_inspection(reply_with({"1", "2048", "900", "0", "", "t", "900", ""}));
+  const detail::inspection none;
+  const auto merged = detail::merge_inspections({&a, &b, &none}, 2);
+  BOOST_REQUIRE_EQUAL(merged.holds.size(), 1U);
+  BOOST_TEST(merged.holds[0].token == "t");
+  BOOST_TEST(merged.left == 900ms);
+  BOOST_TEST(merged.fence == 2048U);
+  BOOST_TEST(detail::merge_inspections({&a, &none, &none}, 2).holders == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_names_a_hold_twice_is_no_majority) {
   const auto twice = reply_with({"2", "2048", "1000", "0", "", "t", "1000", "", "t", "1000", ""});
-  const auto none = reply_with({"0", "0", "0", "0", ""});
-  BOOST_TEST(detail::merge_inspections({&twice, &none, &none}, 2).number(0) == 0);
+  const auto its = detail::read_inspection(twice);
+  const detail::inspection none;
+  BOOST_TEST(detail::merge_inspections({&its, &none, &none}, 2).holders == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_of_another_program_has_no_token) {
+  const auto a = detail::read_inspection(reply_with({"1", "0", "1000", "0", "redisson"}));
+  BOOST_TEST(a.holders == 1U);
+  BOOST_TEST(a.holds.empty());
+  const auto merged = detail::merge_inspections({&a, &a}, 2);
+  BOOST_TEST(merged.holders == 1U);
+  BOOST_TEST(merged.about == "redisson");
+  BOOST_TEST(merged.left == 1000ms);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

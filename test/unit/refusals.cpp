@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "store/store.hpp"
+#include "protocol/refusal.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -16,8 +16,18 @@ BOOST_AUTO_TEST_CASE(what_passes_is_tried_again) {
         "MASTERDOWN Link with MASTER is down", "MOVED 1 127.0.0.1:7000", "ASK 1 127.0.0.1:7000",
         "ERR Script attempted to access a non local key in a cluster node script: 59b8, on @user_script:122.",
         "ERR Error running script (call to f_1): @user_script:3: -LOADING Redis is loading"}) {
-    BOOST_TEST((classify(words) == refusal::try_again), words);
+    BOOST_TEST(is_temporary(classify(words)), words);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_that_is_being_moved_is_told_from_other_reasons) {
+  BOOST_TEST((classify("TRYAGAIN Multiple keys request during rehashing of slot") == refusal::moving_slot));
+  BOOST_TEST((classify("LOADING Redis is loading the dataset in memory") == refusal::try_again));
+  BOOST_TEST(is_temporary(refusal::no_majority));
+  BOOST_TEST(is_redirection("ASK 1 127.0.0.1:7000"));
+  BOOST_TEST(!is_moved("ASK 1 127.0.0.1:7000"));
+  BOOST_TEST(is_moved("MOVED 1 127.0.0.1:7000"));
+  BOOST_TEST(!is_redirection("MOVED"));
 }
 
 BOOST_AUTO_TEST_CASE(what_stays_is_told) {

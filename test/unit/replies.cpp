@@ -2,7 +2,7 @@
 //
 // What is read out of the replies of servers.
 #include "protocol/lease_reply.hpp"
-#include "store/store.hpp"
+#include "protocol/reply.hpp"
 
 #include "support/unit_test.hpp"
 

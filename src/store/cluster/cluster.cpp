@@ -352,7 +352,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     if (stopping_ || !read_redirection(words, from.where.host, slot, where)) return false;
     // The certificate is for the name by which the client knows the node.
     if (const auto known = by_address_.find(name_of(where)); known != by_address_.end()) where = known->second;
-    const bool moved = words.starts_with("MOVED ");
+    const bool moved = is_moved(words);
     if (moved) refresh_soon();
     if (c.redirections++ == most_redirections) return false;
     // The call overtakes calls that were sent on another connection since then.

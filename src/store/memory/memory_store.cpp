@@ -47,6 +47,7 @@ struct script_call {
   const script* the_script;
   bool whole_text = false, asking = false;
   std::vector<std::string> keys, arguments;
+  detail::verb verb{};
 
   reply run(server& s, bool* wrote = nullptr) const {
     const std::vector<std::string_view> k(keys.begin(), keys.end());
@@ -183,23 +184,25 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     const auto sent = clock::now();
     auto r = written(*the_caller, tag);
     r.whole_text = true;
+    const auto v = r.verb;
     waits_.push_back({the_caller, tag, sent});
     // After the limit and the time of a command, no answer follows.
     where_.over->at(where_.over->now() + limit + command_timeout_, [weak = weak_from_this(), the_caller, tag, sent] {
       if (const auto self = weak.lock()) self->give_up_waiting(the_caller, tag, sent);
     });
-    link_->send([l = link_, r = std::move(r), the_caller = std::weak_ptr(the_caller), tag, sent, replicas, limit,
+    link_->send([l = link_, r = std::move(r), the_caller = std::weak_ptr(the_caller), tag, sent, replicas, limit, v,
                  over = where_.over](memory_server& at) {
       bool wrote = false;
       const auto answered = r.run(at, &wrote);
       const auto number = [wrote, &at] { return wrote ? at.replicas_that_answer : at.replicas; };
       over->at(over->now() + (number() >= replicas ? over->takes() : clock::duration(limit)),
-               [l, answered, the_caller, tag, sent, number] {
-                 l->reply_to_client([the_caller, tag, sent, answered, n = number()](memory_store& self) {
+               [l, answered, the_caller, tag, sent, v, number] {
+                 l->reply_to_client([the_caller, tag, sent, answered, v, n = number()](memory_store& self) {
                    client_reply said;
                    flatten(answered, said);
-                   said.add(std::to_string(n));
-                   self.on_acknowledged(the_caller.lock(), tag, sent, said);
+                   outcome o = read_outcome(v, said);
+                   o.acknowledged = static_cast<std::uint32_t>(n);
+                   self.on_acknowledged(the_caller.lock(), tag, sent, o);
                  });
                });
     });
@@ -285,11 +288,12 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     the_caller.sent(tag, write(what, clock::now(), clock_, pushes_grants, args));
     const auto keys = args.keys();
     const auto rest = args.args();
-    return {what.of_kind, false, false, {keys.begin(), keys.end()}, {rest.begin(), rest.end()}};
+    return {what.of_kind, false, false, {keys.begin(), keys.end()}, {rest.begin(), rest.end()}, what.verb};
   }
 
   void send_call(call c) {
     auto r = written(*c.the_caller, c.tag, c.slot);
+    c.verb = r.verb;
     r.whole_text = c.whole_text;
     r.asking = c.asking;
     const auto patience = std::min(command_timeout_, c.the_caller->patience_of(c.tag));
@@ -306,16 +310,16 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     calls_.pop_front();
     client_reply r;
     flatten(from, r);
-    const bool unknown = r.is_error() && r.text(0).starts_with("NOSCRIPT") && !c.whole_text;
+    const bool unknown = r.is_error() && is_unknown_script(r.text(0)) && !c.whole_text;
     if (unknown && c.the_caller->wants(c.tag)) {
       c.whole_text = true;
       return send_call(std::move(c));
     }
-    const bool elsewhere =
-        router_ != nullptr && r.is_error() && (r.text(0).starts_with("MOVED ") || r.text(0).starts_with("ASK "));
+    const bool elsewhere = router_ != nullptr && r.is_error() && is_redirection(r.text(0));
     if (elsewhere && c.the_caller->wants(c.tag) && router_->redirect(c, r.text(0))) return;
     const auto the_caller = std::move(c.the_caller);
-    the_caller->answered(c.tag, answer{unknown ? nullptr : &r, c.sent, clock::now(), &clock_});
+    const outcome o = read_outcome(c.verb, r);
+    the_caller->answered(c.tag, answer{unknown ? nullptr : &o, c.sent, clock::now(), &clock_});
   }
 
   // In the order in which they were sent.
@@ -326,8 +330,8 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   }
 
   void on_acknowledged(const std::shared_ptr<caller>& the_caller, std::uint32_t tag, clock::time_point sent,
-                       const client_reply& r) {
-    if (forget_wait(the_caller)) the_caller->answered(tag, answer{&r, sent, clock::now(), &clock_});
+                       const outcome& o) {
+    if (forget_wait(the_caller)) the_caller->answered(tag, answer{&o, sent, clock::now(), &clock_});
   }
   void give_up_waiting(const std::shared_ptr<caller>& the_caller, std::uint32_t tag, clock::time_point sent) {
     asio::post(strand_, [self = shared_from_this(), the_caller, tag, sent] {

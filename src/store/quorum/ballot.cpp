@@ -8,8 +8,6 @@
 #include "store/quorum/quorum_store.hpp"
 #include "store/quorum/voter.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -144,14 +142,15 @@ void ballot::answered(std::uint32_t tag, const answer& a) {
   auto& said = said_in(its, phase);
   said = answer_is::missing;
   if (a.from_store != nullptr) {
-    const reply& r = *a.from_store;
+    const outcome& o = *a.from_store;
     if (phase == restoring || (phase == asking && kind_ == kind::acquire)) claim_->answered_by(v);
-    if (r.is_error()) {
+    if (o.refused) {
       said = answer_is::error;
-      its.words = r;
+      its.refused = o.refused;
+      its.words = o.words;
     } else if (kind_ == kind::inspect) {
       said = answer_is::yes;
-      its.words = r;
+      its.inspected = o.inspected;
     } else {
       take(v, its, phase, said, a);
     }
@@ -161,7 +160,7 @@ void ballot::answered(std::uint32_t tag, const answer& a) {
 }
 
 void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, const answer& a) {
-  const lease_reply lease(a.from_store->text(0));
+  const lease_reply& lease = a.from_store->lease;
   if (!lease.understood) return;
   if (lease.server_time > 0) {
     const auto jump = a.server->observe(lease.server_time, a.sent, a.received);
@@ -304,10 +303,10 @@ void ballot::refuse(std::size_t yes) {
   const auto no = count(answer_is::no);
   if (end_with_error()) return;
   if (kind_ == kind::downgrade) {
-    return quorum_.can_prevent(no) ? end_with(status::not_held, 0, milliseconds(0)) : end_undecided(yes + no);
+    return quorum_.can_prevent(no) ? end_with(status::not_held, 0, milliseconds(0)) : end_undecided();
   }
-  if (fence_ != 0) return larger_ || no != 0 ? end_with(status::not_held, 0, milliseconds(0)) : end_undecided(yes + no);
-  if (!busy(yes)) return end_undecided(yes + no);
+  if (fence_ != 0) return larger_ || no != 0 ? end_with(status::not_held, 0, milliseconds(0)) : end_undecided();
+  if (!busy(yes)) return end_undecided();
   // The lock may be free once enough of the servers that said no are free to make a majority with the others.
   std::vector<milliseconds> lefts;
   for (const auto& v : voices_) {
@@ -321,7 +320,7 @@ void ballot::refuse(std::size_t yes) {
 void ballot::decide_renewal(bool late) {
   // A program that has overwritten the record has taken the lock.
   for (auto& v : voices_) {
-    if (v.said == answer_is::error && classify(v.words.text(0)) == refusal::wrong_type) v.said = answer_is::no;
+    if (v.said == answer_is::error && v.refused == refusal::wrong_type) v.said = answer_is::no;
   }
   const auto yes = count(answer_is::yes);
   if (yes >= quorum_.majority()) {
@@ -334,21 +333,23 @@ void ballot::decide_renewal(bool late) {
   const auto no = count(answer_is::no);
   if (quorum_.can_prevent(no)) return end_with(status::not_held, 0, milliseconds(0));
   if (!late && count(answer_is::pending) != 0) return;
-  if (!end_with_error()) end_undecided(yes + no);
+  if (!end_with_error()) end_undecided();
 }
 
 void ballot::decide_inspection(bool late) {
   const auto answers = count(answer_is::yes);
   if (!late && count(answer_is::pending) != 0) return;
   if (answers < quorum_.majority()) {
-    if (!end_with_error()) end_undecided(answers);
+    if (!end_with_error()) end_undecided();
     return;
   }
-  std::vector<const reply*> replies;
+  std::vector<const inspection*> all;
   for (const auto& v : voices_) {
-    if (v.said == answer_is::yes) replies.push_back(&v.words);
+    if (v.said == answer_is::yes) all.push_back(v.inspected.get());
   }
-  end(merge_inspections(replies, quorum_.majority()));
+  outcome o;
+  o.inspected = std::make_shared<const inspection>(merge_inspections(all, quorum_.majority()));
+  end(o);
 }
 
 bool ballot::end_with_error() {
@@ -356,34 +357,32 @@ bool ballot::end_with_error() {
   std::size_t failed = 0;
   for (const auto& v : voices_) {
     const bool here = v.said == answer_is::error || v.raised == answer_is::error;
-    if (!here || classify(v.words.text(0)) == refusal::try_again) continue;
+    if (!here || is_temporary(*v.refused)) continue;
     if (++failed == 1) first = &v;
   }
   if (failed < quorum_.majority()) return false;
-  const reply words = first->words;
-  end(words);
+  const std::string words = first->words;
+  end(refused(*first->refused, words));
   return true;
 }
 
-void ballot::end_undecided(std::size_t answers) {
-  reply r;
-  r.set_error();
-  r.add(fmt::format("NOQUORUM {} of {} servers have answered", answers, voices_.size()));
-  end(r);
-}
+void ballot::end_undecided() { end(refused(refusal::no_majority, {})); }
 
 void ballot::end_with(status s, std::uint64_t fence, milliseconds left, std::uint32_t depth) {
-  reply r;
-  r.add(fmt::format("{} {} {} 0 0 {}", static_cast<int>(s), fence, left == milliseconds::max() ? -1 : left.count(),
-                    depth));
-  end(r);
+  outcome o;
+  o.lease.understood = true;
+  o.lease.status = s;
+  o.lease.fence = fence;
+  o.lease.left = left == milliseconds::max() ? milliseconds(-1) : left;
+  o.lease.depth = depth;
+  end(o);
 }
 
-void ballot::end(const reply& r) {
+void ballot::end(const outcome& o) {
   unset();
   quorum_.forget(shared_from_this());
   const auto the_caller = std::move(caller_);
-  the_caller->answered(tag_, answer{&r, sent_, clock::now(), nullptr});
+  the_caller->answered(tag_, answer{&o, sent_, clock::now(), nullptr});
 }
 
 }  // namespace leasehold::detail

@@ -19,7 +19,7 @@
 //   * A grant is written again only while a majority has it and it is not being released.
 #pragma once
 
-#include "protocol/lease_reply.hpp"
+#include "protocol/outcome.hpp"
 #include "protocol/request.hpp"
 #include "store/store.hpp"
 
@@ -30,6 +30,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace leasehold::detail {
@@ -58,7 +59,9 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
     std::uint64_t fence = 0;
     std::chrono::milliseconds left{0};
     std::uint32_t depth = 1;
-    reply words;  // Of an error, and of inspect.
+    std::optional<refusal> refused;  // With these words.
+    std::string words;
+    std::shared_ptr<const inspection> inspected;
     bool asked_to_raise = false;
     answer_is raised = answer_is::missing;
     bool asked_to_restore = false;
@@ -114,9 +117,9 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
 
   // Ends the ballot if a majority has answered with errors that a repeat would not change; otherwise returns false.
   bool end_with_error();
-  void end_undecided(std::size_t answers);
+  void end_undecided();
   void end_with(status, std::uint64_t fence, std::chrono::milliseconds left, std::uint32_t depth = 1);
-  void end(const reply&);
+  void end(const outcome&);
 
   quorum_store& quorum_;
   const kept_request request_;

@@ -39,7 +39,7 @@ void claim::asked(const voter& v) {
   p.asked = true;
   // An attempt may still run on an earlier connection: keep its epoch when another attempt follows.
   if (p.unanswered++ == 0) p.epoch = v.server->epoch();
-  p.found = outcome::unknown;
+  p.found = release_is::unknown;
 }
 
 void claim::answered_by(const voter& v) { --places_[v.number].unanswered; }
@@ -116,17 +116,17 @@ void claim::answered(std::uint32_t number, const answer& a) {
   auto& p = places_[number];
   p.asking = false;
   quorum_.end_release();
-  const reply* const r = a.from_store;
-  if (r != nullptr && !r->is_error()) {
-    if (p.found == outcome::unknown) p.found = r->number(0) == 1 ? outcome::released : outcome::absent;
+  const outcome* const o = a.from_store;
+  if (o != nullptr && !o->refused) {
+    if (p.found == release_is::unknown) p.found = o->released ? release_is::done : release_is::absent;
     // On one connection everything runs in order, so the release ran after the attempt.
     p.once_more = p.unanswered != 0 && p.epoch != v.server->epoch() && a.received < may_run_until_;
-  } else if (r != nullptr && classify(r->text(0)) == refusal::wrong_type) {
-    p.found = outcome::absent;
-  } else if (r != nullptr && classify(r->text(0)) == refusal::no) {
-    p.found = outcome::refused;
-    words_ = r->text(0);
-  } else if (r != nullptr) {
+  } else if (o != nullptr && o->refused == refusal::wrong_type) {
+    p.found = release_is::absent;
+  } else if (o != nullptr && o->refused == refusal::no) {
+    p.found = release_is::refused;
+    words_ = o->words;
+  } else if (o != nullptr) {
     again_at_ = later(a.received, pause_between_releases);
   }
   settle(a.received);
@@ -143,48 +143,51 @@ void claim::settle(clock::time_point now) {
 }
 
 void claim::conclude(clock::time_point now) {
-  const auto released = number_of(outcome::released);
-  const auto refused = number_of(outcome::refused);
-  const auto open = number_of(outcome::unknown);
+  const auto released = number_of(release_is::done);
+  const auto refused = number_of(release_is::refused);
+  const auto open = number_of(release_is::unknown);
   const auto majority = quorum_.majority();
   if (waits(now)) return;
-  if (released >= majority) return report(1);
-  if (refused >= majority) return report(0, words_);
-  if (released + open < majority || now >= gone_by_) return report(0);
+  if (released >= majority) return report(true);
+  if (refused >= majority) return report(detail::refused(refusal::no, words_));
+  if (released + open < majority || now >= gone_by_) return report(false);
   // Some servers that granted the token are not reachable, and no other server has lost it. So the lock is free on a
   // majority, and the unreachable servers are released later.
   const auto never_asked = std::count_if(places_.begin(), places_.end(), [](const place& p) { return !p.asked; });
-  const auto free = released + number_of(outcome::absent) + static_cast<std::size_t>(never_asked);
+  const auto free = released + number_of(release_is::absent) + static_cast<std::size_t>(never_asked);
   const bool lost_somewhere = std::any_of(places_.begin(), places_.end(),
-                                          [](const place& p) { return p.found == outcome::absent && p.granted; });
-  if (!lost_somewhere && released != 0 && free >= majority) report(1);
+                                          [](const place& p) { return p.found == release_is::absent && p.granted; });
+  if (!lost_somewhere && released != 0 && free >= majority) report(true);
 }
 
-void claim::report(std::int64_t number, std::string_view error) {
-  reply r;
-  if (!error.empty()) r.set_error();
-  r.add(error.empty() ? std::to_string(number) : std::string(error));
-  if (number == 1) {
+void claim::report(bool released) {
+  if (released) {
     const auto channel = hint_channel(release_.keys.record);
     const auto now = clock::now();
     for (const auto& v : quorum_.voters()) {
       if (!v->is_full(now)) v->server->publish(channel, "0");
     }
   }
+  outcome o;
+  o.released = released;
+  report(o);
+}
+
+void claim::report(const outcome& o) {
   const auto the_caller = std::move(caller_);
-  the_caller->answered(tag_, answer{&r, began_, clock::now(), nullptr});
+  the_caller->answered(tag_, answer{&o, began_, clock::now(), nullptr});
 }
 
 void claim::end() {
   const auto self = shared_from_this();
   unset();
-  if (caller_) report(0);
+  if (caller_) report(false);
   quorum_.forget(*this);
 }
 
-std::size_t claim::number_of(outcome o) const {
+std::size_t claim::number_of(release_is what) const {
   return static_cast<std::size_t>(
-      std::count_if(places_.begin(), places_.end(), [o](const place& p) { return p.asked && p.found == o; }));
+      std::count_if(places_.begin(), places_.end(), [what](const place& p) { return p.asked && p.found == what; }));
 }
 
 bool claim::waits(clock::time_point now) const {

@@ -80,19 +80,19 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void on_clock_jump(const voter&, clock::duration);
 
  private:
-  // The outcome of a release on a server. refused: the server does not allow it.
-  enum class outcome { unknown, released, absent, refused };
+  // What has come of the release on a server. absent: it did not have the token. refused: it does not allow it.
+  enum class release_is { unknown, done, absent, refused };
   struct place {
     bool asked = false;            // An attempt was sent there.
     std::uint32_t unanswered = 0;  // How many attempts were not answered,
     std::uint64_t epoch = 0;       // and the connection of the first of those.
     bool asking = false;           // A release is on its way.
-    outcome found = outcome::unknown;
+    release_is found = release_is::unknown;
     bool once_more = false;  // Another release follows after the attempt's not-after.
     bool granted = false;    // The server has had the hold.
     clock::time_point until = clock::time_point::min();
 
-    bool open() const { return asked && found == outcome::unknown; }
+    bool open() const { return asked && found == release_is::unknown; }
   };
 
   void send_everywhere();
@@ -103,10 +103,11 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
 
   void settle(clock::time_point now);
   void conclude(clock::time_point now);
-  void report(std::int64_t number, std::string_view error = {});
+  void report(bool released);
+  void report(const outcome&);
   void end();
 
-  std::size_t number_of(outcome) const;
+  std::size_t number_of(release_is) const;
   // Whether the claim still waits for servers that answer, so that nothing is left on them when the release is
   // answered.
   bool waits(clock::time_point now) const;

@@ -1,9 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Merges the replies of a quorum's servers to inspect into one. No I/O.
+// Merges the inspections of a quorum's servers into one. No I/O.
 #pragma once
 
-#include "store/store.hpp"
+#include "protocol/inspection.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -16,8 +16,8 @@ constexpr std::chrono::milliseconds comparable(std::chrono::milliseconds left) {
   return left < std::chrono::milliseconds(0) ? std::chrono::milliseconds::max() : left;
 }
 
-// The reply of a server that would have only the holds which a majority of the servers has. The replies are no errors,
-// and there is one from each server that has answered.
-reply merge_inspections(const std::vector<const reply*>& replies, std::size_t majority);
+// That of a server which would have only the holds that a majority of the servers has. There is one inspection from each
+// server that has answered.
+inspection merge_inspections(const std::vector<const inspection*>&, std::size_t majority);
 
 }  // namespace leasehold::detail

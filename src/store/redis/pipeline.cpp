@@ -54,6 +54,7 @@ pipeline::then pipeline::add(call c, const server_clock& clock_there, bool pushe
   }
   const request r = c.the_caller->request_of(c.tag);
   arguments args;
+  c.verb = r.verb;
   c.the_caller->sent(c.tag, write(r, clock::now(), clock_there, pushes_grants, args));
   // Redis writes first to the client that last got something to write. A client that gets another reply first is no
   // longer behind those that its script notifies.

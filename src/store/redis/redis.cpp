@@ -406,7 +406,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         [this](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
           if (e != redis::any_adapter::parse_event::node || !is_error(node)) return;
           out_of_step_ = true;
-          channels_refused_ = classify(node.value) != refusal::try_again;
+          channels_refused_ = !is_temporary(classify(node.value));
           asio::post(strand_, [self = this->shared_from_this(), why = std::string(node.value)] { self->reset(why); });
         });
     connection_.async_exec(*request, std::move(adapter), [request](error_code, std::size_t) {});
@@ -497,21 +497,25 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       }
       const std::string_view words = r.arrived && r.from_server.is_error() ? r.from_server.text(0) : std::string_view();
       // After EVAL, NOSCRIPT is an answer like any other.
-      const bool unknown = words.starts_with("NOSCRIPT") && !r.of.whole_text;
+      const bool unknown = is_unknown_script(words) && !r.of.whole_text;
       // The time still counts from the first sending: earlier is safe.
       if (unknown && up_ && r.of.the_caller->wants(r.of.tag)) {
         r.of.whole_text = true;
         append(std::move(r.of));
         continue;
       }
-      const bool elsewhere = router_ != nullptr && (words.starts_with("MOVED ") || words.starts_with("ASK "));
+      const bool elsewhere = router_ != nullptr && is_redirection(words);
       if (elsewhere && r.of.the_caller->wants(r.of.tag) && router_->redirect(r.of, words)) continue;
       // The master has become a replica: another server must answer.
       const bool demoted = sentinels_ && is_read_only(words);
       if (demoted) reset(words);
       const auto the_caller = std::move(r.of.the_caller);
-      const bool known = r.arrived && !unknown && !demoted;
-      the_caller->answered(r.of.tag, answer{known ? &r.from_server : nullptr, r.of.sent, now, &clock_});
+      if (r.arrived && !unknown && !demoted) {
+        const outcome o = read_outcome(r.of.verb, r.from_server);
+        the_caller->answered(r.of.tag, answer{&o, r.of.sent, now, &clock_});
+      } else {
+        the_caller->answered(r.of.tag, answer{nullptr, r.of.sent, now, &clock_});
+      }
     }
     pipeline_.reuse(std::move(results));
     collect([this] {

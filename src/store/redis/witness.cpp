@@ -54,8 +54,9 @@ void witness::flush() {
     c = queue_.erase(c);
   }
   std::vector<std::vector<std::string>> commands;
-  for (const call& c : calls) {
+  for (call& c : calls) {
     const request r = c.the_caller->request_of(c.tag);
+    c.verb = r.verb;
     arguments args;
     c.the_caller->sent(c.tag, write(r, clock::now(), unknown_, /*pushes_grants=*/true, args));
     auto& words = commands.emplace_back();
@@ -82,13 +83,14 @@ void witness::take(std::vector<call>& calls, const std::vector<reply>* replies, 
       c.the_caller->answered(c.tag, answer{nullptr, sent, now});
       continue;
     }
-    reply r = (*replies)[i];
-    if (r.is_error() && r.text(0).starts_with("NOSCRIPT") && !std::exchange(c.whole_text, true)) {
+    const reply& r = (*replies)[i];
+    if (r.is_error() && is_unknown_script(r.text(0)) && !std::exchange(c.whole_text, true)) {
       queue_.push_back(std::move(c));
       continue;
     }
-    if (!r.is_error()) r.add(replies->back().is_error() ? "0" : replies->back().text(0));
-    c.the_caller->answered(c.tag, answer{&r, sent, now});
+    outcome o = read_outcome(c.verb, r);
+    if (!replies->back().is_error()) o.acknowledged = replies->back().number<std::uint32_t>(0);
+    c.the_caller->answered(c.tag, answer{&o, sent, now});
   }
 }
 

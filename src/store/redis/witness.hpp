@@ -35,6 +35,7 @@ class witness final : public store::events, public std::enable_shared_from_this<
     std::uint32_t replicas;
     std::chrono::milliseconds limit;
     bool whole_text = false;
+    detail::verb verb{};  // Of the request, once it was sent.
   };
 
   void on_up(const store::server&) override { flush(); }

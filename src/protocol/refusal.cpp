@@ -1,8 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "store/store.hpp"
+#include "protocol/refusal.hpp"
 
 namespace leasehold::detail {
-
 namespace {
 
 // Redis before version 7 wraps the error of a command inside a script in words of its own.
@@ -15,19 +14,25 @@ bool says(std::string_view words, std::string_view code) {
 
 }  // namespace
 
-bool is_read_only(std::string_view words) noexcept { return says(words, "READONLY "); }
-
-bool may_have_written(std::string_view error) noexcept { return error.find(" script") != error.npos; }
-
 refusal classify(std::string_view words) noexcept {
   if (says(words, "WRONGTYPE ")) return refusal::wrong_type;
-  for (const auto* code :
-       {"LOADING ", "BUSY ", "TRYAGAIN ", "CLUSTERDOWN ", "MASTERDOWN ", "MOVED ", "ASK ", "NOQUORUM "}) {
+  if (says(words, "TRYAGAIN ")) return refusal::moving_slot;
+  for (const auto* code : {"LOADING ", "BUSY ", "CLUSTERDOWN ", "MASTERDOWN ", "MOVED ", "ASK "}) {
     if (says(words, code)) return refusal::try_again;
   }
   // A slot is being moved: the script has deleted a key and then read it again. What it did before stays done.
   if (words.find("attempted to access a non local key") != words.npos) return refusal::try_again;
   return refusal::no;
 }
+
+bool may_have_written(std::string_view error) noexcept { return error.find(" script") != error.npos; }
+
+bool is_read_only(std::string_view words) noexcept { return says(words, "READONLY "); }
+
+bool is_unknown_script(std::string_view words) noexcept { return words.starts_with("NOSCRIPT"); }
+
+bool is_moved(std::string_view words) noexcept { return words.starts_with("MOVED "); }
+
+bool is_redirection(std::string_view words) noexcept { return is_moved(words) || words.starts_with("ASK "); }
 
 }  // namespace leasehold::detail

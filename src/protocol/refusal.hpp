@@ -1,0 +1,32 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What the errors of servers mean.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace leasehold::detail {
+
+// For an operation.
+enum class refusal : std::uint8_t {
+  try_again,    // The server cannot answer now.
+  moving_slot,  // The same: the slot is being moved, and the server may have some of the keys only (TRYAGAIN).
+  no_majority,  // The same, of a quorum: too few of its servers have answered.
+  wrong_type,   // The record is another program's.
+  no,           // The server does not allow it.
+};
+refusal classify(std::string_view words) noexcept;
+constexpr bool is_temporary(refusal r) { return r < refusal::wrong_type; }
+
+// The script may have failed halfway. Redis says so behind the words of the error, before version 7 in front of them.
+bool may_have_written(std::string_view error) noexcept;
+// The server is a replica.
+bool is_read_only(std::string_view words) noexcept;
+// The server does not know the script by its digest.
+bool is_unknown_script(std::string_view words) noexcept;
+// Another node of the cluster has the slot (MOVED), or is about to have it (ASK).
+bool is_moved(std::string_view words) noexcept;
+bool is_redirection(std::string_view words) noexcept;
+
+}  // namespace leasehold::detail
