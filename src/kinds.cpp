@@ -20,26 +20,23 @@ error_code check_owner(std::string_view owner) {
 }  // namespace
 
 std::shared_ptr<lock_state> make_mutex(const std::shared_ptr<client_handle>& handle, std::string name) {
-  return std::make_shared<lock_state>(handle, std::move(name), scripts::mutex);
+  return std::make_shared<lock_state>(handle, std::move(name), kinds::mutex);
 }
 
 std::shared_ptr<lock_state> make_recursive_mutex(const std::shared_ptr<client_handle>& handle, std::string name,
                                                  std::string owner) {
   const error_code bad = owner.empty() ? make_error_code(error::invalid_name) : check_owner(owner);
-  return std::make_shared<lock_state>(handle, std::move(name), scripts::recursive_mutex, std::move(owner),
-                                      hold_mode::shared, 0, bad);
+  return std::make_shared<lock_state>(handle, std::move(name), kinds::recursive_mutex, owner, 0, bad);
 }
 
 std::shared_ptr<lock_state> make_writer(const std::shared_ptr<client_handle>& handle, std::string name,
                                         const std::string& owner) {
-  return std::make_shared<lock_state>(handle, std::move(name), scripts::shared_mutex, "w" + owner, hold_mode::exclusive,
-                                      0, check_owner(owner));
+  return std::make_shared<lock_state>(handle, std::move(name), kinds::writer, owner, 0, check_owner(owner));
 }
 
 std::shared_ptr<lock_state> make_reader(const std::shared_ptr<client_handle>& handle, std::string name,
                                         const std::string& owner) {
-  return std::make_shared<lock_state>(handle, std::move(name), scripts::shared_mutex, "r" + owner, hold_mode::shared, 0,
-                                      check_owner(owner));
+  return std::make_shared<lock_state>(handle, std::move(name), kinds::reader, owner, 0, check_owner(owner));
 }
 
 std::shared_ptr<lock_state> make_semaphore(const std::shared_ptr<client_handle>& handle, std::string name,
@@ -48,8 +45,7 @@ std::shared_ptr<lock_state> make_semaphore(const std::shared_ptr<client_handle>&
   const error_code bad = limit == 0                  ? make_error_code(error::invalid_option)
                          : handle->core->is_quorum() ? make_error_code(error::not_supported)
                                                      : error_code();
-  return std::make_shared<lock_state>(handle, std::move(name), scripts::counting_semaphore, "", hold_mode::shared,
-                                      limit, bad);
+  return std::make_shared<lock_state>(handle, std::move(name), kinds::counting_semaphore, std::string(), limit, bad);
 }
 
 }  // namespace leasehold::detail

@@ -201,7 +201,7 @@ void acquire_all_op::begin_again() {
   members_.clear();
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const auto& lock = *locks_->members[i]->identity;
-    members_.push_back({lock.keys(), lock.kind->name, tokens_[i], asks_[i]});
+    members_.push_back({lock.keys(), lock.kind.code->name, tokens_[i], asks_[i]});
   }
   sent_ = false;
   may_run_until_ = clock::now();

@@ -2,7 +2,6 @@
 #include "lock/admin.hpp"
 
 #include "client/options.hpp"
-#include "lock/lock_replies.hpp"
 #include "protocol/slots.hpp"
 
 #include <fmt/format.h>
@@ -14,9 +13,6 @@
 namespace leasehold::detail {
 namespace {
 
-// The states in the replies to show and break.
-enum state : std::int64_t { nobodys = 0, ours = 1, foreign = 2, broken = 3 };
-
 bool have_a_hold_in_common(const lock_details& a, const lock_details& b) {
   return std::any_of(a.holds.begin(), a.holds.end(), [&](const listed_hold& x) {
     return std::any_of(b.holds.begin(), b.holds.end(),
@@ -25,7 +21,7 @@ bool have_a_hold_in_common(const lock_details& a, const lock_details& b) {
 }
 
 std::shared_ptr<const lock_identity> identity_of(const std::shared_ptr<client_handle>& handle, std::string name) {
-  return std::make_shared<const lock_identity>(handle->core->keys(), std::move(name), scripts::admin);
+  return std::make_shared<const lock_identity>(handle->core->keys(), std::move(name), kinds::any);
 }
 
 }  // namespace
@@ -77,7 +73,10 @@ void list_op::take(const outcome& o, const answer&) {
     core().note_refusal(problem);
     return end(error::refused);
   }
-  read_page(r, options().prefix, found_);
+  for (auto& lock : read_page(r, options().prefix)) {
+    // No lock can have a key of this form.
+    if (!check_name(lock.name, options().prefix + lock.name)) found_.push_back(std::move(lock));
+  }
   if (scan_.cursor() != "0") return ask();
   if (!routes_.empty()) return scan_next();
   // SCAN may return a key twice.
@@ -97,7 +96,7 @@ void list_op::scan_next() {
 
 void list_op::count_next() {
   if (counted_ == found_.size()) return end(error_code(), std::move(found_));
-  counting_ = std::make_shared<const lock_identity>(core().keys(), found_[counted_].name, scripts::admin);
+  counting_ = std::make_shared<const lock_identity>(core().keys(), found_[counted_].name, kinds::any);
   ask(counting_->record);
 }
 
@@ -130,11 +129,11 @@ request break_op::request_of(std::uint32_t) const {
 
 void break_op::take(const outcome& o, const answer&) {
   const reply& r = *o.scalars;
-  const auto found = r.number(0);
+  const auto found = read_state(r);
   broken_lock lock;
   const std::size_t end_of_lock = read_lock(r, 1, lock);
   lock.name = lock_->name;
-  if (found == broken) {
+  if (found == lock_is::broken) {
     lock.next = r.text(end_of_lock);
     return end(error_code(), std::move(lock));
   }
@@ -144,8 +143,8 @@ void break_op::take(const outcome& o, const answer&) {
     seen_.next = lock.token;
     return end(error_code(), std::move(seen_));
   }
-  if (found == nobodys) return end(error::not_held);
-  if (found == foreign && !force_) return end(error::wrong_type);
+  if (found == lock_is::free) return end(error::not_held);
+  if (found == lock_is::foreign && !force_) return end(error::wrong_type);
   const bool looked = fence_.empty();
   fence_ = fence_of_first_hold(r, 1);
   seen_ = std::move(lock);

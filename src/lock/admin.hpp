@@ -4,8 +4,8 @@
 #pragma once
 
 #include "client/query.hpp"
-#include "lock/lock_replies.hpp"
 #include "lock/lock_state.hpp"
+#include "protocol/lock_replies.hpp"
 
 #include <leasehold/admin.hpp>
 

@@ -192,7 +192,7 @@ class local_successors final : public successors {
     const auto cohort = core->options().cohort;
     // Without a queue the store cannot say whether other clients wait.
     if (!core->has_queue()) return false;
-    if (!core->open() || h.lock().mode != hold_mode::exclusive) return false;
+    if (!core->open() || h.lock().kind.mode != hold_mode::exclusive) return false;
     const auto entry = registry::of(*core).find(h.lock());
     if (!entry) return false;
     const auto now = clock::now();

@@ -116,7 +116,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   // Whether a record with this fence belongs to this tenure.
   bool is_recorded(std::uint64_t fence);
   // A writer that can still become a reader.
-  bool is_writer() const { return lock_->is_writer() && !downgraded_; }
+  bool is_writer() const { return lock_->kind.role == role::writer && !downgraded_; }
   // A request to become a reader is on its way. (If its answer is lost, the fence in a later answer shows the change.)
   void expect_reader() { may_be_reader_ = true; }
   // It has become a reader, in a phase with this fence.

@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "lock/inspect.hpp"
 
-#include "lock/lock_replies.hpp"
 #include "protocol/lease_reply.hpp"
+#include "protocol/lock_replies.hpp"
 
 #include <leasehold/counting_semaphore.hpp>
 
@@ -17,7 +17,7 @@ inspect_op::inspect_op(const std::shared_ptr<lock_state>& lock, handler::handler
 
 request inspect_op::request_of(std::uint32_t) const { return lock_->request_for(verb::inspect); }
 
-void inspect_op::take(const outcome& o, const answer&) { end(error_code(), info_of(*o.inspected, *lock_->kind)); }
+void inspect_op::take(const outcome& o, const answer&) { end(error_code(), info_of(*o.inspected, lock_->kind)); }
 
 resize_op::resize_op(const std::shared_ptr<lock_state>& lock, handler::handler_type h, std::uint32_t limit)
     : query(lock->handle, lock->identity->record, std::move(h)), lock_(lock->identity), limit_(limit) {}

@@ -9,18 +9,17 @@
 
 namespace leasehold::detail {
 
-lock_identity::lock_identity(const key_space& space, std::string n, const script& k, std::string a, hold_mode m,
+lock_identity::lock_identity(const key_space& space, std::string n, const detail::kind& k, const std::string& owner,
                              std::uint32_t l)
     : name(std::move(n)),
       record(space.prefix + name),
       slot(space.has_slots ? slot_of(record) : 0),
       fences(space.has_slots ? fence_key(slot) : only_fence_key),
-      kind(&k),
-      ask(std::move(a)),
-      mode(m),
+      kind(k),
+      ask(make_ask(k, owner)),
       limit(l),
-      local_queue(fmt::format("{} {} {}{}", kind->name, record.size(), record, ask)),
-      notifies_redisson(space.redisson && kind == &scripts::recursive_mutex) {
+      local_queue(fmt::format("{} {} {}{}", kind.code->name, record.size(), record, ask)),
+      notifies_redisson(space.redisson && kind.is_redissons) {
   const std::string_view tag = space.has_slots ? tag_of_slot(slot) : only_tag;
   queue = queue_key(tag, record);
   entries = entries_key(tag, record);
@@ -34,7 +33,7 @@ lock_identity::lock_identity(const key_space& space, std::string n, const script
 request lock_identity::request_for(verb v, std::string_view token) const {
   request r;
   r.verb = v;
-  r.of_kind = kind;
+  r.of_kind = kind.code;
   r.keys = keys();
   r.token = token;
   r.ask = ask;

@@ -1,12 +1,12 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What a lock of any kind is, apart from its client: a name, the script of its kind, and the ask, which distinguishes
-// its waiters (by owner, for example).
+// What a lock is, apart from its client: a name, its kind, and the ask, which distinguishes its waiters (by owner, for
+// example).
 #pragma once
 
 #include "protocol/keys.hpp"
+#include "protocol/kind.hpp"
 #include "protocol/request.hpp"
-#include "protocol/scripts.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -15,18 +15,11 @@
 
 namespace leasehold::detail {
 
-// Whether several holds with the same ask can exist at once.
-enum class hold_mode {
-  exclusive,  // One hold at a time; a cohort may pass it on.
-  shared,     // Several holds at a time.
-};
-
 // Kept by everything that may outlive the lock and even the client: holds and releases.
 struct lock_identity {
-  // ask: distinguishes the askers of this lock (for example by owner); "" for a kind where all ask the same
-  // (lua/shared/call.lua). limit: for the ask of a counting semaphore; 0 elsewhere.
-  lock_identity(const key_space& space, std::string name, const script& kind, std::string ask = {},
-                hold_mode mode = hold_mode::exclusive, std::uint32_t limit = 0);
+  // limit: of a counting semaphore; 0 elsewhere.
+  lock_identity(const key_space& space, std::string name, const detail::kind&, const std::string& owner = {},
+                std::uint32_t limit = 0);
 
   std::string name;
   std::string record;       // prefix + name: the key, verbatim.
@@ -34,9 +27,8 @@ struct lock_identity {
   std::string_view fences;  // Derived from the record alone: the keys of its fences and its queue.
   std::string queue;
   std::string entries;
-  const script* kind;
+  const detail::kind& kind;
   std::string ask;
-  hold_mode mode;
   mutable std::atomic<std::uint32_t> limit;
   std::string local_queue;  // Waiters with the same value, and the same limit, share one queue of the client.
   // The channel on which a free lock is announced: by Redisson, which listens there, too (if client_options::redisson
@@ -45,8 +37,6 @@ struct lock_identity {
   bool notifies_redisson = false;
 
   std::string local_queue_with(std::uint32_t l) const { return local_queue + " " + std::to_string(l); }
-  bool is_reader() const { return kind == &scripts::shared_mutex && mode == hold_mode::shared; }
-  bool is_writer() const { return kind == &scripts::shared_mutex && mode == hold_mode::exclusive; }
   basic_keys<std::string_view> keys() const { return {record, fences, queue, entries}; }
   // A request about this lock, with its ask.
   request request_for(verb, std::string_view token = {}) const;

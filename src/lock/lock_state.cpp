@@ -7,11 +7,10 @@
 
 namespace leasehold::detail {
 
-lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind, std::string ask,
-                       hold_mode mode, std::uint32_t limit, error_code b)
+lock_state::lock_state(std::shared_ptr<client_handle> h, std::string name, const kind& k, const std::string& owner,
+                       std::uint32_t limit, error_code b)
     : handle(std::move(h)),
-      identity(
-          std::make_shared<lock_identity>(handle->core->keys(), std::move(name), kind, std::move(ask), mode, limit)),
+      identity(std::make_shared<lock_identity>(handle->core->keys(), std::move(name), k, owner, limit)),
       bad(b ? b : check_name(identity->name, identity->record)) {}
 
 }  // namespace leasehold::detail

@@ -5,7 +5,7 @@
 
 #include "client/client_core.hpp"
 #include "lock/lock_identity.hpp"
-#include "protocol/scripts.hpp"
+#include "protocol/kind.hpp"
 
 #include <leasehold/error.hpp>
 
@@ -18,8 +18,8 @@ namespace leasehold::detail {
 class lock_state {
  public:
   // bad: if it is an error, every operation fails with it.
-  lock_state(std::shared_ptr<client_handle> h, std::string name, const script& kind, std::string ask = {},
-             hold_mode mode = hold_mode::exclusive, std::uint32_t limit = 0, error_code bad = {});
+  lock_state(std::shared_ptr<client_handle> h, std::string name, const kind&, const std::string& owner = {},
+             std::uint32_t limit = 0, error_code bad = {});
 
   const std::shared_ptr<client_handle> handle;
   const std::shared_ptr<const lock_identity> identity;

@@ -53,14 +53,15 @@ void queue_entry::add(waiter& op) {
     begin();
   } else {
     // A lock with several holders at a time may have room for this waiter, too: that is not known yet.
-    if (lock_->mode != hold_mode::shared || answered_) op.note_contention();
+    if (lock_->kind.mode != hold_mode::shared || answered_) op.note_contention();
     ask_in_parallel();
   }
 }
 
 // Only while no attempt was answered that the lock is busy: the client must have a single entry in the queue.
 void queue_entry::ask_in_parallel() {
-  if (lock_->mode != hold_mode::shared || role_ != role::local_queue || answered_ || state_ != state::asking) return;
+  if (lock_->kind.mode != hold_mode::shared || role_ != role::local_queue || answered_ || state_ != state::asking)
+    return;
   while (parallel_entries_ + 1 < may_ask_ && std::next(waiters_.begin()) != waiters_.end()) {
     auto& op = *std::next(waiters_.begin());
     op.unlink();
@@ -389,11 +390,11 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
   on_parallel_outcome(true);
   const auto op = front().shared();
   waiters_.pop_front();
-  if (lock_->is_reader()) {
+  if (lock_->kind.role == detail::role::reader) {
     predecessor_ = token_;
     if (in_queue_) followers_ = waiters_.size();
   }
-  if (lock_->mode == hold_mode::exclusive) found_busy_ = true;
+  if (lock_->kind.mode == hold_mode::exclusive) found_busy_ = true;
   auto held = hand_over(*op, std::move(g), confirmed);
   if (waiters_.empty()) {
     forget();

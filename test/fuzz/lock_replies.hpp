@@ -4,7 +4,7 @@
 #pragma once
 
 #include "fuzz/replies_of.hpp"
-#include "lock/lock_replies.hpp"
+#include "protocol/lock_replies.hpp"
 #include "store/quorum/inspections.hpp"
 #include "store/quorum/majority.hpp"
 
@@ -42,13 +42,14 @@ inline std::string check_lock(const lock_details& lock, const detail::reply& r) 
 }
 
 inline std::string check_inspection(const detail::inspection& found) {
-  for (const auto* kind : {&detail::scripts::mutex, &detail::scripts::recursive_mutex, &detail::scripts::shared_mutex,
-                           &detail::scripts::counting_semaphore}) {
+  namespace kinds = detail::kinds;
+  for (const auto* kind :
+       {&kinds::mutex, &kinds::recursive_mutex, &kinds::writer, &kinds::reader, &kinds::counting_semaphore}) {
     const lock_info info = detail::info_of(found, *kind);
     if (info.held != (info.holders != 0)) return "a lock is held by nobody, or free and somebody's";
     if (!is_ttl(info.ttl)) return "the ttl is out of range";
     if (!info.held && (info.ttl || info.fence != 0 || !info.token.empty())) return "a free lock has a token";
-    const bool has_owners = kind == &detail::scripts::recursive_mutex || kind == &detail::scripts::shared_mutex;
+    const bool has_owners = kind->ask == detail::ask_is::owner || kind->ask == detail::ask_is::role_and_owner;
     if (!has_owners && !info.owner.empty()) return "this kind has no owners";
   }
   return {};
@@ -92,13 +93,11 @@ inline std::string check_lock_replies(std::string_view text) {
     for (const auto& w : status.queue) {
       if (!is_ttl(w.lease) || !is_role(w.role)) return "a waiter has a role or a lease that cannot be";
     }
-    std::vector<listed_lock> page;
-    detail::read_page(r, "p:", page);
+    const auto page = detail::read_page(r, "p:");
     if (page.size() * 12 > r.size()) return "there are more locks than the page has room for";
     for (const auto& lock : page) {
       if (auto wrong = check_lock(lock, r); !wrong.empty()) return "in a list: " + wrong;
-      if (lock.name.empty() || lock.fence == 0 || !lock.held)
-        return "the list has a lock that none of this library's can be";
+      if (lock.fence == 0 || !lock.held) return "the list has a lock that none of this library's can be";
     }
     if (auto wrong = check_inspection(detail::read_inspection(r)); !wrong.empty()) return wrong;
     if (cursor.take(r) == nullptr && ++pages > replies.size()) return "a scan has more pages than replies";

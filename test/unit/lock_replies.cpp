@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "lock/lock_replies.hpp"
+#include "protocol/lock_replies.hpp"
 
 #include "store/quorum/inspections.hpp"
 
@@ -23,10 +23,10 @@ detail::reply reply_with(std::initializer_list<std::string_view> scalars) {
 }
 
 BOOST_AUTO_TEST_CASE(a_page_of_a_list_is_read) {
-  std::vector<listed_lock> found;
-  detail::read_page(reply_with({"0",   "p:a",   "mutex", "2048", "1000", "2", "1", "",  "1", "t",    "1000", "2048", "",
-                                "q:b", "mutex", "2048",  "1000", "0",    "1", "",  "1", "u", "1000", "2048", ""}),
-                    "p:", found);
+  const auto found = detail::read_page(
+      reply_with({"0",   "p:a",   "mutex", "2048", "1000", "2", "1", "",  "1", "t",    "1000", "2048", "",
+                  "q:b", "mutex", "2048",  "1000", "0",    "1", "",  "1", "u", "1000", "2048", ""}),
+      "p:");
   BOOST_REQUIRE_EQUAL(found.size(), 1U);
   BOOST_TEST(found[0].name == "a");
   BOOST_TEST(found[0].token == "t");
@@ -34,11 +34,10 @@ BOOST_AUTO_TEST_CASE(a_page_of_a_list_is_read) {
 }
 
 BOOST_AUTO_TEST_CASE(a_list_has_no_lock_that_nobody_holds) {
-  std::vector<listed_lock> found;
-  detail::read_page(reply_with({"0", "p:a", "mutex", "2048", "1000", "0", "0", "", "0"}), "p:", found);
-  // A page that ends in the middle of a lock.
-  detail::read_page(reply_with({"0", "p:b", "mutex", "2048", "1000", "0", "1", "", "1", "t"}), "p:", found);
-  BOOST_TEST(found.empty());
+  const auto free = reply_with({"0", "p:a", "mutex", "2048", "1000", "0", "0", "", "0"});
+  BOOST_TEST(detail::read_page(free, "p:").empty());
+  const auto ends_within_a_lock = reply_with({"0", "p:b", "mutex", "2048", "1000", "0", "1", "", "1", "t"});
+  BOOST_TEST(detail::read_page(ends_within_a_lock, "p:").empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_quorum_has_the_holds_that_a_majority_names) {

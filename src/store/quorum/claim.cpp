@@ -2,6 +2,7 @@
 #include "store/quorum/claim.hpp"
 
 #include "protocol/keys.hpp"
+#include "protocol/kind.hpp"
 #include "store/quorum/majority.hpp"
 #include "store/quorum/quorum_store.hpp"
 #include "store/quorum/voter.hpp"
@@ -68,7 +69,7 @@ void claim::lacks(const voter& v) {
 
 void claim::downgraded(std::uint64_t fence) {
   fence_ = fence;
-  if (!attempt_.ask.empty()) attempt_.ask.front() = 'r';
+  ask_to_read(attempt_.ask);
 }
 
 bool claim::is_missing_on(const voter& v, clock::time_point now) const {

@@ -1,7 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "lock/lock_replies.hpp"
-
-#include "client/options.hpp"
+#include "protocol/lock_replies.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -10,15 +8,12 @@
 namespace leasehold::detail {
 namespace {
 
-// What an ask (lua/shared/call.lua) says about a reader, a writer or an owner.
+// For a hold or a waiter.
 template <class Asker>
-void read_ask(std::string_view kind, std::string_view ask, Asker& asker) {
-  if (kind == scripts::shared_mutex.name && !ask.empty()) {
-    asker.role = ask.front() == 'w' ? "writer" : "reader";
-    asker.owner = ask.substr(1);
-  } else if (kind == scripts::recursive_mutex.name) {
-    asker.owner = ask;
-  }
+void show_ask(std::string_view kind, std::string_view ask, Asker& shown) {
+  const asker its = read_ask(ask_of_kind(kind), ask);
+  if (its.role != role::none) shown.role = its.role == role::writer ? "writer" : "reader";
+  shown.owner = its.owner;
 }
 
 // The most that one list may read in all, so that a server cannot keep it going forever: some million pages.
@@ -43,21 +38,26 @@ std::size_t read_lock(const reply& r, std::size_t i, lock_details& lock) {
     hold.token = r.text(h);
     if (r.left(h + 1).count() >= 0) hold.ttl = r.left(h + 1);
     hold.fence = r.number<std::uint64_t>(h + 2);
-    read_ask(lock.kind, r.text(h + 3), hold);
+    show_ask(lock.kind, r.text(h + 3), hold);
     lock.holds.push_back(std::move(hold));
   }
   if (lock.holds.empty()) return end;
   lock.held = true;
   lock.token = lock.holds.front().token;
   if (r.left(i + 2).count() >= 0) lock.ttl = r.left(i + 2);
-  if (lock.kind == scripts::shared_mutex.name) {
-    lock.mode = about == "w" ? "writer" : "readers";
-    if (about == "w") lock.owner = lock.holds.front().owner;
-  } else if (lock.kind == scripts::counting_semaphore.name) {
-    lock.limit = r.number<std::uint32_t>(i + 5);
-  } else {
-    lock.owner = about;
-    if (lock.kind.empty()) lock.holds.front().owner = about;
+  switch (ask_of_kind(lock.kind)) {
+    case ask_is::role_and_owner: {
+      const bool writes = read_ask(ask_is::role_and_owner, about).role == role::writer;
+      lock.mode = writes ? "writer" : "readers";
+      if (writes) lock.owner = lock.holds.front().owner;
+      break;
+    }
+    case ask_is::limit: lock.limit = r.number<std::uint32_t>(i + 5); break;
+    case ask_is::nothing:
+    case ask_is::owner:
+      lock.owner = about;
+      if (lock.kind.empty()) lock.holds.front().owner = about;
+      break;
   }
   std::stable_sort(lock.holds.begin(), lock.holds.end(),
                    [](const listed_hold& a, const listed_hold& b) { return a.fence < b.fence; });
@@ -65,6 +65,8 @@ std::size_t read_lock(const reply& r, std::size_t i, lock_details& lock) {
 }
 
 std::string_view fence_of_first_hold(const reply& r, std::size_t i) { return r.text(i + first_hold + 2); }
+
+lock_is read_state(const reply& r) { return static_cast<lock_is>(r.number(0)); }
 
 lock_status read_status(const reply& r) {
   lock_status status;
@@ -75,27 +77,27 @@ lock_status read_status(const reply& r) {
     w.token = r.text(i);
     w.lease = std::max(r.left(i + 1), std::chrono::milliseconds(0));
     w.silent = r.number(i + 2) == 1;
-    read_ask(kind, r.text(i + 3), w);
+    show_ask(kind, r.text(i + 3), w);
     status.queue.push_back(std::move(w));
   }
   return status;
 }
 
-void read_page(const reply& r, const std::string& prefix, std::vector<listed_lock>& found) {
+std::vector<listed_lock> read_page(const reply& r, const std::string& prefix) {
+  std::vector<listed_lock> found;
   for (std::size_t i = 1; i < r.size();) {
     const std::string_view record = r.text(i);
     listed_lock lock;
     i = read_lock(r, i + 1, lock);
     if (!record.starts_with(prefix)) continue;
     lock.name = record.substr(prefix.size());
-    // No lock can have a key of this form.
-    if (check_name(lock.name, record)) continue;
     // The script accepts any digits for a fence, even 0 and more than 64 bits.
     if (lock.held && lock.fence != 0) found.push_back(std::move(lock));
   }
+  return found;
 }
 
-lock_info info_of(const inspection& found, const script& kind) {
+lock_info info_of(const inspection& found, const kind& k) {
   lock_info info;
   info.held = found.holders > 0;
   info.holders = found.holders;
@@ -104,10 +106,9 @@ lock_info info_of(const inspection& found, const script& kind) {
   info.fence = found.fence;
   if (found.left.count() >= 0) info.ttl = found.left;
   if (!found.holds.empty()) info.token = found.holds.front().token;
-  // What the holder asked for: its owner, or a letter and its owner (lua/shared/call.lua).
-  if (&kind == &scripts::recursive_mutex) info.owner = found.about;
-  const bool is_writer = &kind == &scripts::shared_mutex && found.about == "w" && !found.holds.empty();
-  if (is_writer && !found.holds.front().ask.empty()) info.owner = found.holds.front().ask.substr(1);
+  if (k.ask == ask_is::owner) info.owner = found.about;
+  const bool writes = k.ask == ask_is::role_and_owner && read_ask(k.ask, found.about).role == role::writer;
+  if (writes && !found.holds.empty()) info.owner = read_ask(k.ask, found.holds.front().ask).owner;
   return info;
 }
 

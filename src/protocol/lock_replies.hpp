@@ -5,8 +5,8 @@
 #pragma once
 
 #include "protocol/inspection.hpp"
+#include "protocol/kind.hpp"
 #include "protocol/reply.hpp"
-#include "protocol/scripts.hpp"
 
 #include <leasehold/admin.hpp>
 #include <leasehold/lock.hpp>
@@ -20,6 +20,10 @@
 
 namespace leasehold::detail {
 
+// Whose a lock is, in the replies to show and break.
+enum class lock_is : std::int64_t { free = 0, ours = 1, foreign = 2, broken = 3 };
+lock_is read_state(const reply&);
+
 // Reads the part "What it is" (lua/admin.lua) of the reply, from scalar `i` on. Returns the index behind it.
 std::size_t read_lock(const reply&, std::size_t i, lock_details&);
 // As Redis has it, for a lock whose part begins at scalar `i`.
@@ -28,11 +32,11 @@ std::string_view fence_of_first_hold(const reply&, std::size_t i);
 // The reply to show.
 lock_status read_status(const reply&);
 
-// Appends the locks of one page of a list, as far as a client with this prefix can use their names.
-void read_page(const reply&, const std::string& prefix, std::vector<listed_lock>&);
+// The locks of one page of a list whose records have this prefix.
+std::vector<listed_lock> read_page(const reply&, const std::string& prefix);
 
 // What inspect reports of a lock of this kind.
-lock_info info_of(const inspection&, const script& kind);
+lock_info info_of(const inspection&, const kind&);
 
 // Follows the cursor of a SCAN, page by page.
 class scan {

@@ -1,0 +1,64 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The kinds of locks, as values: a row for each way of holding one. Everything else in which they differ is in their
+// scripts.
+#pragma once
+
+#include "protocol/scripts.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace leasehold::detail {
+
+// What an ask says. It tells those apart that want one lock (lua/shared/call.lua).
+enum class ask_is : std::uint8_t { nothing, owner, role_and_owner, limit };
+
+// Whether several holds with the same ask can exist at once.
+enum class hold_mode : std::uint8_t {
+  exclusive,  // One hold at a time; a cohort may pass it on.
+  shared,     // Several holds at a time.
+};
+
+enum class role : std::uint8_t { none, writer, reader };
+
+struct kind {
+  const script* code;
+  ask_is ask = ask_is::nothing;
+  hold_mode mode = hold_mode::exclusive;
+  detail::role role = role::none;
+  bool is_redissons = false;  // Redisson has locks of the same form.
+};
+
+namespace kinds {
+
+inline constexpr kind mutex{.code = &scripts::mutex};
+inline constexpr kind recursive_mutex{
+    .code = &scripts::recursive_mutex, .ask = ask_is::owner, .mode = hold_mode::shared, .is_redissons = true};
+inline constexpr kind writer{.code = &scripts::shared_mutex, .ask = ask_is::role_and_owner, .role = role::writer};
+inline constexpr kind reader{
+    .code = &scripts::shared_mutex, .ask = ask_is::role_and_owner, .mode = hold_mode::shared, .role = role::reader};
+inline constexpr kind counting_semaphore{
+    .code = &scripts::counting_semaphore, .ask = ask_is::limit, .mode = hold_mode::shared};
+// For operators, who need not know it.
+inline constexpr kind any{.code = &scripts::admin};
+
+}  // namespace kinds
+
+// By the name of its script, as replies have it; another program's lock: nothing.
+ask_is ask_of_kind(std::string_view name) noexcept;
+
+// Of an owner; "" where an ask says nothing, or is a number.
+std::string make_ask(const kind&, const std::string& owner);
+// The ask of a writer becomes that of a reader.
+void ask_to_read(std::string& ask) noexcept;
+
+// What an ask says about an asker.
+struct asker {
+  detail::role role = role::none;
+  std::string_view owner;
+};
+asker read_ask(ask_is, std::string_view ask) noexcept;
+
+}  // namespace leasehold::detail
