@@ -210,14 +210,14 @@ statistics client::stats() const {
   return s;
 }
 
-std::string client::server() const { return handle_->core->server(); }
+std::string client::server() const { return handle_->core->failed().server(); }
 
 std::string client::explain(const error_code& ec) const {
-  return ec ? exception(ec, handle_->core->about(ec)).what() : std::string();
+  return ec ? exception(ec, handle_->core->failed().about(ec)).what() : std::string();
 }
 
-std::string client::last_refusal() const { return handle_->core->last_refusal(); }
+std::string client::last_refusal() const { return handle_->core->failed().last_refusal(); }
 
-std::string client::last_failure() const { return handle_->core->last_failure(); }
+std::string client::last_failure() const { return handle_->core->failed().last_failure(); }
 
 }  // namespace leasehold

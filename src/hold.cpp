@@ -79,7 +79,7 @@ void unguard(const std::shared_ptr<hold_state>& state) noexcept { state->unguard
 bool outlived(const std::shared_ptr<hold_state>& state) noexcept { return state && state->outlived(); }
 
 std::exception_ptr lost_failure(const std::shared_ptr<hold_state>& state) {
-  exception::context about{.lock = state->lock().name, .server = state->core()->server()};
+  exception::context about{.lock = state->lock().name, .server = state->core()->failed().server()};
   return std::make_exception_ptr(exception(make_error_code(error::lost), std::move(about)));
 }
 

@@ -15,7 +15,7 @@ namespace leasehold::detail {
 
 std::string explain(const std::shared_ptr<lock_state>& lock, const error_code& ec) {
   if (!ec) return {};
-  exception::context about = lock->handle->core->about(ec);
+  exception::context about = lock->handle->core->failed().about(ec);
   about.lock = lock->identity->name;
   return exception(ec, std::move(about)).what();
 }
@@ -23,7 +23,7 @@ std::string explain(const std::shared_ptr<lock_state>& lock, const error_code& e
 void throw_failed(const std::shared_ptr<lock_group>& locks, const acquire_options& options, const error_code& ec) {
   exception::context about;
   for (const auto& lock : locks->members) {
-    if (about.server.empty()) about = lock->handle->core->about(ec);
+    if (about.server.empty()) about = lock->handle->core->failed().about(ec);
     about.lock += (about.lock.empty() ? "" : ", ") + lock->identity->name;
   }
   if (locks->members.empty()) about.detail = "no locks were given";

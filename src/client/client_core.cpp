@@ -1,105 +1,23 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "client/client_core.hpp"
 
-#include "client/options.hpp"
-#include "store/words.hpp"
-#include "time/random.hpp"
-
-#include <boost/asio/execution/context.hpp>
-#include <boost/asio/execution_context.hpp>
-#include <boost/asio/query.hpp>
-
-#include <fmt/compile.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <unordered_set>
 
 namespace leasehold::detail {
 
-// Ends the cores of an execution context when the context ends. A client, lock or hold that outlives the context may
-// keep a core alive, but the core's timer, strand and sockets must not outlive the context.
-class context_service final : public asio::execution_context::service {
- public:
-  using key_type = context_service;
-  static inline asio::execution_context::id id;
-
-  explicit context_service(asio::execution_context& context) : asio::execution_context::service(context) {}
-
-  void add(client_core& core) {
-    const std::lock_guard lock(mutex_);
-    cores_.insert(&core);
-  }
-  void remove(client_core& core) {
-    const std::lock_guard lock(mutex_);
-    cores_.erase(&core);
-  }
-
- private:
-  void shutdown() override {
-    std::vector<std::shared_ptr<client_core>> cores;
-    {
-      const std::lock_guard lock(mutex_);
-      for (client_core* core : cores_) {
-        // A core that is being destroyed at this moment has nothing left to end.
-        if (auto strong = core->weak_from_this().lock()) cores.push_back(std::move(strong));
-      }
-      cores_.clear();
-    }
-    for (auto& core : cores) core->abandon();
-  }
-
-  std::mutex mutex_;
-  std::unordered_set<client_core*> cores_;
-};
-
-namespace {
-
-context_service& service_of(const asio::any_io_executor& executor) {
-  return asio::use_service<context_service>(asio::query(executor, asio::execution::context));
-}
-
-std::string label_of(const client_options& options) {
-  if (!options.label.empty()) return options.label;
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  return default_label(host.data(), ::getpid());
-}
-
-// "<label>-<128 random bits>"
-std::string new_client_id(const client_options& options) {
-  const std::uint64_t high = random_bits();
-  return fmt::format("{}-{:016x}{:016x}", label_of(options), high, random_bits());
-}
-
-std::mt19937_64 seeded_engine() {
-  std::array<std::uint32_t, 4> bits{};
-  for (std::size_t i = 0; i < bits.size(); i += 2) {
-    const std::uint64_t two = random_bits();
-    bits[i] = static_cast<std::uint32_t>(two);
-    bits[i + 1] = static_cast<std::uint32_t>(two >> 32U);
-  }
-  std::seed_seq seed(bits.begin(), bits.end());
-  return std::mt19937_64(seed);
-}
-
-}  // namespace
-
 client_core::client_core(asio::any_io_executor executor, client_parts parts, client_options options)
     : options_(std::move(options)),
       drift_{options_.drift, options_.drift_floor},
-      server_(std::move(parts.server)),
-      secrets_(std::move(parts.secrets)),
       is_cluster_(parts.is_cluster),
       is_quorum_(parts.is_quorum),
-      base_(std::move(executor)),
-      engine_(seeded_engine()),
-      phase_(static_cast<clock::rep>(engine_() >> 2)),
-      client_id_(new_client_id(options_)) {
-  stores_ = parts.stores(base_, options_, client_id_);
+      failures_(std::move(parts.server), std::move(parts.secrets)),
+      identity_(options_),
+      base_(std::move(executor)) {
+  stores_ = parts.stores(base_, options_, identity_.id());
   queued_ = parts.queued(*this);
   strand_ = stores_->strand();
   store_ = stores_->make(*this);
@@ -108,11 +26,11 @@ client_core::client_core(asio::any_io_executor executor, client_parts parts, cli
   alarms_.emplace(strand_);
   // Registered last: services are shut down in the reverse order of their creation, and the core still needs the others
   // then.
-  service_of(base_).add(*this);
+  context_service::of(base_).add(*this);
 }
 
 client_core::~client_core() {
-  if (alive_) service_of(base_).remove(*this);
+  if (alive_) context_service::of(base_).remove(*this);
 }
 
 void client_core::start() {
@@ -128,23 +46,6 @@ void client_core::start_store() {
 asio::any_io_executor client_core::executor() const {
   const std::lock_guard lock(mutex_);
   return base_;
-}
-
-std::string client_core::last_refusal() const {
-  const std::lock_guard lock(mutex_);
-  return last_refusal_;
-}
-
-std::string client_core::last_failure() const {
-  const std::lock_guard lock(mutex_);
-  return last_failure_;
-}
-
-exception::context client_core::about(const error_code& ec) const {
-  exception::context c{.server = server_};
-  if (ec == error::refused) c.detail = last_refusal();
-  if (ec == error::unreachable || ec == error::no_quorum) c.detail = last_failure();
-  return c;
 }
 
 bool client_core::send(std::shared_ptr<caller> the_caller, std::uint32_t tag) {
@@ -225,10 +126,8 @@ void client_core::set(alarm& a, clock::time_point due) {
   alarms_->set(a, due, *this);
 }
 
-std::string client_core::next_token() { return fmt::format(FMT_COMPILE("{}.{}"), client_id_, ++tokens_); }
-
 void client_core::observe_time(std::int64_t microseconds, const answer& a) {
-  if (std::exchange(excused_, false)) note_failure({});
+  if (std::exchange(excused_, false)) failures_.note_failure({});
   if (microseconds <= 0 || a.server == nullptr) return;
   const auto jump = a.server->observe(microseconds, a.sent, a.received);
   if (jump != clock::duration(0)) on_clock_jump(jump);
@@ -242,31 +141,15 @@ void client_core::on_clock_jump(clock::duration jump) {
   each_activity([jump](activity& a) { a.on_clock_jump(jump); });
 }
 
-// Hides before it shortens: a credential that the limit would cut must not be shown in part.
-std::string client_core::presentable(std::string_view words) const {
-  return std::string(shortened(secrets_.hide(words)));
-}
-
 void client_core::note_refusal(std::string_view words) {
   counters_.refused.fetch_add(1, std::memory_order_relaxed);
-  {
-    const std::lock_guard lock(mutex_);
-    last_refusal_ = presentable(words);
-  }
+  failures_.note_refusal(words);
   notify(event::kind::refused, {}, words);
-}
-
-bool client_core::note_failure(std::string_view why) {
-  std::string words = presentable(why);
-  const std::lock_guard lock(mutex_);
-  if (last_failure_ == words) return false;
-  last_failure_ = std::move(words);
-  return true;
 }
 
 void client_core::note_excuse(std::string_view why) {
   excused_ = true;
-  if (open() && note_failure(why)) notify(event::kind::unreachable, {}, why);
+  if (open() && failures_.note_failure(why)) notify(event::kind::unreachable, {}, why);
 }
 
 // This is called in the middle of other work, so an exception of the observer leaves io_context::run() in a turn of its
@@ -274,7 +157,7 @@ void client_core::note_excuse(std::string_view why) {
 void client_core::notify(event::kind what, std::string_view name, std::string_view text) {
   if (!options_.observer) return;
   try {
-    options_.observer(event{what, name, presentable(text)});
+    options_.observer(event{what, name, failures_.presentable(text)});
   } catch (...) {
     post([thrown = std::current_exception()] { std::rethrow_exception(thrown); });
   }
@@ -285,7 +168,7 @@ void client_core::on_up(const store::server& server) {
   if (server.again) counters_.reconnects.fetch_add(1, std::memory_order_relaxed);
   refused_ = false;
   excused_ = false;
-  note_failure({});
+  failures_.note_failure({});
   notify(event::kind::connected, {}, server.version);
   if (!server.maxmemory_policy.empty() && server.maxmemory_policy != "noeviction") {
     notify(event::kind::evicting, {}, server.maxmemory_policy);
@@ -349,7 +232,7 @@ void client_core::on_message(std::string_view text) {
 void client_core::on_down(std::string_view why) {
   if (resting_) return;
   excused_ = false;
-  if (open()) note_failure(why);
+  if (open()) failures_.note_failure(why);
   notify(event::kind::disconnected, {}, why);
 }
 
@@ -358,13 +241,13 @@ void client_core::on_no_answer(std::string_view why) {
   refused_ = false;
   excused_ = false;
   // There is an attempt every second: the same failure is reported once.
-  if (open() && note_failure(why)) notify(event::kind::unreachable, {}, why);
+  if (open() && failures_.note_failure(why)) notify(event::kind::unreachable, {}, why);
 }
 
 void client_core::on_refused(std::string_view words) {
   if (resting_) return;
   excused_ = false;
-  note_failure(words);
+  failures_.note_failure(words);
   note_refusal(words);
   refused_ = true;
   decltype(until_up_) waiting;

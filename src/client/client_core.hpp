@@ -4,14 +4,17 @@
 //
 // Ownership. Users hold client_handles (through clients, locks, holds and operations under way). When the last handle
 // goes, the core shuts itself down. The core is kept alive by its own unfinished work. An execution context that ends
-// first takes the core's timer, strand and connection with it (see context_service in client_core.cpp); what users
+// first takes the core's timer, strand and connection with it (see context_service.hpp); what users
 // still hold then does nothing.
 #pragma once
 
+#include "client/activity.hpp"
+#include "client/client_identity.hpp"
+#include "client/context_service.hpp"
+#include "client/failures.hpp"
+#include "client/metrics.hpp"
 #include "client/pending.hpp"
 #include "protocol/keys.hpp"
-#include "protocol/message.hpp"
-#include "store/secrets.hpp"
 #include "store/store.hpp"
 #include "time/alarm_clock.hpp"
 #include "time/alarms.hpp"
@@ -30,7 +33,6 @@
 #include <boost/intrusive/list.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +40,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -47,47 +48,6 @@
 #include <vector>
 
 namespace leasehold::detail {
-
-// An operation, a hold or a release that is under way in a client. The core notifies it of what concerns it, and ends
-// it when the client closes or its context ends.
-class activity : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
- public:
-  // The client closes: the activity ends with error::closed, or releases.
-  virtual void on_close() = 0;
-  // The store has stopped for good: what could not be released stays.
-  virtual void on_stopped() {}
-  // The server's clock was stepped forward.
-  virtual void on_clock_jump(clock::duration) {}
-  // Another server than before answers.
-  virtual void on_other_server() {}
-  // The same for some slots.
-  virtual void on_moved(const std::unordered_set<std::uint16_t>&) {}
-  // According to a message, an operator has broken the hold with this token.
-  virtual void on_broken(std::string_view token) { (void)token; }
-  // An idle client may disconnect only if none of its activities needs the store.
-  virtual bool needs_store() const { return true; }
-  // The context ends: destroy the handler, and keep no executor. Nothing may be sent or posted any more.
-  virtual void abandon() = 0;
-
- protected:
-  ~activity() = default;
-};
-
-// The queued entries of the client, as far as the client must reach them: implemented by lock/registry.hpp.
-class queued_entries {
- public:
-  virtual ~queued_entries() = default;
-  // Messages may have been lost: every entry in a queue of Redis polls.
-  virtual void poll_all() = 0;
-  // The same for the entries in these slots.
-  virtual void poll_slots(const std::unordered_set<std::uint16_t>& slots) = 0;
-  // A message was published on this channel.
-  virtual void on_channel(std::string_view channel) = 0;
-  // This was published on the client's channel.
-  virtual void on_message(const message&) = 0;
-  // The context ends: forget everything.
-  virtual void abandon() = 0;
-};
 
 class client_core;
 
@@ -104,37 +64,10 @@ struct client_parts {
   std::function<std::unique_ptr<queued_entries>(client_core&)> queued;
 };
 
-class client_core final : public std::enable_shared_from_this<client_core>, private store::events {
+class client_core final : public std::enable_shared_from_this<client_core>,
+                          public context_member,
+                          private store::events {
  public:
-  // Written on the strand, read by any thread.
-  class durations {
-   public:
-    void record(clock::duration d) {
-      const auto us = std::chrono::duration_cast<histogram::duration>(d);
-      counts_[histogram::bucket_of(us)].fetch_add(1, std::memory_order_relaxed);
-      sum_.fetch_add(std::max<histogram::duration::rep>(us.count(), 0), std::memory_order_relaxed);
-    }
-    histogram snapshot() const {
-      histogram h;
-      for (std::size_t i = 0; i < histogram::buckets; ++i) {
-        h.set_count_in(i, counts_[i].load(std::memory_order_relaxed));
-      }
-      h.set_sum(histogram::duration(sum_.load(std::memory_order_relaxed)));
-      return h;
-    }
-
-   private:
-    std::array<std::atomic<std::uint64_t>, histogram::buckets> counts_{};
-    std::atomic<histogram::duration::rep> sum_{0};
-  };
-
-  struct counters {
-    durations waiting_time, hold_time, round_trip;
-    std::atomic<std::uint64_t> held{0}, waiting{0}, acquired{0}, contended{0}, timed_out{0}, cancelled{0}, lost{0},
-        released{0}, renewed{0}, renewal_failed{0}, withdrawn{0}, refused{0}, commands{0}, connects{0}, reconnects{0},
-        handed_off{0}, passed{0}, clock_jumps{0};
-  };
-
   client_core(asio::any_io_executor, client_parts, client_options);
   ~client_core();
 
@@ -167,12 +100,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   asio::any_io_executor executor() const;
   const client_options& options() const { return options_; }
   const drift_allowance& drift() const { return drift_; }
-  std::string last_refusal() const;
-  std::string last_failure() const;
-  // The URLs as they may be shown.
-  const std::string& server() const { return server_; }
-  // What an exception with this code can say of the store.
-  exception::context about(const error_code&) const;
+  const failures& failed() const { return failures_; }
   counters& count() { return counters_; }
   bool is_cluster() const { return is_cluster_; }
   bool is_quorum() const { return is_quorum_; }
@@ -230,10 +158,7 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
     if (handler) handler.complete(base_, std::move(args)...);
   }
 
-  std::string next_token();
-  double random() { return std::uniform_real_distribution<double>(0.0, 1.0)(engine_); }
-  // The phase of this client's renewals (renewal_due).
-  clock::duration phase() const { return phase_; }
+  client_identity& identity() { return identity_; }
 
   // For the histogram.
   void note_round_trip(const answer& a) {
@@ -242,16 +167,14 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   // A reply carried the server's clock.
   void observe_time(std::int64_t microseconds, const answer&);
 
-  // The server has refused something: keeps its words.
+  // The server has refused something.
   void note_refusal(std::string_view words);
-  // Why there is no connection; "": there is one. Returns whether that is news.
-  bool note_failure(std::string_view why);
   // The server answers, but not what was asked for: it is busy, or its reply makes no sense. Until a reply is
   // understood, this is the reason why an operation ends with error::unreachable.
   void note_excuse(std::string_view why);
   // An operation has waited in vain for a connection, and no other reason is known.
   void note_silence() {
-    if (last_failure().empty()) note_excuse("no answer");
+    if (failures_.last_failure().empty()) note_excuse("no answer");
   }
   void notify(event::kind, std::string_view name, std::string_view text);
 
@@ -277,11 +200,10 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   // client::close. Null: the last handle has gone.
   void close(std::shared_ptr<pending<void(error_code)>> waiting);
 
-  // The context ends. Called on the thread that destroys it.
-  void abandon() noexcept;
+  std::shared_ptr<context_member> alive() override { return weak_from_this().lock(); }
+  void abandon() noexcept override;
 
  private:
-  friend class context_service;
   enum class state { open, closing, stopped };
 
   void on_up(const store::server&) override;
@@ -310,8 +232,6 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   void wake();
   // Wakes everything that waits for the store, or for a message that may be lost.
   void ask_again();
-  // The server's words, in a form that people may read.
-  std::string presentable(std::string_view words) const;
   void stop_if_idle();
   void stop();
   void conclude();
@@ -337,20 +257,18 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
 
   const client_options options_;
   const drift_allowance drift_;
-  const std::string server_;
-  const secrets secrets_;
   const bool is_cluster_;
   const bool is_quorum_;
   bool has_queue_ = true;  // Of the store, which may be gone when this is asked; fixed from the constructor on.
   bool releases_leftovers_ = false;
   counters counters_;
+  failures failures_;
+  client_identity identity_;
 
-  mutable std::mutex mutex_;  // For what other threads may ask for: alive_, the executors, the words.
+  mutable std::mutex mutex_;  // For what other threads may ask for: alive_ and the executors.
   bool alive_ = true;
   asio::any_io_executor base_;
   asio::any_io_executor strand_;
-  std::string last_refusal_;
-  std::string last_failure_;
 
   std::unique_ptr<store_factory> stores_;
   std::shared_ptr<store> store_;
@@ -359,17 +277,12 @@ class client_core final : public std::enable_shared_from_this<client_core>, priv
   std::unique_ptr<queued_entries> queued_;
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
   bool refused_ = false;
-  bool excused_ = false;                             // last_failure_ was set by note_excuse.
+  bool excused_ = false;                             // The last failure was noted by note_excuse.
   std::unordered_set<std::uint16_t> moved_;          // Slots whose activities are about to be notified of a move,
   std::unordered_set<std::uint16_t> slots_to_poll_;  // and those whose entries in a queue are about to poll.
   std::unordered_map<std::uint16_t, std::size_t> subscribed_;  // How many entries and holds want messages of a slot.
   clock::time_point other_server_since_ = clock::time_point::min();
   clock::duration stepped_{0};
-
-  std::mt19937_64 engine_;
-  const clock::duration phase_;
-  std::string client_id_;
-  std::uint64_t tokens_ = 0;
 
   state state_ = state::open;
   std::size_t work_ = 0;

@@ -196,16 +196,15 @@ void acquire_all_op::begin_again() {
   next_ = 0;
   if (!one_server_ || options_.replicas != 0 || !core_->up()) return acquire_next();
   tokens_.clear();
-  for (std::size_t i = 0; i < order_.size(); ++i) tokens_.push_back(core_->next_token());
+  for (std::size_t i = 0; i < order_.size(); ++i) tokens_.push_back(core_->identity().next_token());
   asks_ = asks();
   members_.clear();
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     const auto& lock = *locks_->members[i]->identity;
     members_.push_back({lock.keys(), lock.kind.code->name, tokens_[i], asks_[i]});
   }
-  sent_ = false;
-  may_run_until_ = clock::now();
-  epoch_ = core_->epoch();
+  attempt_.forget_unanswered();
+  attempt_.begin(clock::now(), core_->epoch(), options_.lease);
   asking_ = core_->send(self_, 0);
   if (!asking_) return acquire_next();
   core_->begin_work();
@@ -226,10 +225,7 @@ request acquire_all_op::request_of(std::uint32_t) const {
   return r;
 }
 
-void acquire_all_op::sent(std::uint32_t, const sending& s) {
-  sent_ = true;
-  may_run_until_ = std::max(may_run_until_, s.may_run_until);
-}
+void acquire_all_op::sent(std::uint32_t, const sending& s) { attempt_.sent(s); }
 
 void acquire_all_op::answered(std::uint32_t, const answer& a) {
   core_->note_round_trip(a);
@@ -242,8 +238,8 @@ void acquire_all_op::take(const answer& a) {
   asking_ = false;
   if (!self_ && !over_) return;
   if (!leaving_) unset();  // Otherwise the limit of the withdrawal stays set.
-  unanswered_attempt unanswered;
-  if (a.from_store == nullptr && sent_) unanswered.merge(epoch_, may_run_until_, options_.lease);
+  if (a.from_store == nullptr && attempt_.is_sent()) attempt_.note_unanswered(options_.lease);
+  const auto& unanswered = attempt_.unanswered();
   const bool granted = a.from_store != nullptr && a.from_store->granted_all(tokens_.size());
   if (granted) {
     take_all(a);

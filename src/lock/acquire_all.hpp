@@ -6,6 +6,7 @@
 #include "client/client_core.hpp"
 #include "client/pending.hpp"
 #include "lock/acquire.hpp"
+#include "lock/attempts.hpp"
 #include "lock/lock_state.hpp"
 #include "lock/release.hpp"
 
@@ -68,10 +69,8 @@ class acquire_all_op final : public caller,
   // The single script.
   std::vector<std::string> tokens_, asks_;  // As they were sent,
   std::vector<member_request> members_;     // in these.
-  clock::time_point may_run_until_{};
-  std::uint64_t epoch_ = 0;
+  attempts attempt_;
   bool asking_ = false;
-  bool sent_ = false;
 
   // One lock after the other.
   std::size_t next_ = 0;  // An index into order_.

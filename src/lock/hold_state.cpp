@@ -54,7 +54,7 @@ void hold_state::start(bool confirmed) {
       });
     });
   } else if (renewals_left_ != 0) {
-    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin, core_->phase());
+    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin, core_->identity().phase());
   }
   schedule();
 }
@@ -191,7 +191,7 @@ void hold_state::raise(const answer& a, milliseconds lease, milliseconds left) {
     raised_at_ = std::max(raised_at_, a.sent);
   }
   renew_at_ = renewals_left_ == 0 ? clock::time_point::max()
-                                  : renewal_due(clock::now(), deadline() - grant_.margin, core_->phase());
+                                  : renewal_due(clock::now(), deadline() - grant_.margin, core_->identity().phase());
   schedule();
 }
 
@@ -204,7 +204,7 @@ void hold_state::on_clock_jump(clock::duration jump) {
   }
   if (released()) return;
   if (renew_at_ != clock::time_point::max())
-    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin, core_->phase());
+    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin, core_->identity().phase());
   if (clock::now() >= deadline() - grant_.margin) return report_loss();
   core_->is_quorum() ? store_is_up() : schedule();
 }

@@ -27,9 +27,6 @@ constexpr milliseconds least_head_start{200};
 // would be granted the lock by some of the servers only.
 constexpr milliseconds hint_spread{2};
 
-// At most this many waiters of one local queue ask at once.
-constexpr std::size_t most_at_once = 256;
-
 milliseconds whole_ms(clock::duration d) {
   return std::max(std::chrono::duration_cast<milliseconds>(d), milliseconds(1));
 }
@@ -62,40 +59,32 @@ void queue_entry::add(waiter& op) {
 void queue_entry::ask_in_parallel() {
   if (lock_->kind.mode != hold_mode::shared || role_ != role::local_queue || answered_ || state_ != state::asking)
     return;
-  while (parallel_entries_ + 1 < may_ask_ && std::next(waiters_.begin()) != waiters_.end()) {
+  while (parallel_.has_room() && std::next(waiters_.begin()) != waiters_.end()) {
     auto& op = *std::next(waiters_.begin());
     op.unlink();
     const auto entry = make_recycled<queue_entry>(core_, lock_, role::parallel);
     entry->local_queue_ = weak_from_this();
     entry->limit_ = limit_;
-    entry->follows_ = take_predecessor();
+    entry->follows_ = parallel_.take_predecessor();
     entry->found_busy_ = found_busy_;
     entry->waited_ = waited_;
-    ++parallel_entries_;
+    parallel_.on_begin();
     entry->add(op);
   }
-}
-
-std::string queue_entry::take_predecessor() {
-  if (followers_ == 0) return {};
-  --followers_;
-  return predecessor_;
 }
 
 void queue_entry::on_parallel_outcome(bool granted) {
   const auto queue = local_queue_.lock();
   local_queue_.reset();
   if (!queue) return;
-  if (granted) queue->predecessor_ = token_;
-  --queue->parallel_entries_;
-  queue->may_ask_ = granted ? std::min(queue->may_ask_ + 1, most_at_once) : 1;
+  queue->parallel_.on_end(granted, token_);
   queue->ask_in_parallel();
 }
 
 // A new entry for the waiter in front: a token is never used twice.
 void queue_entry::begin() {
   registry::of(*core_).forget_token(*this);
-  if (role_ == role::local_queue) follows_ = take_predecessor();
+  if (role_ == role::local_queue) follows_ = parallel_.take_predecessor();
   pauses_ = pauses(front().options().retry);
   answered_ = false;
   too_late_ = false;
@@ -105,20 +94,15 @@ void queue_entry::begin() {
 }
 
 void queue_entry::take_token() {
-  token_ = core_->next_token();
-  unanswered_ = {};
+  token_ = core_->identity().next_token();
+  attempts_.forget_unanswered();
   asked_again_ = false;
   in_queue_ = false;
   check_ = {};
 }
 
 void queue_entry::ask() {
-  // The script certainly runs after this instant.
-  stamp_ = clock::now();
-  attempt_may_run_until_ = stamp_;
-  sent_ = false;
-  asked_lease_ = front().options().lease;
-  attempt_epoch_ = core_->epoch();
+  attempts_.begin(clock::now(), core_->epoch(), front().options().lease);
   if (core_->send(shared_from_this(), ++attempt_)) {
     state_ = state::asking;
     unset();
@@ -135,7 +119,7 @@ void queue_entry::ask() {
 request queue_entry::request_of(std::uint32_t attempt) const {
   const bool proves = attempt == proof_;
   request r = lock_->request_for(proves ? verb::confirm : verb::acquire, token_);
-  r.lease = asked_lease_;
+  r.lease = attempts_.lease();
   if (proves) return r;
   r.run_within = core_->options().command_timeout;
   r.joins_queue = role_ != role::once;
@@ -147,11 +131,8 @@ request queue_entry::request_of(std::uint32_t attempt) const {
 
 void queue_entry::sent(std::uint32_t attempt, const sending& s) {
   if (attempt == proof_) return;
-  stamp_ = s.at;
-  sent_ = true;
-  // The store may have to send the same request to another server (store::run).
-  attempt_may_run_until_ = std::max(attempt_may_run_until_, s.may_run_until);
-  if (s.joins_queue) check_.sent(stamp_);
+  attempts_.sent(s);
+  if (s.joins_queue) check_.sent(s.at);
 }
 
 void queue_entry::answered(std::uint32_t attempt, const answer& a) {
@@ -162,7 +143,7 @@ void queue_entry::answered(std::uint32_t attempt, const answer& a) {
     return;
   }
   if (a.from_store == nullptr && current) {
-    unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
+    attempts_.note_unanswered(longest_trace());
     found_busy_ = false;
   }
   if (state_ == state::over) {
@@ -172,7 +153,7 @@ void queue_entry::answered(std::uint32_t attempt, const answer& a) {
   }
   if (state_ != state::asking || !current) return;
   if (a.from_store == nullptr) return ask();
-  took_ = a.received - stamp_;
+  attempts_.answered(a.received);
   if (a.from_store->refused) return on_error(*a.from_store, a.received);
   const lease_reply& lease = a.from_store->lease;
   if (!lease.understood) {
@@ -207,12 +188,12 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   in_queue_ = true;
   too_late_ = false;
   lacks_replicas_ = false;
-  may_ask_ = 1;
+  parallel_.on_busy();
   on_parallel_outcome(false);
   if (role_ == role::once) {
     state_ = state::over;
     // An attempt on an earlier connection may still be granted.
-    if (unanswered_.exists) release_token(nullptr);
+    if (attempts_.unanswered().exists) release_token(nullptr);
     const auto op = front().shared();
     waiters_.pop_front();
     return op->complete_busy();
@@ -223,7 +204,8 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
     state_ = state::pausing;
     const clock::duration until_free =
         lease.left < milliseconds(0) ? clock::duration::max() : lease.left + milliseconds(1);
-    return core_->set(*this, later(now, std::min<clock::duration>(pauses_.next(core_->random()), until_free)));
+    return core_->set(*this,
+                      later(now, std::min<clock::duration>(pauses_.next(core_->identity().random()), until_free)));
   }
   state_ = state::waiting;
   waited_ = true;
@@ -251,7 +233,7 @@ void queue_entry::on_wrong_limit(std::uint32_t limit) {
 }
 
 void queue_entry::on_error(const outcome& o, clock::time_point now) {
-  if (o.may_have_written) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
+  if (o.may_have_written) attempts_.note_unanswered(longest_trace());
   switch (*o.refused) {
     case refusal::wrong_type: return end_all(error::wrong_type);
     case refusal::no: core_->note_refusal(o.words); return end_all(error::refused);
@@ -270,16 +252,16 @@ void queue_entry::pause(clock::time_point now) {
 
 void queue_entry::rest(clock::time_point now) {
   state_ = state::pausing;
-  core_->set(*this, later(now, pauses_.next(core_->random())));
+  core_->set(*this, later(now, pauses_.next(core_->identity().random())));
 }
 
 void queue_entry::on_grant(const lease_reply& lease, const answer& a) {
   if (!drop_late(a.received)) return;
   const milliseconds wanted = front().options().lease;
-  const auto until = core_->still_sure(token_, local_deadline(a.sent, asked_lease_, lease.left, core_->drift()));
+  const auto until = core_->still_sure(token_, local_deadline(a.sent, attempts_.lease(), lease.left, core_->drift()));
   // The answer took longer than the lease, or the waiter in front is now one with a longer lease. A repeat lengthens
   // the lease.
-  if ((a.received >= until || asked_lease_ < wanted) && !std::exchange(asked_again_, true)) return ask();
+  if ((a.received >= until || attempts_.lease() < wanted) && !std::exchange(asked_again_, true)) return ask();
   if (front().options().replicas != 0) return prove();
   grant(lease.fence, until, a.sent, lease.depth);
 }
@@ -297,7 +279,7 @@ void queue_entry::prove() {
   stepped_ = core_->stepped();
   if (core_->send_acknowledged(shared_from_this(), proof_, o.replicas, limit)) {
     // The limit is that of WAIT alone: the request may also have to wait for another one, or for a connection.
-    const auto until = later(clock::now(), std::min(limit + core_->options().command_timeout, asked_lease_));
+    const auto until = later(clock::now(), std::min(limit + core_->options().command_timeout, attempts_.lease()));
     return core_->set(*this, until);
   }
   state_ = state::asking;
@@ -315,8 +297,9 @@ void queue_entry::on_proof(const answer& a) {
   if (ours) core_->observe_time(lease.server_time, a);
   if (ours && a.from_store->acknowledged >= o.replicas) {
     // WAIT held the reply back. Meanwhile another reply may have shown a step of the clock.
-    const auto until = local_deadline(a.sent, asked_lease_, lease.left, core_->drift()) - (core_->stepped() - stepped_);
-    if (asked_lease_ < o.lease && !std::exchange(asked_again_, true)) return ask();
+    const auto until =
+        local_deadline(a.sent, attempts_.lease(), lease.left, core_->drift()) - (core_->stepped() - stepped_);
+    if (attempts_.lease() < o.lease && !std::exchange(asked_again_, true)) return ask();
     if (a.received < until) return grant(lease.fence, until, a.sent, lease.depth);
   }
   // A token that some replicas know is never used again.
@@ -337,7 +320,7 @@ void queue_entry::on_granted(const pushed_grant& g) {
   if (state_ == state::over || state_ == state::proving) return;
   const auto now = clock::now();
   if (!drop_late(now)) return;
-  if (!check_.believes(g, asked_lease_, now)) {
+  if (!check_.believes(g, attempts_.lease(), now)) {
     if (state_ != state::asking) ask();
     return;
   }
@@ -365,7 +348,8 @@ void queue_entry::poll_now() {
   // A pause that keeps a place in the queue ends, too: the reason for this call may be that the server answers again.
   if (state_ == state::waiting || (state_ == state::pausing && in_queue_ && core_->has_queue())) return ask();
   if (state_ != state::pausing || core_->has_queue()) return;
-  const auto soon = later(clock::now(), std::chrono::duration_cast<clock::duration>(hint_spread * core_->random()));
+  const auto soon =
+      later(clock::now(), std::chrono::duration_cast<clock::duration>(hint_spread * core_->identity().random()));
   if (soon < due()) core_->set(*this, soon);
 }
 
@@ -376,23 +360,23 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
   const bool confirmed = confirmed_at != clock::time_point::min();
   // A poll may still be on its way.
   if (is_on_its_way() && !confirmed) {
-    unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
+    attempts_.note_unanswered(longest_trace());
   }
   hold_state::grant g{};
   g.token = token_;
   g.fence = fence;
   g.deadline = deadline;
-  g.unanswered = unanswered_;
+  g.unanswered = attempts_.unanswered();
   g.confirmed_at = confirmed_at;
   g.depth = depth;
   g.contended = in_queue_;
-  if (!answered_) may_ask_ = std::min(may_ask_ + 1, most_at_once);
+  if (!answered_) parallel_.on_grant();
   on_parallel_outcome(true);
   const auto op = front().shared();
   waiters_.pop_front();
   if (lock_->kind.role == detail::role::reader) {
-    predecessor_ = token_;
-    if (in_queue_) followers_ = waiters_.size();
+    parallel_.on_reader(token_);
+    if (in_queue_) parallel_.let_follow(waiters_.size());
   }
   if (lock_->kind.mode == hold_mode::exclusive) found_busy_ = true;
   auto held = hand_over(*op, std::move(g), confirmed);
@@ -452,7 +436,7 @@ void queue_entry::leave(const std::shared_ptr<waiter>& op, error_code why) {
 // The last waiter has left. True if `op` will be notified when nothing is left of the entry.
 bool queue_entry::withdraw(const std::shared_ptr<waiter>& op) {
   const bool traces = is_on_its_way() || state_ == state::proving || leaves_traces();
-  if (is_on_its_way()) unanswered_.merge(attempt_epoch_, attempt_may_run_until_, longest_trace());
+  if (is_on_its_way()) attempts_.note_unanswered(longest_trace());
   forget();
   if (!traces) return false;
   if (!op || !core_->up()) {
@@ -468,24 +452,25 @@ bool queue_entry::withdraw(const std::shared_ptr<waiter>& op) {
 }
 
 // An attempt that waits in the client for others is never sent once it is not wanted any more.
-bool queue_entry::is_on_its_way() const { return state_ == state::asking && sent_; }
+bool queue_entry::is_on_its_way() const { return state_ == state::asking && attempts_.is_sent(); }
 
 // For attempts that were answered, or never will be. (Asked again: the attempt before was granted.)
 bool queue_entry::leaves_traces() const {
-  return asked_again_ || (!core_->releases_leftovers() && (in_queue_ || unanswered_.exists));
+  return asked_again_ || (!core_->releases_leftovers() && (in_queue_ || attempts_.unanswered().exists));
 }
 
 // How long after an attempt has run something of it may be left: it may wait in the queue and then be granted.
 milliseconds queue_entry::longest_trace() const {
   const bool may_wait = core_->has_queue() && role_ != role::once;
-  return asked_lease_ + (may_wait ? longest_in_queue : milliseconds(0));
+  return attempts_.lease() + (may_wait ? longest_in_queue : milliseconds(0));
 }
 
 // Takes the token out of the queue, or releases its grant, in the background.
 void queue_entry::release_token(std::function<void()> when_done) {
   core_->count().withdrawn.fetch_add(1, std::memory_order_relaxed);
-  const auto gone_by = unanswered_.exists ? unanswered_.gone_by : later(clock::now(), longest_trace());
-  auto op = make_recycled<release_op>(core_, lock_, token_, gone_by, unanswered_);
+  const auto gone_by =
+      attempts_.unanswered().exists ? attempts_.unanswered().gone_by : later(clock::now(), longest_trace());
+  auto op = make_recycled<release_op>(core_, lock_, token_, gone_by, attempts_.unanswered());
   if (when_done) {
     op->start([done = std::move(when_done)](error_code) { done(); });
   } else {
@@ -542,7 +527,7 @@ error_code queue_entry::no_answer() const {
 bool queue_entry::known_busy(clock::time_point now) const {
   // An attempt that was just sent proves nothing yet. One that waits for its answer longer than usual shows that there
   // is none.
-  return found_busy_ && (!is_on_its_way() || now - stamp_ < std::max<clock::duration>(milliseconds(100), 2 * took_));
+  return found_busy_ && !(is_on_its_way() && attempts_.is_late(now));
 }
 
 }  // namespace leasehold::detail

@@ -7,8 +7,10 @@
 #pragma once
 
 #include "client/client_core.hpp"
+#include "lock/attempts.hpp"
 #include "lock/hold_state.hpp"
 #include "lock/lock_identity.hpp"
+#include "lock/parallel_asking.hpp"
 #include "lock/registry.hpp"
 #include "lock/release.hpp"
 #include "lock/waiter.hpp"
@@ -105,8 +107,6 @@ class queue_entry final : public caller,
   // Lets waiters of the local queue ask in parallel with its entry.
   void ask_in_parallel();
   void on_parallel_outcome(bool granted);
-  // The token that the next attempt of this local queue may follow; "": there is none.
-  std::string take_predecessor();
   // Makes the hold for the operation that was in front. confirmed: Redis has answered this grant.
   hold hand_over(waiter&, hold_state::grant, bool confirmed);
   bool withdraw(const std::shared_ptr<waiter>&);
@@ -132,14 +132,8 @@ class queue_entry final : public caller,
   std::uint32_t attempt_ = 0;
   std::uint32_t proof_ = 0;     // The last attempt that was made to prove a grant,
   clock::duration stepped_{0};  // and client_core::stepped when it was sent.
-  clock::time_point stamp_{};   // When the latest attempt was sent,
-  bool sent_ = false;           // which it may not have been yet,
-  clock::duration took_{0};     // and how long the last answer took.
   grant_check check_;
-  std::chrono::milliseconds asked_lease_{0};
-  clock::time_point attempt_may_run_until_{};
-  std::uint64_t attempt_epoch_ = 0;
-  unanswered_attempt unanswered_;
+  attempts attempts_;
   bool answered_ = false;    // The answer for this token was that the lock is busy; no attempt has failed since.
   bool in_queue_ = false;    // That was the answer at any time: the entry may wait in the queue.
   bool found_busy_ = false;  // The latest news is that the lock is busy, or was granted, for whatever token.
@@ -147,16 +141,9 @@ class queue_entry final : public caller,
   bool too_late_ = false;  // The last attempt ran after its not-after.
   std::weak_ptr<waiter> leaving_;
 
-  std::size_t may_ask_ = 1;                 // How many waiters of this local queue may ask at once,
-  std::size_t parallel_entries_ = 0;        // and how many do so in parallel with its entry.
+  parallel_asking parallel_;                // Of role::local_queue.
   std::weak_ptr<queue_entry> local_queue_;  // role::parallel: while its first answer is expected.
-
-  // Readers that waited here when one of them was granted the lock are granted it together, past writers that wait
-  // behind. So the local queue keeps the token of the last reader that was granted, how many may still follow it, and
-  // the token that the attempt under way follows.
-  std::string predecessor_;
-  std::size_t followers_ = 0;
-  std::string follows_;
+  std::string follows_;                     // The token that the attempt under way follows.
 };
 
 }  // namespace leasehold::detail

@@ -1,0 +1,47 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include "client/client_identity.hpp"
+
+#include "client/options.hpp"
+#include "time/random.hpp"
+
+#include <fmt/compile.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+
+namespace leasehold::detail {
+namespace {
+
+std::string label_of(const client_options& options) {
+  if (!options.label.empty()) return options.label;
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  return default_label(host.data(), ::getpid());
+}
+
+std::string new_client_id(const client_options& options) {
+  const std::uint64_t high = random_bits();
+  return fmt::format("{}-{:016x}{:016x}", label_of(options), high, random_bits());
+}
+
+std::mt19937_64 seeded_engine() {
+  std::array<std::uint32_t, 4> bits{};
+  for (std::size_t i = 0; i < bits.size(); i += 2) {
+    const std::uint64_t two = random_bits();
+    bits[i] = static_cast<std::uint32_t>(two);
+    bits[i + 1] = static_cast<std::uint32_t>(two >> 32U);
+  }
+  std::seed_seq seed(bits.begin(), bits.end());
+  return std::mt19937_64(seed);
+}
+
+}  // namespace
+
+client_identity::client_identity(const client_options& options)
+    : engine_(seeded_engine()), phase_(static_cast<clock::rep>(engine_() >> 2)), id_(new_client_id(options)) {}
+
+std::string client_identity::next_token() { return fmt::format(FMT_COMPILE("{}.{}"), id_, ++tokens_); }
+
+}  // namespace leasehold::detail

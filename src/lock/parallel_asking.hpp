@@ -1,0 +1,52 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+namespace leasehold::detail {
+
+// How many waiters of a local queue may ask at once for a lock with several holders at a time, and which grants they
+// follow. No I/O.
+//
+// The number grows by one with each grant and falls to one with each refusal, so it doubles in each round trip.
+//
+// Readers that waited here when one of them was granted the lock are granted it together, past writers that wait behind
+// the entry: it stood for all of them.
+class parallel_asking {
+ public:
+  // An entry may be made beside that of the local queue.
+  bool has_room() const { return entries_ + 1 < at_once_; }
+  void on_begin() { ++entries_; }
+  // The first answer to such an entry has come, or it is over without one.
+  void on_end(bool granted, const std::string& token) {
+    --entries_;
+    if (granted) predecessor_ = token;
+    granted ? on_grant() : on_busy();
+  }
+  // The answer to an attempt of the local queue's own entry.
+  void on_grant() { at_once_ = std::min(at_once_ + 1, most_at_once); }
+  void on_busy() { at_once_ = 1; }
+
+  // A reader was granted the lock.
+  void on_reader(const std::string& token) { predecessor_ = token; }
+  // So many readers have waited behind its entry.
+  void let_follow(std::size_t readers) { followers_ = readers; }
+  // The token that the next attempt may follow; "": there is none.
+  std::string take_predecessor() {
+    if (followers_ == 0) return {};
+    --followers_;
+    return predecessor_;
+  }
+
+ private:
+  static constexpr std::size_t most_at_once = 256;
+
+  std::size_t at_once_ = 1;
+  std::size_t entries_ = 0;
+  std::string predecessor_;    // The last reader that was granted the lock,
+  std::size_t followers_ = 0;  // and how many may still follow it.
+};
+
+}  // namespace leasehold::detail
