@@ -2,9 +2,11 @@
 #include "store/redis/redis.hpp"
 
 #include "protocol/slots.hpp"
+#include "store/redis/channels.hpp"
 #include "store/redis/connections.hpp"
 #include "store/redis/deprecated.hpp"
 #include "store/redis/handshake.hpp"
+#include "store/redis/known_server.hpp"
 #include "store/redis/pipeline.hpp"
 #include "store/redis/reconnection.hpp"
 #include "store/redis/sentinels.hpp"
@@ -31,7 +33,6 @@
 #include <algorithm>
 #include <memory>
 #include <random>
-#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -46,20 +47,6 @@ namespace {
 namespace redis = boost::redis;
 
 using call = redis_server::call;
-
-// Commands whose only answer is a push. Boost.Redis knows this of SUBSCRIBE, but not of these. They travel behind an
-// argument of PING, which Boost.Redis does not examine.
-struct behind_ping {
-  std::string_view command;
-  std::string_view channel;
-};
-
-void boost_redis_to_bulk(std::string& payload, const behind_ping& b) {
-  redis::resp3::boost_redis_to_bulk(payload, std::string_view("leasehold"));
-  redis::resp3::add_header(payload, redis::resp3::type::array, 2);
-  redis::resp3::add_bulk(payload, b.command);
-  redis::resp3::add_bulk(payload, b.channel);
-}
 
 // Takes the messages from the server's pushes: >3 message <channel> <payload>. Boost.Redis finds the adapter by
 // argument-dependent lookup.
@@ -96,7 +83,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         watch_(strand),
         channel_(std::move(channel)),
         another_(std::move(another)),
-        random_(static_cast<std::minstd_rand::result_type>(random_bits())) {
+        random_(static_cast<std::minstd_rand::result_type>(random_bits())),
+        channels_(connection_, [this](std::string_view words) { on_refused_channel(words); }) {
     connection_.set_receive_response(push_sink_);
   }
 
@@ -125,14 +113,13 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   store::memory known() const override {
     store::memory m;
-    m.servers = {{run_id_, was_up_before_, {}, false}};
+    m.servers = {server_.as_memory()};
     if (sentinels_) m.hosts = sentinels_->known();
     return m;
   }
   void assume(const store::memory& m) override {
     if (m.servers.empty()) return;
-    run_id_ = m.servers.front().run_id;
-    was_up_before_ = m.servers.front().was_up;
+    server_.assume(m.servers.front());
     more_sentinels_ = m.hosts;
   }
 
@@ -192,20 +179,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   void change_shard_channel(const std::string& channel, bool listen) override {
-    if (!up_ || channels_refused_) return;
-    const auto request = std::make_shared<redis::request>(make_request());
-    request->push("PING", behind_ping{listen ? "SSUBSCRIBE" : "SUNSUBSCRIBE", channel});
-    request->push("PING");
-    exec_change_of_channels(request);
+    if (up_) channels_.change_shard_channel(channel, listen);
   }
-
-  void listen(const std::string& channel) override {
-    if (channels_.insert(channel).second && up_) change_channels("SUBSCRIBE", {channel});
-  }
-
-  void ignore(const std::string& channel) override {
-    if (channels_.erase(channel) != 0 && up_) change_channels("UNSUBSCRIBE", {channel});
-  }
+  void listen(const std::string& channel) override { channels_.listen(channel, up_); }
+  void ignore(const std::string& channel) override { channels_.ignore(channel, up_); }
 
  private:
   friend push_sink<redis_store>;
@@ -375,41 +352,21 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     }
     set_no_delay(connection_);
     store::server found = o.server;
-    found.again = std::exchange(was_up_, true);
-    found.another = std::exchange(was_up_before_, true) && (o.run_id.empty() || o.run_id != run_id_);
-    run_id_ = o.run_id;
+    server_.on_up(o.run_id, found);
     if (found.another) clock_.reset();
     const auto jump = clock_.observe(o.time, sent, clock::now());
     up_ = true;
     reconnection_.is_up(clock::now());
     unwatch();
     if (jump != clock::duration(0)) events_->on_clock_jump(jump);
-    if (!channels_.empty()) change_channels("SUBSCRIBE", channels_);
+    channels_.listen_again();
     events_->on_up(found);
   }
 
-  // --- Other channels ---
-
-  // A success is reported by pushes. A refusal is a reply that Boost.Redis does not expect: it takes the place of the
-  // reply to PING, and every later reply takes the place of another. So the connection is given up. If the user lacks
-  // the right, other channels are given up for good.
-  void change_channels(std::string_view command, const std::set<std::string>& channels) {
-    if (channels_refused_) return;
-    const auto request = std::make_shared<redis::request>(make_request());
-    request->push_range(command, channels);
-    request->push("PING");
-    exec_change_of_channels(request);
-  }
-
-  void exec_change_of_channels(const std::shared_ptr<redis::request>& request) {
-    redis::any_adapter adapter(
-        [this](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code&) {
-          if (e != redis::any_adapter::parse_event::node || !is_error(node)) return;
-          out_of_step_ = true;
-          channels_refused_ = !is_temporary(classify(node.value));
-          asio::post(strand_, [self = this->shared_from_this(), why = std::string(node.value)] { self->reset(why); });
-        });
-    connection_.async_exec(*request, std::move(adapter), [request](error_code, std::size_t) {});
+  // The replies of this connection no longer match its commands.
+  void on_refused_channel(std::string_view words) {
+    out_of_step_ = true;
+    asio::post(strand_, [self = this->shared_from_this(), why = std::string(words)] { self->reset(why); });
   }
 
   // Gives the connection up if nothing arrives on it for `patience`, until `limit` is cancelled or destroyed.
@@ -575,9 +532,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   std::shared_ptr<sentinels> sentinels_;  // Null if the URL names the server.
   redis_server::router* const router_;    // Null: there is one server.
   server_clock clock_;
-  std::string run_id_;
-  bool was_up_ = false;
-  bool was_up_before_ = false;                 // Or an earlier store of this server was up.
+  known_server server_;
   std::vector<host_and_port> more_sentinels_;  // In addition to those of the URL.
 
   const std::shared_ptr<std::string> why_no_certificate_ = std::make_shared<std::string>();  // Written by tls.cpp.
@@ -598,9 +553,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   bool refused_ = false;  // The handshake of this connection was refused.
   bool stopping_ = false;
 
-  std::set<std::string> channels_;  // In addition to the client's own.
-  bool out_of_step_ = false;        // The replies of this connection no longer match its commands.
-  bool channels_refused_ = false;   // The server refuses subscriptions to other channels.
+  channels<redis::basic_connection<Strand>> channels_;
+  bool out_of_step_ = false;  // See on_refused_channel.
 
   pipeline pipeline_{options_.command_timeout};
   reply reading_;

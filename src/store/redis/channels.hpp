@@ -1,0 +1,84 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "protocol/refusal.hpp"
+#include "store/redis/connections.hpp"
+
+#include <boost/redis/adapter/any_adapter.hpp>
+#include <boost/redis/request.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace leasehold::detail {
+
+// Commands whose only answer is a push. Boost.Redis knows this of SUBSCRIBE, but not of these. They travel behind an
+// argument of PING, which Boost.Redis does not examine.
+struct behind_ping {
+  std::string_view command;
+  std::string_view channel;
+};
+void boost_redis_to_bulk(std::string& payload, const behind_ping&);
+
+// The channels that a connection listens to in addition to the client's own.
+//
+// A success is reported by pushes. A refusal is a reply that Boost.Redis does not expect: it takes the place of the
+// reply to PING, and every later reply takes the place of another. So the connection must be given up. If the user lacks
+// the right, other channels are given up for good.
+template <class Connection>
+class channels {
+ public:
+  // on_refusal: the replies of the connection no longer match its commands. Called in the middle of a read.
+  channels(Connection& connection, std::function<void(std::string_view words)> on_refusal)
+      : connection_(connection), on_refusal_(std::move(on_refusal)) {}
+
+  // up: the connection is up. Otherwise its successor listens.
+  void listen(const std::string& channel, bool up) {
+    if (all_.insert(channel).second && up) change("SUBSCRIBE", {channel});
+  }
+  void ignore(const std::string& channel, bool up) {
+    if (all_.erase(channel) != 0 && up) change("UNSUBSCRIBE", {channel});
+  }
+  // There is a new connection.
+  void listen_again() {
+    if (!all_.empty()) change("SUBSCRIBE", all_);
+  }
+  // Of a slot.
+  void change_shard_channel(const std::string& channel, bool listen) {
+    if (refused_) return;
+    const auto changes = std::make_shared<boost::redis::request>(make_request());
+    changes->push("PING", behind_ping{listen ? "SSUBSCRIBE" : "SUNSUBSCRIBE", channel});
+    send(changes);
+  }
+
+ private:
+  void change(std::string_view command, const std::set<std::string>& which) {
+    if (refused_) return;
+    const auto changes = std::make_shared<boost::redis::request>(make_request());
+    changes->push_range(command, which);
+    send(changes);
+  }
+
+  void send(const std::shared_ptr<boost::redis::request>& changes) {
+    changes->push("PING");
+    boost::redis::any_adapter adapter(
+        [this](boost::redis::any_adapter::parse_event e, const boost::redis::resp3::node_view& node, error_code&) {
+          if (e != boost::redis::any_adapter::parse_event::node || !is_error(node)) return;
+          refused_ = !is_temporary(classify(node.value));
+          on_refusal_(node.value);
+        });
+    connection_.async_exec(*changes, std::move(adapter), [changes](error_code, std::size_t) {});
+  }
+
+  Connection& connection_;
+  const std::function<void(std::string_view)> on_refusal_;
+  std::set<std::string> all_;
+  bool refused_ = false;
+};
+
+}  // namespace leasehold::detail
