@@ -72,7 +72,8 @@ struct basic_request {
   bool force = false;                         // break_lock: also what another program holds.
 
   basic_request() = default;
-  // Of the other kind of text. `members` are not copied.
+  // Of the other kind of text. `members` and publishes_first are not copied: a store that keeps requests has no use for
+  // them.
   template <class Other>
   explicit basic_request(const basic_request<Other>& r);
 };
