@@ -1,6 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "candidates.hpp"
 
+#include "known_subcommands.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,9 +1,12 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What the words of a command line mean, and what is wrong with them.
 #pragma once
 
 #include <leasehold/acquire_options.hpp>
 
 #include "exit_code.hpp"
+#include "store_options.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -12,13 +15,6 @@
 #include <vector>
 
 namespace leasehold::cli {
-
-// Where the locks are: the same for every subcommand.
-struct store_options {
-  std::vector<std::string> urls;  // never empty: see store_of()
-  std::string file;               // of --redis-file, "" if there is none
-  std::string prefix;
-};
 
 // What `run` acquires.
 enum class lock_kind { mutex, reader, writer, permit };
@@ -78,26 +74,5 @@ using request = std::variant<information, run_options, status_options, list_opti
 
 // Throws failure for what it does not understand.
 request parse_options(std::vector<std::string> arguments);
-
-// The store that these values of --redis, --redis-file and --prefix mean. Without a URL and a file it is the store of
-// LEASEHOLD_REDIS, of LEASEHOLD_REDIS_FILE or the default, in this order. Throws failure if a file cannot be read.
-store_options store_of(store_options given);
-
-struct known_option {
-  std::vector<std::string> names;  // "--lease"
-  std::string value;               // What it takes: URL, FILE, TIME, N or TEXT; empty if it is a flag.
-  std::string help;
-  std::vector<std::string> excludes;  // Options with which it does not go together; itself, if once is enough.
-};
-
-struct known_subcommand {
-  std::string name;  // Empty: the program itself.
-  std::string help;
-  bool takes_name;
-  std::vector<known_option> options;
-};
-
-// Everything that parse_options understands; the program itself comes first.
-std::vector<known_subcommand> known_subcommands();
 
 }  // namespace leasehold::cli
