@@ -24,7 +24,7 @@
 -- for the token (64 KiB of it are read at most), or a reentrant lock, whose owner stands for the token.
 -- milliseconds left: -1: no expiry. A key that is no lock is WRONGTYPE.
 
--- wrap: mutex recursive_mutex shared_mutex counting_semaphore
+-- wrap: kinds
 -- include: call record queue
 -- include: clock
 waited_for = queue and redis.call('EXISTS', queue) == 1

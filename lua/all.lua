@@ -8,7 +8,7 @@
 -- Locks that were granted are then released before any other client could see that. A repeat with the same tokens is as
 -- harmless as for each lock alone.
 
--- wrap: mutex recursive_mutex shared_mutex counting_semaphore
+-- wrap: kinds
 local function call(i, what)
   local keys = {KEYS[4 * i - 3], KEYS[4 * i - 2], KEYS[4 * i - 1], KEYS[4 * i]}
   local arguments = {what, ARGV[3 * i + 2]}
