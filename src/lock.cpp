@@ -8,10 +8,40 @@
 #include "client/options.hpp"
 #include "lock/acquire.hpp"
 #include "lock/inspect.hpp"
+#include "protocol/kind.hpp"
 
 #include <utility>
 
 namespace leasehold::detail {
+namespace {
+
+// Fields of the record with such names are not owners (lua/shared/members.lua).
+error_code check_owner(std::string_view owner) {
+  const bool ours = owner == "leasehold" || owner.starts_with("leasehold:");
+  return owner.size() <= 65536 && !ours ? error_code() : make_error_code(error::invalid_name);
+}
+
+error_code check_ask(ask_is ask, std::string_view owner, std::uint32_t limit, bool is_quorum) {
+  switch (ask) {
+    case ask_is::nothing: break;
+    case ask_is::owner: return owner.empty() ? make_error_code(error::invalid_name) : check_owner(owner);
+    case ask_is::role_and_owner: return check_owner(owner);
+    case ask_is::limit:
+      if (limit == 0) return error::invalid_option;
+      // Each server of a quorum counts by itself, so the servers would not notice two holders of one permit.
+      if (is_quorum) return error::not_supported;
+      break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::shared_ptr<lock_state> make_lock(const std::shared_ptr<client_handle>& handle, const kind& k, std::string name,
+                                      const std::string& owner, std::uint32_t limit) {
+  const error_code bad = check_ask(k.ask, owner, limit, handle->core->is_quorum());
+  return std::make_shared<lock_state>(handle, std::move(name), k, owner, limit, bad);
+}
 
 std::string explain(const std::shared_ptr<lock_state>& lock, const error_code& ec) {
   if (!ec) return {};

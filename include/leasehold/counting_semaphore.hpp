@@ -12,8 +12,9 @@
 namespace leasehold {
 
 namespace detail {
-std::shared_ptr<lock_state> make_semaphore(const std::shared_ptr<client_handle>&, std::string name,
-                                           std::uint32_t limit);
+namespace kinds {
+extern const kind counting_semaphore;
+}
 void start_resize(const std::shared_ptr<lock_state>&, asio::any_completion_handler<void(error_code)>,
                   std::uint32_t limit);
 }  // namespace detail
@@ -31,7 +32,8 @@ class counting_semaphore : public basic_lock {
  public:
   /// A bad name is reported by the operations as error::invalid_name, a limit of 0 as error::invalid_option.
   counting_semaphore(const client& c, std::string name, std::uint32_t limit)
-      : basic_lock(detail::make_semaphore(detail::access::handle(c), std::move(name), limit)) {}
+      : basic_lock(detail::make_lock(detail::access::handle(c), detail::kinds::counting_semaphore, std::move(name), {},
+                                     limit)) {}
   template <detail::only_a_view Name>
   counting_semaphore(const client& c, const Name& name, std::uint32_t limit)
       : counting_semaphore(c, detail::string_of(name), limit) {}  ///< @overload

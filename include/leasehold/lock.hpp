@@ -32,6 +32,12 @@ struct lock_info {
 };
 
 namespace detail {
+// A kind of lock: a row of src/protocol/kind.cpp, which the header of the kind declares.
+struct kind;
+// The row says which of owner and limit the kind has. An owner or a limit that the kind does not allow is reported by
+// the operations.
+std::shared_ptr<lock_state> make_lock(const std::shared_ptr<client_handle>&, const kind&, std::string name,
+                                      const std::string& owner = {}, std::uint32_t limit = 0);
 const std::string& name_of(const std::shared_ptr<lock_state>&) noexcept;
 void start_acquire(const std::shared_ptr<lock_state>&, asio::any_completion_handler<void(error_code, hold)>,
                    acquire_options);

@@ -9,9 +9,9 @@
 
 namespace leasehold {
 
-namespace detail {
-std::shared_ptr<lock_state> make_mutex(const std::shared_ptr<client_handle>&, std::string name);
-}  // namespace detail
+namespace detail::kinds {
+extern const kind mutex;
+}
 
 /// One holder at a time.
 ///
@@ -32,7 +32,7 @@ class mutex : public basic_lock {
   /// A bad name (empty, longer than 65,536 bytes, or beginning with "leasehold:" with its prefix) is reported by the
   /// operations as error::invalid_name.
   mutex(const client& c, std::string name)
-      : basic_lock(detail::make_mutex(detail::access::handle(c), std::move(name))) {}
+      : basic_lock(detail::make_lock(detail::access::handle(c), detail::kinds::mutex, std::move(name))) {}
   template <detail::only_a_view Name>
   mutex(const client& c, const Name& name) : mutex(c, detail::string_of(name)) {}  ///< @overload
 };

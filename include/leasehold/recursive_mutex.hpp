@@ -9,10 +9,9 @@
 
 namespace leasehold {
 
-namespace detail {
-std::shared_ptr<lock_state> make_recursive_mutex(const std::shared_ptr<client_handle>&, std::string name,
-                                                 std::string owner);
-}  // namespace detail
+namespace detail::kinds {
+extern const kind recursive_mutex;
+}
 
 /// One owner at a time, which may acquire the lock again: from another coroutine, client or process.
 ///
@@ -28,8 +27,9 @@ class recursive_mutex : public basic_lock {
  public:
   /// A bad name, and an owner that is empty, longer than 65,536 bytes, "leasehold" or begins with "leasehold:", is
   /// reported by the operations as error::invalid_name.
-  recursive_mutex(const client& c, std::string name, std::string owner)
-      : basic_lock(detail::make_recursive_mutex(detail::access::handle(c), std::move(name), std::move(owner))) {}
+  recursive_mutex(const client& c, std::string name, const std::string& owner)
+      : basic_lock(
+            detail::make_lock(detail::access::handle(c), detail::kinds::recursive_mutex, std::move(name), owner)) {}
   template <class Name, class Owner>
   requires detail::only_a_view<Name> || detail::only_a_view<Owner> recursive_mutex(const client& c, const Name& name,
                                                                                    const Owner& owner)

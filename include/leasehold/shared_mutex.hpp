@@ -11,13 +11,10 @@
 
 namespace leasehold {
 
-namespace detail {
+namespace detail::kinds {
 // Two sides of one lock.
-std::shared_ptr<lock_state> make_writer(const std::shared_ptr<client_handle>&, std::string name,
-                                        const std::string& owner);
-std::shared_ptr<lock_state> make_reader(const std::shared_ptr<client_handle>&, std::string name,
-                                        const std::string& owner);
-}  // namespace detail
+extern const kind writer, reader;
+}  // namespace detail::kinds
 
 /// One writer or any number of readers.
 ///
@@ -45,8 +42,8 @@ class shared_mutex : public basic_lock {
   /// A bad name, and an owner that is longer than 65,536 bytes, "leasehold" or begins with "leasehold:", is reported by
   /// the operations as error::invalid_name.
   shared_mutex(const client& c, std::string name, const std::string& owner = {})
-      : basic_lock(detail::make_writer(detail::access::handle(c), name, owner)),
-        reader_(detail::make_reader(detail::access::handle(c), std::move(name), owner)) {}
+      : basic_lock(detail::make_lock(detail::access::handle(c), detail::kinds::writer, name, owner)),
+        reader_(detail::make_lock(detail::access::handle(c), detail::kinds::reader, std::move(name), owner)) {}
   template <class Name, class Owner = std::string>
   requires detail::only_a_view<Name> || detail::only_a_view<Owner> shared_mutex(const client& c, const Name& name,
                                                                                 const Owner& owner = {})

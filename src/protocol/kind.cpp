@@ -5,6 +5,21 @@
 #include <array>
 
 namespace leasehold::detail {
+namespace kinds {
+
+// Constants have internal linkage unless they are declared `extern`.
+extern constexpr kind mutex{.code = &scripts::mutex};
+extern constexpr kind recursive_mutex{
+    .code = &scripts::recursive_mutex, .ask = ask_is::owner, .mode = hold_mode::shared, .is_redissons = true};
+extern constexpr kind writer{.code = &scripts::shared_mutex, .ask = ask_is::role_and_owner, .role = role::writer};
+extern constexpr kind reader{
+    .code = &scripts::shared_mutex, .ask = ask_is::role_and_owner, .mode = hold_mode::shared, .role = role::reader};
+extern constexpr kind counting_semaphore{
+    .code = &scripts::counting_semaphore, .ask = ask_is::limit, .mode = hold_mode::shared};
+extern constexpr kind any{.code = &scripts::admin};
+
+}  // namespace kinds
+
 namespace {
 
 constexpr char writers = 'w', readers = 'r';
@@ -13,6 +28,8 @@ constexpr std::array all{&kinds::mutex, &kinds::recursive_mutex, &kinds::writer,
                          &kinds::counting_semaphore};
 
 }  // namespace
+
+std::span<const kind* const> all_kinds() noexcept { return all; }
 
 ask_is ask_of_kind(std::string_view name) noexcept {
   const auto found = std::find_if(all.begin(), all.end(), [name](const kind* k) { return k->code->name == name; });

@@ -7,6 +7,7 @@
 #include "protocol/scripts.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -31,20 +32,16 @@ struct kind {
   bool is_redissons = false;  // Redisson has locks of the same form.
 };
 
+// The rows are in kind.cpp. The public header of a kind declares its own rows.
 namespace kinds {
 
-inline constexpr kind mutex{.code = &scripts::mutex};
-inline constexpr kind recursive_mutex{
-    .code = &scripts::recursive_mutex, .ask = ask_is::owner, .mode = hold_mode::shared, .is_redissons = true};
-inline constexpr kind writer{.code = &scripts::shared_mutex, .ask = ask_is::role_and_owner, .role = role::writer};
-inline constexpr kind reader{
-    .code = &scripts::shared_mutex, .ask = ask_is::role_and_owner, .mode = hold_mode::shared, .role = role::reader};
-inline constexpr kind counting_semaphore{
-    .code = &scripts::counting_semaphore, .ask = ask_is::limit, .mode = hold_mode::shared};
 // For operators, who need not know it.
-inline constexpr kind any{.code = &scripts::admin};
+extern const kind any;
 
 }  // namespace kinds
+
+// Without `any`.
+std::span<const kind* const> all_kinds() noexcept;
 
 // By the name of its script, as replies have it; another program's lock: nothing.
 ask_is ask_of_kind(std::string_view name) noexcept;

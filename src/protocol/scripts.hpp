@@ -12,7 +12,8 @@ struct script {
   std::string_view text;
 };
 
-// One for each file lua/*.lua; lua/CMakeLists.txt generates the definitions.
+// One for each file lua/*.lua; lua/CMakeLists.txt generates the definitions. A script need not be declared here: a new
+// kind of lock declares its script beside its row (kind.cpp).
 namespace scripts {
 
 extern const script admin;

@@ -42,9 +42,7 @@ inline std::string check_lock(const lock_details& lock, const detail::reply& r) 
 }
 
 inline std::string check_inspection(const detail::inspection& found) {
-  namespace kinds = detail::kinds;
-  for (const auto* kind :
-       {&kinds::mutex, &kinds::recursive_mutex, &kinds::writer, &kinds::reader, &kinds::counting_semaphore}) {
+  for (const auto* kind : detail::all_kinds()) {
     const lock_info info = detail::info_of(found, *kind);
     if (info.held != (info.holders != 0)) return "a lock is held by nobody, or free and somebody's";
     if (!is_ttl(info.ttl)) return "the ttl is out of range";

@@ -3,6 +3,8 @@
 
 #include "support/unit_test.hpp"
 
+#include <leasehold/leasehold.hpp>
+
 #include <string>
 
 namespace leasehold::test {
