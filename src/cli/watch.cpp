@@ -57,9 +57,9 @@ void stop_as_by_default() {
 }
 
 // One `leasehold watch`. Everything happens on one thread; the first of its coroutines that ends, ends it.
-class session {
+class live_view {
  public:
-  session(asio::io_context& context, const watch_options& wanted)
+  live_view(asio::io_context& context, const watch_options& wanted)
       : context_(context),
         wanted_(wanted),
         ends_(context),
@@ -190,8 +190,8 @@ class session {
 
 int watch(const watch_options& wanted) {
   asio::io_context context(1);
-  session s(context, wanted);
-  return s.run();
+  live_view view(context, wanted);
+  return view.run();
 }
 
 }  // namespace leasehold::cli
