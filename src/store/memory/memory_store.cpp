@@ -2,6 +2,7 @@
 #include "store/memory/memory_store.hpp"
 
 #include "protocol/slots.hpp"
+#include "store/known_server.hpp"
 #include "time/pauses.hpp"
 #include "time/random.hpp"
 #include "time/timer.hpp"
@@ -152,13 +153,12 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 
   store::memory known() const override {
     store::memory m;
-    m.servers = {{run_id_, was_up_before_, {}, false}};
+    m.servers = {server_.as_memory()};
     return m;
   }
   void assume(const store::memory& m) override {
     if (m.servers.empty()) return;
-    run_id_ = m.servers.front().run_id;
-    was_up_before_ = m.servers.front().was_up;
+    server_.assume(m.servers.front());
   }
 
   bool up() const override { return up_; }
@@ -380,9 +380,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     found.version = "7.0.0";
     found.maxmemory_policy = "noeviction";
     found.uptime = uptime;
-    found.again = std::exchange(was_up_, true);
-    found.another = std::exchange(was_up_before_, true) && run_id != run_id_;
-    run_id_ = run_id;
+    server_.on_up(run_id, found);
     if (found.another) clock_.reset();
     const auto jump = clock_.observe(time.count(), sent, clock::now());
     up_ = true;
@@ -467,9 +465,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   std::mt19937_64 random_;
   std::shared_ptr<link> link_;
   std::uint64_t epoch_ = 0;
-  std::string run_id_;
-  bool was_up_ = false;
-  bool was_up_before_ = false;
+  known_server server_;
   bool up_ = false;
   bool stopping_ = false;
   bool doubted_ = false;

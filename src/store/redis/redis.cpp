@@ -2,11 +2,11 @@
 #include "store/redis/redis.hpp"
 
 #include "protocol/slots.hpp"
+#include "store/known_server.hpp"
 #include "store/redis/channels.hpp"
 #include "store/redis/connections.hpp"
 #include "store/redis/deprecated.hpp"
 #include "store/redis/handshake.hpp"
-#include "store/redis/known_server.hpp"
 #include "store/redis/pipeline.hpp"
 #include "store/redis/reconnection.hpp"
 #include "store/redis/sentinels.hpp"
