@@ -24,21 +24,23 @@ constexpr milliseconds between_looks{5};
 
 }  // namespace
 
+ballot::kind ballot::kind_of(verb v) {
+  switch (v) {
+    case verb::acquire: return kind::acquire;
+    case verb::downgrade: return kind::downgrade;
+    case verb::inspect: return kind::inspect;
+    default: return kind::renew;
+  }
+}
+
 ballot::ballot(quorum_store& q, kept_request r, std::shared_ptr<caller> the_caller, std::uint32_t tag)
     : quorum_(q),
       request_(std::move(r)),
+      kind_(kind_of(request_.verb)),
       caller_(std::move(the_caller)),
       tag_(tag),
       patience_(caller_->patience_of(tag)),
-      voices_(q.voters().size()) {
-  switch (request_.verb) {
-    case verb::acquire: kind_ = kind::acquire; break;
-    case verb::downgrade: kind_ = kind::downgrade; break;
-    case verb::inspect: kind_ = kind::inspect; break;
-    default: kind_ = kind::renew; break;
-  }
-  lease_ = request_.lease;
-}
+      voices_(q.voters().size()) {}
 
 void ballot::start_late() {
   // The servers are not asked for a token that was released meanwhile.
@@ -49,7 +51,7 @@ void ballot::start_late() {
 
 void ballot::start() {
   sent_ = clock::now();
-  quorum_.note_lease(lease_);
+  quorum_.note_lease(request_.lease);
   if (kind_ == kind::acquire) {
     claim_ = quorum_.claim_of(request_);
   } else if (kind_ != kind::inspect) {
@@ -64,7 +66,7 @@ void ballot::start() {
     const auto rest = to.size() - static_cast<std::size_t>(std::count_if(to.begin(), to.end(), full));
     if (rest >= quorum_.majority()) std::erase_if(to, full);
   }
-  auto patience = quorum_.patience(lease_);
+  auto patience = quorum_.patience(request_.lease);
   if (kind_ == kind::acquire && to.size() < quorum_.majority()) {
     // Fewer servers than a majority would only have to release what they granted.
     to.clear();
@@ -78,8 +80,8 @@ void ballot::start() {
     if (kind_ == kind::acquire) claim_->asked(*v);
     if (ask(*v, asking)) voices_[v->number].said = answer_is::pending;
   }
-  if (kind_ == kind::renew && claim_ && lease_ > milliseconds(0)) {
-    claim_->lasts(later(sent_, quorum_.command_timeout()), lease_);
+  if (kind_ == kind::renew && claim_ && request_.lease > milliseconds(0)) {
+    claim_->lasts(later(sent_, quorum_.command_timeout()), request_.lease);
   }
   quorum_.set(*this, to.empty() ? sent_ : later(sent_, patience));
 }
@@ -100,8 +102,6 @@ request ballot::request_of(std::uint32_t tag) const {
     }
     case raising: {
       request r(request_);
-      // A renewal has only the record as a key.
-      if (kind_ == kind::renew) r.keys = request(claim_->attempt()).keys;
       r.verb = verb::raise;
       r.fence = fence_;
       r.exact = voices_[tag / phases].asked_to_restore;
@@ -123,7 +123,7 @@ void ballot::sent(std::uint32_t tag, const sending& s) {
   if (tag % phases == restoring) {
     claim_->may_run(s.may_run_until, left_at(s.at));
   } else if (tag % phases == asking && kind_ == kind::acquire) {
-    claim_->may_run(s.may_run_until, lease_);
+    claim_->may_run(s.may_run_until, request_.lease);
   }
 }
 
@@ -257,7 +257,7 @@ void ballot::decide_grant(bool late) {
     for (const auto& v : quorum_.voters()) {
       if (voices_[v->number].said == answer_is::yes) raise(*v);
     }
-    return quorum_.set(*this, later(raise_sent_, quorum_.patience(lease_)));
+    return quorum_.set(*this, later(raise_sent_, quorum_.patience(request_.lease)));
   }
   if (is_releasing()) return refuse(yes);
   // The ballot waits for the other servers until it knows why it fails.

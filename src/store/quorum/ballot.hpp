@@ -50,6 +50,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
 
  private:
   enum class kind { acquire, renew, downgrade, inspect };
+  static kind kind_of(verb);
   enum : std::uint32_t { asking, raising, restoring, phases };
   enum class answer_is { missing, pending, yes, no, error };
 
@@ -123,11 +124,10 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
 
   quorum_store& quorum_;
   const kept_request request_;
+  const kind kind_;
   std::shared_ptr<caller> caller_;  // Until it is answered.
   const std::uint32_t tag_;
   const std::chrono::milliseconds patience_;  // Of caller_.
-  kind kind_;
-  std::chrono::milliseconds lease_{0};
   std::shared_ptr<claim> claim_;
   std::vector<voice> voices_;  // By the number of the voter.
   clock::time_point sent_{};
