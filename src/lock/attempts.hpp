@@ -30,8 +30,8 @@ class attempts {
     is_sent_ = true;
   }
   void answered(clock::time_point received) { took_ = received - stamp_; }
-  // No answer comes, or the script has failed halfway. `trace`: how long after an attempt has run something of it may be
-  // left.
+  // No answer comes, or the script has failed halfway. `trace`: how long after an attempt has run something of it may
+  // be left.
   void note_unanswered(std::chrono::milliseconds trace) { unanswered_.merge(epoch_, may_run_until_, trace); }
   // For a new token.
   void forget_unanswered() { unanswered_ = {}; }

@@ -25,7 +25,7 @@ struct inspection {
   std::chrono::milliseconds left{0};  // negative: it has no expiry.
   std::size_t waiters = 0;
   std::string about;  // What the record keeps for all holds, see lua/shared/members.lua.
-  // Empty although there are holders: an owner of another program, who has no token.
+  // Empty although there are holders: the owner is another program's, and has no token.
   std::vector<hold> holds;
 };
 

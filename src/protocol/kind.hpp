@@ -35,7 +35,7 @@ struct kind {
 // The rows are in kind.cpp. The public header of a kind declares its own rows.
 namespace kinds {
 
-// For operators, who need not know it.
+// For the operators' requests, which do not depend on the kind.
 extern const kind any;
 
 }  // namespace kinds

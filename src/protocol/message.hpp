@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What is published on a client's channel (lua/shared/queue.lua, lua/admin.lua). Everybody who may publish there can
-// send such a message: it proves nothing.
+// What is published on a client's channel (lua/shared/queue.lua, lua/admin.lua). Every user of the server with the
+// right to publish there can send such a message, so a message alone proves nothing.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,8 @@ struct outcome {
   std::optional<refusal> refused;
   std::string_view words;
   bool may_have_written = false;  // The error came when the script was under way.
-  // acquire, confirm, renew, keep (if it was kept), refresh, downgrade, resize, raise; acquire_all: of the lock that was
-  // not granted.
+  // acquire, confirm, renew, keep (if it was kept), refresh, downgrade, resize, raise; acquire_all: of the lock that
+  // was not granted.
   lease_reply lease;
   bool released = false;                        // release, keep
   std::uint32_t acknowledged = 0;               // The number of replicas, see store::run_acknowledged.

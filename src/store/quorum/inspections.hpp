@@ -16,8 +16,8 @@ constexpr std::chrono::milliseconds comparable(std::chrono::milliseconds left) {
   return left < std::chrono::milliseconds(0) ? std::chrono::milliseconds::max() : left;
 }
 
-// That of a server which would have only the holds that a majority of the servers has. There is one inspection from each
-// server that has answered.
+// That of a server which would have only the holds that a majority of the servers has. There is one inspection from
+// each server that has answered.
 inspection merge_inspections(const std::vector<const inspection*>&, std::size_t majority);
 
 }  // namespace leasehold::detail

@@ -28,8 +28,8 @@ void boost_redis_to_bulk(std::string& payload, const behind_ping&);
 // The channels that a connection listens to in addition to the client's own.
 //
 // A success is reported by pushes. A refusal is a reply that Boost.Redis does not expect: it takes the place of the
-// reply to PING, and every later reply takes the place of another. So the connection must be given up. If the user lacks
-// the right, other channels are given up for good.
+// reply to PING, and every later reply takes the place of another. So the connection must be given up. If the user
+// lacks the right, other channels are given up for good.
 template <class Connection>
 class channels {
  public:
