@@ -5,8 +5,12 @@
 
 #include "support/unit_test.hpp"
 
+#include <leasehold/shared_mutex.hpp>
+
 #include <chrono>
+#include <cstddef>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +54,15 @@ BOOST_AUTO_TEST_CASE(a_quorum_has_the_holds_that_a_majority_names) {
   BOOST_TEST(merged.left == 900ms);
   BOOST_TEST(merged.fence == 2048U);
   BOOST_TEST(detail::merge_inspections({&a, &none, &none}, 2).holders == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_inspection_reports_the_tokens_of_all_holds) {
+  const auto readers =
+      detail::read_inspection(reply_with({"2", "2048", "1000", "0", "r", "t", "1000", "r", "u", "900", "r"}));
+  const lock_info info = detail::info_of(detail::merge_inspections({&readers, &readers}, 2), detail::kinds::reader);
+  BOOST_TEST(info.holders == 2U);
+  BOOST_TEST(info.tokens == (std::vector<std::string>{"t", "u"}), boost::test_tools::per_element());
+  BOOST_TEST(info.token == "t");
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_names_a_hold_twice_is_no_majority) {
