@@ -259,6 +259,60 @@ BOOST_AUTO_TEST_CASE(a_release_is_sent_behind_a_late_extension) {
   BOOST_TEST(s.get("n").empty());
 }
 
+// The same if the hold was passed on within the client meanwhile: the release is that of the next holder.
+BOOST_AUTO_TEST_CASE(a_release_is_sent_behind_a_late_extension_of_the_holder_before) {
+  scene s;
+  client_options o = with_timeout(300ms);
+  o.cohort = 1s;
+  process& p = s.add(o);
+  hold first = take(s, p, {.lease = 3s, .renew = renewal::none});
+  auto& next = s.start(p, {.lease = 3s, .renew = renewal::none});
+  s.wait(100ms);
+  s.w.server(0).freeze();
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto extending = first.extend(1500ms, as_tuple);
+    co_await std::move(extending);
+  });
+  s.wait(1ms);
+  s.spawn(p, release(first));
+  s.wait(1ms);
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST(p.client().stats().passed == 1U);
+  p.freeze();
+  s.wait(2800ms);
+  s.w.server(0).thaw();
+  s.wait(400ms);
+  BOOST_TEST(s.get("n").starts_with("leasehold:" + next.got.token()));
+  p.thaw();
+  s.run(p, release(next.got));
+  s.wait(500ms);
+  BOOST_TEST(s.get("n").empty());
+}
+
+// The same if the release itself was to keep the lock for a waiter of the client.
+BOOST_AUTO_TEST_CASE(a_release_is_sent_behind_one_that_has_kept_the_lock_late) {
+  scene s;
+  client_options o = with_timeout(300ms);
+  o.cohort = 0ms;
+  process& p = s.add(o);
+  hold first = take(s, p, {.lease = 3s, .renew = renewal::none});
+  const auto& next = s.start(p, {.lease = 3s, .renew = renewal::none});
+  s.wait(100ms);
+  s.w.server(0).freeze();
+  const auto released = s.w.now();
+  s.spawn(p, release(first));
+  s.wait(10ms);
+  p.freeze();
+  s.wait(2700ms);
+  s.w.server(0).thaw();
+  s.wait(900ms);
+  BOOST_TEST(s.get("n").starts_with("leasehold:" + first.token()));
+  p.thaw();
+  s.finish();
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST((next.at - released < 4500ms));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
