@@ -192,6 +192,21 @@ BOOST_AUTO_TEST_CASE(a_cohort_s_deadlines_and_its_end_count_from_the_request) {
   BOOST_TEST(refreshed > 0);
 }
 
+// The server is silent, and the limit of the extension is further away than the end of the hold.
+BOOST_AUTO_TEST_CASE(an_extension_ends_with_its_hold) {
+  scene s;
+  process& p = s.add(with_timeout(5s));
+  hold held = take(s, p, {.lease = 1s, .renew = renewal::none});
+  s.w.server(0).freeze();
+  const auto ends = detail::access::state(held)->deadline();
+  s.run(p, [&]() -> awaitable<void> {
+    auto extending = held.extend(10s, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(why == error::lost, why.message());
+  });
+  BOOST_TEST((p.now() - ends < 1ms));
+}
+
 BOOST_AUTO_TEST_CASE(a_hold_is_renewed_as_often_as_its_option_says) {
   const auto lasts = [](renewal r) {
     scene s;
