@@ -64,6 +64,22 @@ BOOST_AUTO_TEST_CASE(a_question_on_a_slow_network_shortens_no_deadline) {
   BOOST_TEST((deadline_of(held) == before));
 }
 
+// The server is another one since before the grant. What it has confirmed stands as well.
+BOOST_AUTO_TEST_CASE(an_earlier_change_of_servers_shortens_no_deadline) {
+  scene s;
+  process& p = s.add();
+  s.wait(200ms);
+  s.w.server(0).start({});
+  s.wait(2s);
+  const hold held = take(s, p, {.lease = 4s, .renew = renewal::none});
+  slow_down(s, 150ms);
+  const auto before = deadline_of(held);
+  const auto answers = p.client().stats().round_trip.count();
+  let_it_ask(s, held);
+  BOOST_TEST(p.client().stats().round_trip.count() == answers + 1);
+  BOOST_TEST((deadline_of(held) == before));
+}
+
 // A replica takes over that knows of a little less: its word counts from the sending of the question.
 BOOST_AUTO_TEST_CASE(another_server_that_knows_of_a_little_less_is_believed) {
   scene s;
