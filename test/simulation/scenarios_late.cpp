@@ -329,6 +329,39 @@ BOOST_AUTO_TEST_CASE(a_release_is_sent_behind_one_that_has_kept_the_lock_late) {
   BOOST_TEST((next.at - released < 4500ms));
 }
 
+// A release says nothing of what arrives between its run and its answer.
+BOOST_AUTO_TEST_CASE(late_bytes_leave_nothing_behind_if_the_release_is_answered_later) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    scene s(1, seed);
+    s.w.lateness = 1.0;
+    s.w.latest = 450ms;
+    s.w.slowest = 1ms;
+    process& p = s.add(with_timeout(500ms));
+    s.wait(100ms);
+    s.w.server(0).on_run = [&s](const auto&, const auto& arguments, const auto&) {
+      if (arguments[0] != "release") return;
+      s.w.fastest = s.w.slowest = 400ms;
+      s.w.after(0s, [&s] { s.w.fastest = s.w.slowest = 1ms; });
+    };
+    s.spawn(p, [&]() -> awaitable<void> {
+      const mutex m(p.client(), "n");
+      auto waiting = acquire(m, {.lease = 20s});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      auto pause = p.sleep(100ms);
+      co_await std::move(pause);
+      auto ending = release(h);
+      const auto why = co_await std::move(ending);
+      BOOST_TEST(!why, why.message());
+    });
+    s.wait(30us);
+    p.cut_connections();
+    s.finish();
+    s.wait(3s);
+    BOOST_TEST(s.get("n").empty());
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
