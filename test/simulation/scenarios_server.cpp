@@ -2,6 +2,7 @@
 //
 // What happens to a server, in virtual time: replicas that do not answer, a clock that is stepped, lost data. What is
 // promised then is in docs/guarantees.md.
+#include "lock/hold_state.hpp"
 #include "simulation/scene.hpp"
 
 #include "support/unit_test.hpp"
@@ -121,6 +122,39 @@ BOOST_AUTO_TEST_CASE(a_forward_step_of_the_server_s_clock_shortens_every_deadlin
     BOOST_TEST(!h.valid());
     BOOST_TEST(s.get("n").empty());
   });
+}
+
+// The reply that shows the step comes in the instant in which the hold is released: the next holder in the cohort has
+// the same record, and a shorter deadline, too.
+BOOST_AUTO_TEST_CASE(a_step_that_is_seen_during_a_release_shortens_the_next_deadline) {
+  scene s;
+  s.w.fastest = s.w.slowest = 1ms;
+  client_options o;
+  o.cohort = 1s;
+  process& p = s.add(o);
+  hold first = take(s, p, {.lease = 60s, .renew = renewal::none});
+  hold other = s.acquire(p, mutex(p.client(), "other"), {.lease = 60s, .renew = renewal::none}).second;
+  const auto& next = s.start(p, {.lease = 60s, .renew = renewal::none});
+  s.wait(100ms);
+  s.w.clock_of_server(0).offset += 20s;
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto pause = p.sleep(2ms);
+    co_await std::move(pause);
+    BOOST_TEST(p.client().stats().clock_jumps == 0U);
+    auto ending = release(first);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(!why, why.message());
+  });
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto extending = other.extend(60s, as_tuple);
+    co_await std::move(extending);
+  });
+  s.finish();
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST(p.client().stats().clock_jumps == 1U);
+  BOOST_TEST(p.client().stats().passed == 1U);
+  const auto left = std::chrono::milliseconds(s.w.server(0).execute({"PTTL", "n"}).integer + 1);
+  BOOST_TEST((detail::access::state(next.got)->deadline() - p.now() <= left));
 }
 
 // A server that was started again without its data is noticed at once.
