@@ -99,6 +99,25 @@ BOOST_AUTO_TEST_CASE(a_grant_that_was_handed_over_is_acknowledged_by_replicas_to
   BOOST_TEST(s.acquire(waits, {.lease = 5s, .wait = 3s, .replicas = 1}).first == error::no_quorum);
 }
 
+// First too few replicas acknowledge the grant, then the lock is busy, and then the server is silent.
+BOOST_AUTO_TEST_CASE(a_lack_of_replicas_is_forgotten_when_the_lock_is_busy) {
+  scene s;
+  s.w.server(0).replicas = 1;
+  s.w.server(0).replicas_that_answer = 0;
+  process &p = s.add(with_timeout(300ms)), &other = s.add();
+  s.wait(100ms);
+  const backoff half_a_second{.first = 500ms, .max = 500ms, .factor = 1.0, .jitter = 0.0};
+  const auto& waiting = s.start(p, {.lease = 2s, .wait = 4s, .retry = half_a_second, .replicas = 1});
+  s.wait(10ms);
+  const auto& taking = s.start(other, {.lease = 60s});
+  s.wait(2s);
+  BOOST_TEST(taking.succeeded());
+  BOOST_TEST(p.client().stats().contended == 1U);
+  s.w.server(0).freeze();
+  s.finish();
+  BOOST_TEST(waiting.ended.value() == error::unreachable, waiting.ended->message());
+}
+
 // --- Its clock and its data ---
 
 // A forward step of the server's clock is seen in the next reply, and shortens the deadlines.
