@@ -178,6 +178,25 @@ BOOST_AUTO_TEST_CASE(a_waiter_asks_at_once_after_a_reconnect) {
   BOOST_TEST((granted.at - released < 200ms));
 }
 
+// The same if the server could not answer its last poll, and it pauses for longer than that takes.
+BOOST_AUTO_TEST_CASE(a_waiter_that_pauses_asks_at_once_after_a_reconnect) {
+  scene s;
+  process &holder = s.add(), &waits = s.add();
+  hold held = take_at_once(s, holder, {.lease = 60s});
+  const auto& granted =
+      s.start(waits, {.lease = 60s, .retry = {.first = 10s, .max = 10s, .factor = 1.0, .jitter = 0.0}});
+  s.wait(50ms);
+  s.w.server(0).is_busy = true;
+  s.wait(1s);
+  s.w.server(0).is_busy = false;
+  waits.cut_connections();
+  const auto released = s.w.now();
+  s.spawn(holder, release(held));
+  s.finish();
+  BOOST_REQUIRE(granted.succeeded());
+  BOOST_TEST((granted.at - released < 200ms));
+}
+
 // Each entry has a token of its own, so that a grant that arrives late is not taken for the next one.
 BOOST_AUTO_TEST_CASE(a_grant_that_was_published_before_is_not_taken_for_a_later_one) {
   scene s;
