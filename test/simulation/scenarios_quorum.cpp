@@ -236,6 +236,24 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_never_asked_is_free_at_a_release) {
   BOOST_TEST(s.get("n", 1).empty());
 }
 
+// --- Waiting ---
+
+BOOST_AUTO_TEST_CASE(a_waiter_on_a_quorum_pauses_as_its_option_says) {
+  scene s(3);
+  process &x = s.add(), &y = s.add();
+  const hold held = take(s, x, {.lease = 1h});
+  s.start(y, {.lease = 20s, .wait = 12s, .retry = {.first = 1s, .max = 1s, .factor = 1.0, .jitter = 0.0}});
+  s.wait(500ms);
+  int attempts = 0;
+  s.w.server(0).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
+    attempts += arguments.front() == "acquire";
+  };
+  s.wait(10s);
+  BOOST_TEST(attempts >= 9);
+  BOOST_TEST(attempts <= 10);
+  s.finish();
+}
+
 // --- Servers that were away, or are new ---
 
 BOOST_AUTO_TEST_CASE(a3_a_renewal_carries_the_grant_to_servers_that_lack_it) {
