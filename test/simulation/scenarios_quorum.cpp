@@ -254,6 +254,27 @@ BOOST_AUTO_TEST_CASE(a_waiter_on_a_quorum_pauses_as_its_option_says) {
   s.finish();
 }
 
+// Two waiters of a client listen to the channel of one name, and one of them gives up.
+BOOST_AUTO_TEST_CASE(a_waiter_on_a_quorum_is_woken_after_another_one_has_left) {
+  scene s(3);
+  process &x = s.add(), &y = s.add();
+  const backoff rarely{.first = 1h, .max = 1h, .factor = 1.0, .jitter = 0.0};
+  s.wait(200ms);
+  auto [ec, held] = s.acquire(x, recursive_mutex(x.client(), "n", "x"), {.lease = 2h});
+  BOOST_REQUIRE(!ec);
+  const auto& stays = s.start(y, recursive_mutex(y.client(), "n", "one"), {.lease = 20s, .retry = rarely});
+  const auto& leaves =
+      s.start(y, recursive_mutex(y.client(), "n", "two"), {.lease = 20s, .wait = 300ms, .retry = rarely});
+  s.wait(1s);
+  BOOST_TEST(leaves.ended.value() == error::timed_out);
+  BOOST_TEST(!stays.ended);
+  const auto released = s.w.now();
+  s.spawn(x, release(held));
+  s.finish();
+  BOOST_REQUIRE(stays.succeeded());
+  BOOST_TEST((stays.at - released < 100ms));
+}
+
 // --- Servers that were away, or are new ---
 
 BOOST_AUTO_TEST_CASE(a3_a_renewal_carries_the_grant_to_servers_that_lack_it) {
