@@ -143,6 +143,16 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_is_refused_for_a_larger_fence_is_busy) {
   });
 }
 
+// Of the two that answer, one has granted the lock and one is another program's.
+BOOST_AUTO_TEST_CASE(a_lock_that_is_busy_on_one_of_two_servers_that_answer_is_busy) {
+  scene s(3);
+  process& p = s.add();
+  s.wait(100ms);
+  s.w.server(0).kill();
+  take_the_third(s);
+  BOOST_TEST(s.acquire(p, {.lease = 5s, .wait = 1s}).first == error::timed_out);
+}
+
 // Its counter is ahead of the fence already.
 BOOST_AUTO_TEST_CASE(a_late_vote_with_a_larger_fence_costs_no_second_call) {
   scene s(3);
