@@ -336,6 +336,22 @@ BOOST_AUTO_TEST_CASE(two_servers_that_were_restarted_together_do_not_count_while
   BOOST_TEST(held.valid());
 }
 
+// No server is as old as the longest lease, and one of them was restarted since the others were started.
+BOOST_AUTO_TEST_CASE(a_server_that_was_restarted_in_a_young_deployment_does_not_count) {
+  scene s(3);
+  for (std::size_t i = 0; i < 3; ++i) s.w.server(i).start({});
+  process& x = s.add();
+  take_the_third(s);
+  const hold held = take(s, x, {.lease = 20s});
+  s.wait(5s);
+  x.freeze();
+  s.w.server(0).start({});
+  s.w.server(2).execute({"DEL", "n"});
+  process& fresh = s.add();
+  BOOST_TEST(s.acquire(fresh, {.lease = 5s, .wait = 5s}).first);
+  BOOST_TEST(held.valid());
+}
+
 // Servers that were deployed together are usable at once if all of them are there.
 BOOST_AUTO_TEST_CASE(a_new_deployment_counts_when_every_server_was_reached) {
   for (const bool complete : {true, false}) {
