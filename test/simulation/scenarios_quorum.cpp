@@ -302,6 +302,20 @@ BOOST_AUTO_TEST_CASE(a3_a_renewal_carries_the_grant_to_servers_that_lack_it) {
   BOOST_TEST(held.valid());
 }
 
+// Where it is written again it ends with the hold, and not a lease later.
+BOOST_AUTO_TEST_CASE(a_hold_is_written_again_for_what_is_left_of_it) {
+  scene s(3);
+  process& p = s.add();
+  s.w.server(2).kill();
+  const hold held = take(s, p, {.lease = 20s, .renew = renewal::none});
+  s.wait(10s);
+  s.w.server(2).start({});
+  s.wait(2s);
+  BOOST_TEST(s.get("n", 2).starts_with("leasehold:" + held.token()));
+  const auto left = [&s](std::size_t i) { return s.w.server(i).execute({"PTTL", "n"}).integer; };
+  BOOST_TEST(left(2) <= left(0));
+}
+
 // Two servers of three were restarted within two seconds of each other, one of them without its data: to a client that
 // has just been started they are as young as each other, but not as the third one.
 BOOST_AUTO_TEST_CASE(two_servers_that_were_restarted_together_are_not_taken_for_a_new_deployment) {
