@@ -218,6 +218,17 @@ BOOST_AUTO_TEST_CASE(a_hold_is_asked_for_at_the_master_that_the_nodes_name) {
   s.finish();
 }
 
+// A long hold alone, which its client listens for: nothing that it asks is redirected before its renewal.
+BOOST_AUTO_TEST_CASE(a_hold_is_asked_for_when_the_server_ends_the_subscription_to_its_slot) {
+  cluster_scene s;
+  process& x = s.add();
+  const hold held = take(s, x, {.lease = 30s});
+  s.wait(2s);
+  lose_the_record(s);
+  s.wait(300ms);
+  BOOST_TEST(!held.valid());
+}
+
 // A call for another lock in the slot is redirected before the nodes are asked.
 BOOST_AUTO_TEST_CASE(a_hold_is_asked_for_at_the_master_that_a_redirection_names) {
   cluster_scene s;
