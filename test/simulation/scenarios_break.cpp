@@ -110,6 +110,30 @@ BOOST_AUTO_TEST_CASE(only_long_holds_in_a_cluster_are_listened_for) {
   BOOST_TEST(s.listeners(held) == 0);
 }
 
+// A client that comes back to a slot stays subscribed to it, however many others it leaves then.
+BOOST_AUTO_TEST_CASE(a_slot_in_which_a_client_holds_again_is_listened_in) {
+  broken_scene s;
+  process& x = s.add();
+  hold held = take(s, x, {.lease = 1h});
+  s.wait(1100ms);
+  release_now(s, x, held);
+  held = take(s, x, {.lease = 1h});
+  s.run(x, [&]() -> awaitable<void> {
+    std::vector<hold> others;
+    for (int i = 0; i < 100; ++i) {
+      const mutex m(x.client(), fmt::format("other {}", i));
+      auto waiting = acquire(m, {.lease = 1h});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      others.push_back(std::move(h));
+    }
+    auto pause = x.sleep(2s);
+    co_await std::move(pause);
+  });
+  s.wait(1s);
+  BOOST_TEST(s.listeners(held) == 1);
+}
+
 // What was asked before says less than what the hold has been promised since: the slot has moved in between, and the
 // answer of the node that had it comes late.
 BOOST_AUTO_TEST_CASE(a_late_answer_of_the_former_node_does_not_shorten_an_extension) {
