@@ -230,6 +230,24 @@ BOOST_AUTO_TEST_CASE(a_lock_without_an_expiry_gets_one_if_the_client_is_told_to_
   }
 }
 
+// The one script of acquire_all, which does not wait, does so, too.
+BOOST_AUTO_TEST_CASE(one_of_several_locks_without_an_expiry_gets_one) {
+  scene s;
+  client_options o;
+  o.repair_missing_expiry = true;
+  process& p = s.add(o);
+  s.w.server(0).data().execute({"SET", "n", "another program's"});
+  s.run(p, [&]() -> awaitable<void> {
+    auto connecting = p.client().ready(as_tuple);
+    co_await std::move(connecting);
+    const std::vector<mutex> both{mutex(p.client(), "a"), mutex(p.client(), "n")};
+    auto waiting = acquire_all({.lease = 2s, .wait = 0ms}, both, as_tuple);
+    const auto [ec, all] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::timed_out);
+  });
+  BOOST_TEST(s.w.server(0).execute({"PTTL", "n"}).integer > 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
