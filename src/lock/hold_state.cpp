@@ -26,7 +26,8 @@ hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<co
       deadline_(grant_.deadline),
       handle_(std::move(handle)),
       renewals_left_(grant_.renew.limit()),
-      may_last_until_(grant_.may_last_until) {}
+      may_last_until_(grant_.may_last_until),
+      longest_asked_(grant_.longest_asked) {}
 
 hold_state::~hold_state() = default;
 
@@ -294,6 +295,7 @@ hold_state::grant hold_state::as_granted() const {
   g.deadline = deadline();
   g.confirmed_at = confirmed_at_;
   g.may_last_until = left_until();
+  g.longest_asked = longest_asked_;
   return g;
 }
 
