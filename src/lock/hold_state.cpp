@@ -127,7 +127,11 @@ void hold_state::sent(std::uint32_t tag, const sending&) {
 void hold_state::answered(std::uint32_t tag, const answer& a) {
   core_->note_round_trip(a);
   asking_ = false;
-  if (loss_reported_ || released()) return;
+  if (loss_reported_ || released()) {
+    // Other holds of the client depend on the server's clock, too.
+    if (a.from_store != nullptr && a.from_store->lease.understood) core_->observe_time(a.from_store->lease.server_time, a);
+    return;
+  }
   auto& failed = core_->count().renewal_failed;
   if (a.from_store == nullptr) {
     failed.fetch_add(1, std::memory_order_relaxed);
