@@ -31,7 +31,7 @@ asio::awaitable<void> report(leasehold::client redis) {
     co_await leasehold::with_lock(lock, {.lease = 10s, .wait = 2s}, write_report);
   } catch (const leasehold::system_error& e) {
     if (e.code() != leasehold::error::timed_out) throw;
-    std::cout << "somebody else is at it" << std::endl;
+    std::cout << "another client holds it" << std::endl;
   }
 }
 // [/redis_py]
@@ -84,9 +84,23 @@ asio::awaitable<void> by_hand(leasehold::client redis) {
   leasehold::hold held = co_await lock.acquire({.lease = 8s, .wait = 16s, .renew = leasehold::renewal::none});
   co_await held.extend(8s);
   auto [failure] = co_await held.release(asio::as_tuple(asio::use_awaitable));
-  if (failure == leasehold::error::lost) std::cout << "it had gone before" << std::endl;
+  if (failure == leasehold::error::lost) std::cout << "it was already lost" << std::endl;
 }
 // [/redsync]
+
+asio::awaitable<void> serve(leasehold::hold& held) {
+  asio::steady_timer work(co_await asio::this_coro::executor, 20ms);
+  co_await work.async_wait();
+  std::cout << held.name() << " has served" << std::endl;
+}
+
+// [margin]
+asio::awaitable<void> lead(leasehold::client redis) {
+  leasehold::mutex lock(redis, "leader");
+  // If renewals fail, serve is cancelled 15 s before the lease ends.
+  co_await leasehold::with_lock(lock, {.lease = 45s, .margin = 15s}, serve);
+}
+// [/margin]
 
 asio::awaitable<void> all(leasehold::client redis) {
   const std::string request = "request 9f86";
@@ -95,6 +109,7 @@ asio::awaitable<void> all(leasehold::client redis) {
   co_await transfer(redis);
   co_await guarded(redis);
   co_await by_hand(redis);
+  co_await lead(redis);
 }
 
 }  // namespace

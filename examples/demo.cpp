@@ -337,7 +337,7 @@ class demo {
     for (const auto& t : all) {
       const auto [earliest, latest] = *t.dead->lease_end;
       if (!t.heir) {
-        judge(false, fmt::format("nobody took {} over", t.dead->name));
+        judge(false, fmt::format("no server took {} over", t.dead->name));
         continue;
       }
       judge(t.heir->from >= earliest && t.heir->from <= latest + soon,

@@ -90,7 +90,7 @@ class server {
       pause.expires_after(10ms);
       co_await pause.async_wait();
     }
-    // Whoever still waits for a lock is answered "! closed".
+    // A request that still waits for its lock is answered "! closed".
     co_await redis_.close(asio::as_tuple);
   }
   // [/stop]
@@ -118,7 +118,7 @@ class server {
     if (space == 0 || space == line.npos) co_return co_await write(socket, "! expected: NAME TEXT\n");
     const leasehold::mutex lock(redis_, line.substr(0, space));
     bool begun = false;
-    // It has a name because g++ 12 miscompiles a temporary one inside the co_await expression.
+    // The body has a name because g++ 12 miscompiles a temporary one inside the co_await expression.
     auto echo = [&](leasehold::hold& held) -> asio::awaitable<bool> {
       const told_hold told(held);
       if (settings_.hold > 0ms) {
@@ -137,7 +137,7 @@ class server {
     }
     support::write_event("failed", lock.name(), problem);
     fmt::print(stderr, "{}: {}: {}\n", settings_.name, lock.name(), problem);
-    // The echo may be out already, and a second answer would be taken for that of the next request.
+    // The echo may be sent already. The client would take a second answer for that of its next request.
     if (begun) co_return false;
     co_return co_await write(socket, fmt::format("! {}\n", problem));
   }

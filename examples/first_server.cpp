@@ -18,7 +18,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-// The work that must not be done twice at a time, whichever server is asked.
+// The work that must not run twice at the same time, on any of the servers.
 asio::awaitable<std::string> brew(leasehold::hold& held) {
   asio::steady_timer work(co_await asio::this_coro::executor, 1s);
   co_await work.async_wait();
@@ -28,7 +28,7 @@ asio::awaitable<std::string> brew(leasehold::hold& held) {
   co_return answer;
 }
 
-// A request: "GET /coffee HTTP/1.1", and lines that do not matter here. "coffee" is the name of the lock.
+// A request begins with a line such as "GET /coffee HTTP/1.1"; "coffee" is the name of the lock.
 asio::awaitable<void> serve(tcp::socket socket, leasehold::client redis) {
   std::string request;
   auto buffer = asio::dynamic_buffer(request, 8192);
@@ -40,7 +40,7 @@ asio::awaitable<void> serve(tcp::socket socket, leasehold::client redis) {
     answer += co_await leasehold::with_lock(lock, {.lease = 10s, .wait = 5s}, brew);
   } catch (const leasehold::system_error& e) {
     answer = "HTTP/1.0 503 Service Unavailable\r\n\r\n";
-    answer += e.code().message();  // "timed out": others were at it for five seconds.
+    answer += e.code().message();  // "timed out": the lock was busy for five seconds.
   }
   answer += '\n';
   co_await asio::async_write(socket, asio::buffer(answer));

@@ -32,7 +32,7 @@ asio::awaitable<void> one_at_a_time(leasehold::client redis) {
   leasehold::mutex lock(redis, "invoice:4711");
   leasehold::hold hold = co_await lock.acquire();
   std::cout << "fence " << hold.fence() << std::endl;
-  co_await hold.release();  // The destructor does it, too, in the background.
+  co_await hold.release();  // The destructor releases it, too, in the background.
 }
 // [/acquire]
 
@@ -48,10 +48,10 @@ asio::awaitable<void> with_options(leasehold::client redis) {
 asio::awaitable<void> unless_somebody_does(leasehold::client redis) {
   leasehold::mutex lock(redis, "invoice:4711");
   if (auto hold = co_await lock.try_acquire()) {
-    std::cout << "it is ours until it is released" << std::endl;
+    std::cout << "acquired" << std::endl;
     co_await hold->release();
   } else {
-    std::cout << "somebody else is at it" << std::endl;
+    std::cout << "busy" << std::endl;
   }
 }
 // [/try]
@@ -105,7 +105,7 @@ asio::awaitable<void> in_two_steps(leasehold::client redis) {
 asio::awaitable<void> not_for_long(leasehold::client redis) {
   leasehold::mutex lock(redis, "invoice:4711");
   leasehold::hold first = co_await lock.acquire();
-  // A second one waits for the first, until it is cancelled.
+  // The second acquire waits for the first hold, until it is cancelled.
   auto acquire = lock.acquire(asio::cancel_after(100ms, asio::as_tuple(asio::use_awaitable)));
   auto [failure, second] = co_await std::move(acquire);
   std::cout << std::boolalpha << (failure == asio::error::operation_aborted) << std::endl;
@@ -136,10 +136,10 @@ void with_a_future(leasehold::client redis) {
 asio::awaitable<void> entered_twice(leasehold::client redis) {
   leasehold::recursive_mutex order(redis, "order:4711", "request 9f86");
   leasehold::hold outer = co_await order.acquire();
-  leasehold::hold inner = co_await order.acquire();  // Or in another service that was told the request's id.
+  leasehold::hold inner = co_await order.acquire();  // Or in another service that knows the request's id.
   std::cout << "in " << inner.depth() << " times" << std::endl;
   co_await outer.release();
-  co_await inner.release();  // The last one frees the lock.
+  co_await inner.release();  // The lock is free when the last hold is released.
 }
 // [/recursive]
 
@@ -152,7 +152,7 @@ asio::awaitable<void> read_and_write(leasehold::client redis) {
     std::cout << "two read" << std::endl;
   }
   leasehold::hold writing = co_await rates.acquire();
-  co_await writing.downgrade();  // Others may read now, too, and nobody has written in between.
+  co_await writing.downgrade();  // Other readers may enter now; no writer came in between.
   co_await writing.release();
 }
 // [/shared]

@@ -86,11 +86,11 @@ class told_leadership {
 };
 
 // [lead]
-// What the leader does. It ends where it awaits something: when the lock is lost, and when the program is to end.
+// The leader's work. It ends where it awaits something: when the lock is lost, and when the program is to end.
 asio::awaitable<void> work(leasehold::hold& hold, log_file& log, settings s) {
   const told_leadership told(hold, s.instance);
   asio::steady_timer next(co_await asio::this_coro::executor);
-  // After a pause of the whole process, a timer of the work may come before the one that tells of the loss.
+  // After a pause of the whole process, the work's timer may complete before the loss is reported.
   while (hold.valid()) {
     log.append(fmt::format("{} {}\n", hold.fence(), s.instance));
     next.expires_after(s.every);
@@ -100,12 +100,12 @@ asio::awaitable<void> work(leasehold::hold& hold, log_file& log, settings s) {
 
 asio::awaitable<void> lead(leasehold::client redis, log_file& log, settings s) {
   const leasehold::mutex leadership(redis, s.name);
-  // It has a name because g++ 12 miscompiles a temporary one inside the co_await expression.
+  // The body has a name because g++ 12 miscompiles a temporary one inside the co_await expression.
   auto body = [&](leasehold::hold& hold) { return work(hold, log, s); };
   for (;;) {
     support::write_event("following", s.name, fmt::format("instance={}", s.instance));
     try {
-      // The work has a tenth of the lease to end.
+      // A tenth of the lease is left for the work to end.
       co_await leasehold::with_lock(leadership, {.lease = s.lease, .margin = s.lease / 10}, body);
     } catch (const leasehold::system_error& e) {
       if (e.code() != leasehold::error::lost) throw;

@@ -4,10 +4,11 @@
 
 -- include: call fence
 kind = 'mutex'
--- Nearly all releases end here: the queue is empty, or only this client waits and keeps the lock, or the front of the
--- queue is alive and is granted the lock. This is what lock.lua does, but without functions, because making the
--- functions takes longer than the calls. lock.lua does the rest: a queue of another kind, one with silent entries, a
--- hold that is still to be confirmed.
+-- The quick form of the hand-off, from here to "The end of the quick form". Nearly all releases end in it: the queue is
+-- empty, or only this client waits and keeps the lock, or the front of the queue is alive and is granted the lock. It
+-- does what lock.lua does, but without functions, because making the functions takes longer than the calls. lock.lua
+-- does the rest: a queue of another kind, one with silent entries, a hold that is still to be confirmed.
+-- test/simulation/hand_off.cpp holds the two forms together: whatever is changed in one is changed in the other.
 local my = 'leasehold:' .. token .. ':'
 if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1, #my) == my then
   if not ARGV[3] and redis.call('EXISTS', queue) == 0 then
@@ -65,6 +66,7 @@ if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1
     return 1
   end
 end
+-- The end of the quick form.
 
 -- include: there
 -- include: clock

@@ -2,6 +2,7 @@
 #include <leasehold/client.hpp>
 
 #include "client/client_core.hpp"
+#include "client/operation.hpp"
 #include "client/options.hpp"
 #include "lock/registry.hpp"
 #include "protocol/keys.hpp"
@@ -23,23 +24,17 @@ namespace detail {
 namespace {
 
 // client::ready.
-class ready_op final : public caller, public activity, public alarm, public std::enable_shared_from_this<ready_op> {
+class ready_op final : public caller, public operation<ready_op> {
  public:
-  ready_op(std::shared_ptr<client_handle> handle, pending<void(error_code)>::handler_type h)
-      : handle_(std::move(handle)), core_(handle_->core), handler_(std::move(h), core_->executor()) {}
+  ready_op(std::shared_ptr<client_handle> handle, handler::handler_type h)
+      : operation(handle->core, std::move(h)), handle_(std::move(handle)) {}
 
-  static void start(const std::shared_ptr<client_handle>& handle, pending<void(error_code)>::handler_type h) {
-    auto op = make_recycled<ready_op>(handle, std::move(h));
-    op->handler_.connect_cancellation(op, any_type, [](const std::shared_ptr<ready_op>& o) {
-      o->core_->post([o] { o->end(asio::error::operation_aborted); });
-    });
-    op->core_->post([op] { op->begin(); });
+  static void start(const std::shared_ptr<client_handle>& handle, handler::handler_type h) {
+    make_recycled<ready_op>(handle, std::move(h))->launch(any_type);
   }
 
  private:
-  void begin() {
-    if (!handler_) return;
-    self_ = shared_from_this();
+  void begin() override {
     if (!core_->open()) return end(error::closed);
     if (core_->up()) return end(error_code());
     if (core_->refused()) return end(error::refused);
@@ -52,28 +47,12 @@ class ready_op final : public caller, public activity, public alarm, public std:
   void answered(std::uint32_t, const answer&) override {}
   void store_is_up() override { end(error_code()); }
   void store_refuses(error_code ec) override { end(ec); }
-  void on_close() override { end(error::closed); }
   void ring(clock::time_point) override {
     core_->note_silence();
     end(error::unreachable);
   }
-  void abandon() override {
-    const auto self = std::move(self_);
-    handler_.drop();
-  }
-
-  void end(error_code ec) {
-    const auto self = std::move(self_);
-    unset();
-    caller::unlink();
-    activity::unlink();
-    core_->complete(handler_, ec);
-  }
 
   const std::shared_ptr<client_handle> handle_;
-  const std::shared_ptr<client_core> core_;
-  pending<void(error_code)> handler_;
-  std::shared_ptr<ready_op> self_;  // Until it is over.
 };
 
 // Makes the stores that URLs name.

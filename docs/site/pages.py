@@ -12,10 +12,9 @@ source_mark = re.compile(r"<!-- (\S+) (\S+) -->")
 
 
 def all_pages():
-    """README.md and the pages of docs/, as paths from the top."""
-    return [pathlib.PurePath("README.md")] + sorted(
-        pathlib.PurePath(p.relative_to(top)) for p in (top / "docs").rglob("*.md")
-    )
+    """README.md, the other pages of the top level and those of docs/, as paths from the top."""
+    others = sorted(p.relative_to(top) for p in (*top.glob("*.md"), *(top / "docs").rglob("*.md")))
+    return [pathlib.PurePath("README.md")] + [pathlib.PurePath(p) for p in others if str(p) != "README.md"]
 
 
 def read(page):
@@ -23,10 +22,12 @@ def read(page):
 
 
 def label_of(page):
-    """The name of a page on the site: docs/guide.md is `guide`, docs/recipes/draw.md `recipes-draw`."""
+    """The name of a page on the site: docs/guide.md is `guide`, docs/recipes/draw.md `recipes-draw`, SECURITY.md
+    `security`."""
     if page == pathlib.PurePath("README.md"):
         return "index"
-    return "-".join(page.with_suffix("").parts[1:])
+    parts = page.with_suffix("").parts
+    return "-".join(parts[1:] if parts[0] == "docs" else parts).lower()
 
 
 def source_label(path):

@@ -92,6 +92,7 @@ int run(int argc, char** argv) {
   // From here on only this thread touches the table. It ends before the table and the context do.
   booking::blocking_thread database;
 
+  // [observer]
   leasehold::client_options options;
   options.prefix = "booking:";
   options.label = settings.name;
@@ -102,6 +103,7 @@ int run(int argc, char** argv) {
       fmt::print(stderr, "booking: {} {}\n", e.name, e.text);
     }
   };
+  // [/observer]
   const leasehold::client redis(context, arguments.text("--redis"), options);
   booking::service service(redis, table, database, settings);
   booking::board board(redis, table, database, settings.name);

@@ -34,6 +34,7 @@ class metrics_text {
     sample(name, "", value);
   }
 
+  // [histogram]
   // The client's buckets are finer than those told here. Each is counted under the first bound that it is wholly below.
   void histogram(std::string_view name, std::string_view help, const leasehold::histogram& h) {
     static constexpr std::array<microseconds, 15> bounds = {100us, 250us, 500us, 1000us, 2500us, 5000us, 10ms, 25ms,
@@ -50,6 +51,7 @@ class metrics_text {
     sample(fmt::format("{}_sum", name), "", seconds(h.sum()));
     sample(fmt::format("{}_count", name), "", count);
   }
+  // [/histogram]
 
   std::string text() && { return std::move(text_); }
 

@@ -64,7 +64,7 @@ asio::awaitable<void> server::stop(std::chrono::milliseconds grace) {
     pause.expires_after(10ms);
     co_await pause.async_wait();
   }
-  // Whoever still waits for a lock, or works under one, is answered 503, and what is held goes back.
+  // A request that still waits for a lock, or works under one, is answered 503. All holds are released.
   co_await redis_.close(asio::as_tuple);
 }
 // [/stop]

@@ -53,10 +53,10 @@ asio::awaitable<answer> service::under_lock(const call& c, const std::string& se
   if (!found) co_return refusal(http::status::not_found, fmt::format("there is no seat \"{}\"", seat));
   const auto lock = lock_of(redis_, seat, c.id);
   std::optional<answer> done;
-  // Named, because g++ 12 miscompiles such a temporary inside the co_await expression.
+  // The body has a name because g++ 12 miscompiles a temporary one inside the co_await expression.
   auto body = [&](leasehold::hold& held) -> asio::awaitable<void> {
     done = co_await work(held.fence());
-    held = leasehold::hold();  // The lock goes back in the background; the answer does not wait for that.
+    held = leasehold::hold();  // Releases in the background; the answer does not wait for it.
   };
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(c.deadline - std::chrono::steady_clock::now());
   leasehold::acquire_options options;
@@ -65,9 +65,9 @@ asio::awaitable<answer> service::under_lock(const call& c, const std::string& se
   try {
     co_await leasehold::with_lock(lock, options, body);
   } catch (const leasehold::system_error& e) {
-    // Cancelled from outside: the lock around this one was lost, and tells it.
+    // Cancelled from outside: the lock around this one was lost. The outer call answers.
     if (!done && e.code() == asio::error::operation_aborted) throw;
-    // What is in the table is done, whatever became of the lock after that: the row has looked at the fence.
+    // What is in the table is done, even if the lock was lost after that: the row has checked the fence.
     if (!done) done = without_lock(seat, e.code());
   }
   co_return std::move(*done);
@@ -107,7 +107,7 @@ asio::awaitable<answer> service::pay(const call& c, const std::string& seat) {
   auto work = [&](std::uint64_t fence) -> asio::awaitable<answer> {
     const std::optional<row> before = co_await database_.run([&] { return table_.find(seat); });
     if (before->state != "reserved" || before->fence > fence) co_return told({false, *before}, fence);
-    // The charge: what the lock is for. It must not be made twice, and no transaction of the table covers it.
+    // The lock protects the charge. It must not be made twice, and no transaction of the table covers it.
     asio::steady_timer charge(co_await asio::this_coro::executor, settings_.work);
     co_await charge.async_wait();  // Cancelled if the lock is lost.
     const change made = co_await database_.run([&] { return table_.pay(seat, fence); });
@@ -116,7 +116,7 @@ asio::awaitable<answer> service::pay(const call& c, const std::string& seat) {
   co_return co_await under_lock(c, seat, work);
 }
 
-// Nobody comes between the two: each enters the lock again that this request has already.
+// No other request comes between the two: each of them acquires again the lock that this request already has.
 asio::awaitable<answer> service::buy(const call& c, const std::string& seat, const std::string& customer) {
   auto work = [&](std::uint64_t) -> asio::awaitable<answer> {
     answer reserved = co_await reserve(c, seat, customer);

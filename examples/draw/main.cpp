@@ -115,7 +115,7 @@ asio::awaitable<void> participant::await_start() {
 }
 
 // [part]
-// Goes on until the table has the winners, whoever has drawn them.
+// Goes on until the table has the winners, whichever instance has drawn them.
 asio::awaitable<void> participant::take_part() {
   auto body = [this](leasehold::hold& held) { return draw(held); };
   for (;;) {
@@ -129,7 +129,7 @@ asio::awaitable<void> participant::take_part() {
     try {
       co_await leasehold::with_lock(lock_, settings_.lock, body);
     } catch (const leasehold::system_error& e) {
-      // Too late for this time. The table knows what became of the draw.
+      // The lock was lost. Whether the draw is done, only the table knows.
       if (e.code() != leasehold::error::lost) throw;
       tell("lost");
     }
@@ -142,10 +142,10 @@ asio::awaitable<void> participant::draw(leasehold::hold& held) {
   const lottery::drawer me{settings_.instance, held.fence()};
   const auto before = table_.find(settings_.draw);
   if (before && before->done) co_return;
-  // Whoever was at it before and is only slow is refused from here on.
+  // From here on the table refuses an earlier holder that is only slow.
   if (const auto answer = table_.begin(settings_.draw, me); answer != lottery::answer::accepted) {
     tell_refusal(answer, me.fence);
-    // If the lock is ours and the table has seen a larger fence all the same, waiting does not help.
+    // If the lock is held and the table has seen a larger fence all the same, waiting does not help.
     if (answer == lottery::answer::stale && held.valid()) {
       throw std::runtime_error("Redis has lost its fences, or is not the one that others use");
     }
@@ -157,7 +157,7 @@ asio::awaitable<void> participant::draw(leasehold::hold& held) {
   co_await work.async_wait();  // Cancelled if the lock is lost.
   const auto winners = draw_winners(settings_.draw);
   tell("writing", fmt::format("fence={}", me.fence));
-  std::this_thread::sleep_for(settings_.stall);  // Here nothing can be cancelled.
+  std::this_thread::sleep_for(settings_.stall);  // Nothing can be cancelled here.
   if (const auto answer = table_.finish(settings_.draw, me, winners); answer != lottery::answer::accepted) {
     tell_refusal(answer, me.fence);
   }

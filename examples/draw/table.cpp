@@ -126,7 +126,7 @@ answer table::finish(const draw& d, const drawer& by, const std::vector<long>& w
   statement row(*this,
                 "UPDATE draw SET done = 1, fence = ?2, instance = ?3 WHERE id = ?1 AND NOT done AND fence <= ?2");
   row.bind(1, d.id).bind(2, static_cast<std::int64_t>(by.fence)).bind(3, by.instance);
-  if (row.run() != 1) return why_refused(d);  // And nothing has been changed.
+  if (row.run() != 1) return why_refused(d);  // Nothing has been changed.
   for (std::size_t place = 0; place < winners.size(); ++place) {
     statement winner(*this, "INSERT INTO winner (draw, place, ticket) VALUES (?1, ?2, ?3)");
     winner.bind(1, d.id).bind(2, static_cast<std::int64_t>(place + 1)).bind(3, winners[place]).run();

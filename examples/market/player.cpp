@@ -100,7 +100,7 @@ asio::awaitable<outcome> player::list(const std::string& item, long price) {
   const std::vector<reply> done = co_await data_.run(write);
   if (done.back().nil) co_return outcome::refused;
   if (done.back().items != std::vector<std::string>{"1", "1"}) {
-    throw std::runtime_error(fmt::format("item {} was listed by somebody else meanwhile", item));
+    throw std::runtime_error(fmt::format("item {} was listed by another player meanwhile", item));
   }
   co_return outcome::done;
 }
@@ -115,7 +115,7 @@ asio::awaitable<std::optional<offer>> player::look() {
 
 // [buy]
 asio::awaitable<outcome> player::buy(std::optional<offer>& wanted) {
-  leasehold::hold hold;  // Goes back when it is destroyed. Nobody waits for that.
+  leasehold::hold hold;  // Its destructor releases it, and nothing waits for that.
   redis::request read;
   if (how_ == method::watch) {
     read.push("WATCH", "market:", user_);
@@ -130,7 +130,7 @@ asio::awaitable<outcome> player::buy(std::optional<offer>& wanted) {
   const reply& funds = found[found.size() - 1];
   if (price.text != wanted->price) co_return co_await give_up();
   if (money(user_, funds.text) < money(wanted->member, price.text)) co_return co_await give_up();
-  // Whoever was paused for longer than the lease does not have the lock any more.
+  // A program that was paused for longer than the lease does not hold the lock any more.
   if (how_ != method::watch && !hold.valid()) co_return outcome::refused;
 
   redis::request write;
@@ -145,7 +145,7 @@ asio::awaitable<outcome> player::buy(std::optional<offer>& wanted) {
   const reply& exec = done[done.size() - 2];
   if (exec.nil) co_return outcome::refused;  // Only if something was watched.
   if (exec.items.back() != "1") {
-    throw std::runtime_error(fmt::format("item {} was sold to somebody else meanwhile", wanted->item));
+    throw std::runtime_error(fmt::format("item {} was sold to another player meanwhile", wanted->item));
   }
   wanted = read_look(done.back());
   co_return outcome::done;

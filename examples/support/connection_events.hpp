@@ -14,6 +14,7 @@
 namespace support {
 
 // On standard error, behind the name of the program.
+// [observer]
 inline auto tell_connection(std::string name) {
   return [name = std::move(name)](const leasehold::event& e) {
     // What concerns a lock has its name.
@@ -21,5 +22,6 @@ inline auto tell_connection(std::string name) {
     fmt::print(stderr, "{}: {}\n", name, e.text);
   };
 }
+// [/observer]
 
 }  // namespace support

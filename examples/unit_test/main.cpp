@@ -43,7 +43,7 @@ struct theatre {
   }
 
   // [run]
-  // What becomes of a sale that has begun.
+  // Begins a sale. The result is set when the sale has ended.
   std::shared_ptr<std::optional<sale>> sell(std::string seat, std::string guest) {
     auto result = std::make_shared<std::optional<sale>>();
     asio::co_spawn(context, service.sell(std::move(seat), std::move(guest)),
@@ -52,7 +52,7 @@ struct theatre {
     return result;
   }
 
-  // Everything that is ready, without waiting.
+  // Runs everything that is ready, without waiting.
   void run() {
     context.restart();
     context.poll();
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_paused_sells_nothing) {
 BOOST_AUTO_TEST_CASE(a_lock_that_redis_has_lost_interrupts_the_sale) {
   auto result = sell("A1", "Smith");
   store.lose("seat:A1");
-  advance(10s);  // The next renewal finds out.
+  advance(10s);  // The next renewal notices it.
   BOOST_TEST((*result == sale::interrupted));
 }
 // [/lost]

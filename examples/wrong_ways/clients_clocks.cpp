@@ -22,7 +22,7 @@ awaitable<bool> wrong_acquire(plain_redis& redis, long now, const work& meanwhil
   if (co_await redis.command("SETNX", report, mine) == "1") co_return true;
   const std::string theirs = co_await redis.command("GET", report);
   if (theirs == "nil" || std::stol(theirs) > now) co_return false;
-  co_await meanwhile();  // Others look as well.
+  co_await meanwhile();  // Other clients read the value, too.
   co_return co_await redis.command("GETSET", report, mine) == theirs;
 }
 // [/wrong]
@@ -62,7 +62,7 @@ awaitable<int> wrong(std::string url) {
   if (alice_has_it && bob_has_it && overwritten) {
     co_return broken("first two had the lock at once, then one who has not got it changed its end");
   }
-  co_return kept("one has the lock, and its end is his");
+  co_return kept("one client has the lock, and the end is its own");
 }
 
 awaitable<int> right(std::string url) {
@@ -70,7 +70,7 @@ awaitable<int> right(std::string url) {
     leasehold::client redis(co_await asio::this_coro::executor, url);
     leasehold::mutex lock(redis, report);
     leasehold::hold hold = co_await lock.acquire({.lease = 300ms});
-    say("Somebody has the lock, and dies.");
+    say("Another process has the lock, and dies.");
     crash();
   });
   dead.wait_until_dead();

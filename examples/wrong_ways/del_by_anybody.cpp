@@ -25,7 +25,7 @@ awaitable<bool> wrong_write(plain_redis& redis, std::string who, const work& wri
 awaitable<bool> right_write(leasehold::client redis, const work& write) {
   leasehold::mutex lock(redis, report);
   std::optional<leasehold::hold> hold = co_await lock.try_acquire({.lease = 30s});
-  if (!hold) co_return false;  // Who has no hold has nothing to release.
+  if (!hold) co_return false;  // Without a hold there is nothing to release.
   co_await write();
   co_await hold->release();
   co_return true;

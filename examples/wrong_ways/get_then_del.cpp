@@ -23,7 +23,7 @@ awaitable<void> wrong_release(plain_redis& redis, std::string token) {
 // [right]
 awaitable<void> right_release(leasehold::hold& hold) {
   freeze();
-  // Redis compares the token and deletes, in one script. Who comes too late is told.
+  // One script compares the token and deletes the key. A release that comes too late reports `lost`.
   const auto [failure] = co_await hold.release(asio::as_tuple);
   say("Alice goes on, and her release says: {}.", failure ? failure.message() : "released");
 }

@@ -68,7 +68,7 @@ awaitable<int> right(std::string url) {
     while (alice.stats().renewed < 4) co_await a_moment();
     const std::optional<leasehold::hold> bobs = co_await leasehold::mutex(bob, lock_name).try_acquire();
     say("Her lease was renewed 4 times, each time for 500 ms. Bob tries: {}.",
-        bobs ? "he has the lock" : "it is locked");
+        bobs ? "Bob has the lock" : "it is locked");
   };
   for (bool done = false; !done;) {
     try {

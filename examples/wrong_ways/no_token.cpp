@@ -16,7 +16,7 @@ awaitable<bool> wrong_acquire(plain_redis& redis, std::string lease) {
 }
 
 awaitable<void> wrong_release(plain_redis& redis) {
-  co_await redis.command("DEL", report);  // Still ours?
+  co_await redis.command("DEL", report);  // Whose lock is it?
 }
 // [/wrong]
 
@@ -53,7 +53,7 @@ awaitable<int> wrong(std::string url) {
   say("Carol tries: {}.", carol_has_it ? "she has it, while Bob has it" : "it is locked");
   if (!carol_has_it) co_return kept("Bob has the lock");
   const std::string value = co_await bob.command("GET", report);
-  say("Bob looks: GET says {}, which is what he has written, too.", value);
+  say("Bob looks: GET says {}, the same value that Bob has written.", value);
   co_return broken("Alice has released Bob's lock, and Bob cannot even see it");
 }
 
@@ -77,7 +77,7 @@ awaitable<int> right(std::string url) {
   const auto carols = co_await lock.try_acquire();
   say("Carol tries: {}.", carols ? "she has it" : "it is locked");
   const leasehold::lock_info info = co_await lock.inspect();
-  say("She looks: the lock has {} token.", info.token == hold.token() ? "Bob's" : "somebody's");
+  say("She looks: the lock has {} token.", info.token == hold.token() ? "Bob's" : "another client's");
   const bool broke = carols || info.token != hold.token();
   co_await hold.release();
   if (broke) co_return broken("Bob has lost the lock");

@@ -18,7 +18,7 @@ const std::string rates = "wrong_ways:rates";
 awaitable<bool> wrong_lock_shared(plain_redis& redis, std::string reader) {
   constexpr auto script = R"(
     if redis.call('HEXISTS', KEYS[1], 'write') == 1 then return 0 end
-    redis.call('HSET', KEYS[1], 'read', ARGV[1])  -- Whoever reads already is overwritten.
+    redis.call('HSET', KEYS[1], 'read', ARGV[1])  -- Overwrites the field of another reader.
     redis.call('PEXPIRE', KEYS[1], 30000)
     return 1)";
   co_return co_await redis.command("EVAL", script, "1", lock_name, reader) == "1";
@@ -32,7 +32,7 @@ awaitable<void> wrong_unlock_shared(plain_redis& redis, std::string reader) {
 
 awaitable<bool> wrong_lock(plain_redis& redis, std::string writer) {
   constexpr auto script = R"(
-    if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end  -- No field: nobody reads or writes?
+    if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end  -- No field: is the lock free?
     redis.call('HSET', KEYS[1], 'write', ARGV[1])
     redis.call('PEXPIRE', KEYS[1], 30000)
     return 1)";

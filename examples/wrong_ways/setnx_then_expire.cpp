@@ -23,7 +23,7 @@ awaitable<bool> wrong_acquire(plain_redis& redis, std::string who) {
 // [right]
 awaitable<leasehold::hold> right_acquire(leasehold::client redis) {
   leasehold::mutex lock(redis, report);
-  // Lock and lease are one write: there is no lock without an end.
+  // Lock and lease are one write, so there is no lock without an end.
   leasehold::hold hold = co_await lock.acquire({.lease = 500ms, .wait = 30s});
   co_return hold;
 }

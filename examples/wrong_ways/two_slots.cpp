@@ -76,7 +76,7 @@ awaitable<int> right(std::string url) {
       both[1].fence());
   const bool bob_has_one = (co_await leasehold::mutex(bob, from).try_acquire()).has_value() ||
                            (co_await leasehold::mutex(bob, to).try_acquire()).has_value();
-  say("Bob tries the one and the other: {}.", bob_has_one ? "he has one" : "both are locked");
+  say("Bob tries the one and the other: {}.", bob_has_one ? "Bob has one" : "both are locked");
   const bool broke = bob_has_one || !both.valid();
   co_await both.release();
   if (broke) co_return broken("two have the locks");

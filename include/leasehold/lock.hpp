@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace leasehold {
 
@@ -26,9 +27,10 @@ struct lock_info {
   std::uint64_t fence = 0;  ///< The latest holder's fence; 0 if free or held by a foreign client.
   /// What is left of the longest lease; none if free, or without expiry.
   std::optional<std::chrono::milliseconds> ttl;
-  std::size_t waiters = 0;  ///< Entries in the queue.
-  std::size_t holders = 0;  ///< Holds: 1 for a mutex, all readers, all permits in use, all holds of the owner.
-  std::string owner;        ///< Of a recursive mutex, or of the writer; "" elsewhere.
+  std::size_t waiters = 0;          ///< Entries in the queue.
+  std::size_t holders = 0;          ///< Holds: 1 for a mutex, all readers, all permits in use, all holds of the owner.
+  std::string owner;                ///< Of a recursive mutex, or of the writer; "" elsewhere.
+  std::vector<std::string> tokens;  ///< Of all holds, the first 100 at most; `token` is one of them.
 };
 
 namespace detail {

@@ -131,7 +131,7 @@ asio::awaitable<void> acquisition::poll_while_waiting() {
     for (std::size_t i = 0; waiting_ && i < wanted_.names.size(); ++i) {
       const std::string& name = wanted_.names[i];
       auto [ec, lock] = co_await show(store_, name, token);
-      // A quorum only reports one of the holds and how many there are; it has no queues.
+      // A quorum only reports whose the holds are; it has no queues.
       if (ec == error::not_supported) std::tie(ec, lock) = co_await inspected(name);
       if (waiting_ && waits_for_itself(lock)) {
         inside_ = name;
@@ -157,9 +157,8 @@ asio::awaitable<std::pair<error_code, lock_status>> acquisition::inspected(const
   lock_status lock;
   static_cast<lock_info&>(lock) = std::move(found);
   if (lock.held) {
-    listed_hold& one = lock.holds.emplace_back();
-    one.token = lock.token;
-    // A quorum names one of the holders. Only readers can be several.
+    for (const auto& its : lock.tokens) lock.holds.emplace_back().token = its;
+    // Only readers can be several.
     if (lock.holders > 1) {
       lock.kind = "shared_mutex";
       lock.mode = "readers";

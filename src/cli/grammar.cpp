@@ -147,8 +147,8 @@ void add_break(CLI::App& by_force, typed& t) {
   add_common(by_force, t);
   by_force.add_flag("--force", t.force, "Also if the key holds another program's string or\nreentrant lock");
   by_force.footer(
-      "All holds end, and the next waiter is granted the lock. The former holders learn of it at their\n"
-      "next renewal, and may go on until then.\n\n"
+      "All holds end, and the next waiter is granted the lock. The former holders are notified, and may\n"
+      "go on until then: a holder that the message does not reach, until its next renewal.\n\n"
       "Exit status: 0; 1 if the lock is not held; 75 if it changes hands too fast; else as for run.");
 }
 

@@ -93,6 +93,8 @@ class session {
     if (!ending_) begin_end(acquisition_.granted() ? steady_clock::time_point::max() : later(nothing_held_limit));
     co_await close();
     if (failed) std::rethrow_exception(failed);
+    // Not earlier: the answer to a release may come while the client closes.
+    if (ended_by_itself_) exit_status_ = report_end();
   }
 
   // From here on this process only waits for the store's answers, until then at the latest.
@@ -139,7 +141,7 @@ class session {
     const int reason = co_await command_->start(context_, signals_, inherited_);
     while (!command_->ended() && !lost_) co_await change(std::nullopt);
     // Before anything else happens: a command that ended in time ended in time.
-    const hold* gone = lost_ ? lost_ : not_covered();
+    gone_ = lost_ ? lost_ : not_covered();
     const bool stopped = !command_->ended();
     bool reported = true;
     if (stopped) reported = co_await stop_command();
@@ -148,8 +150,8 @@ class session {
     if (!reported) complain(why_stopped().what());
 
     if (reason != 0) throw not_started(reason);
-    if (stopped) co_return static_cast<int>(exit_code::lost);
-    co_return report_end(gone);
+    ended_by_itself_ = !stopped;
+    co_return static_cast<int>(exit_code::lost);
   }
 
   command::settings settings_of_command() const {
@@ -170,8 +172,10 @@ class session {
     return how;
   }
 
-  // Reports the loss of `gone` or of another hold, or else which locks were not released. Returns the exit status.
-  int report_end(const hold* gone) const {
+  // Of a command that was not stopped: reports the loss of a hold, or else which locks were not released. Returns the
+  // exit status.
+  int report_end() const {
+    const hold* gone = gone_;
     for (std::size_t i = 0; i < holds_.size(); ++i) {
       if (!gone && released_[i] == error::lost) gone = &holds_[i];
     }
@@ -316,6 +320,8 @@ class session {
   steady_clock::time_point gives_up_at_ = steady_clock::time_point::max();
 
   const hold* lost_ = nullptr;  // the first of them
+  const hold* gone_ = nullptr;  // A hold that was not valid when the command ended.
+  bool ended_by_itself_ = false;
   int exit_status_ = 0;
   std::exception_ptr failed_;
 };

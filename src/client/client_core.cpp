@@ -12,8 +12,7 @@ namespace leasehold::detail {
 client_core::client_core(asio::any_io_executor executor, client_parts parts, client_options options)
     : options_(std::move(options)),
       drift_{options_.drift, options_.drift_floor},
-      is_cluster_(parts.is_cluster),
-      is_quorum_(parts.is_quorum),
+      deployment_{parts.is_cluster, parts.is_quorum},
       failures_(std::move(parts.server), std::move(parts.secrets)),
       identity_(options_),
       base_(std::move(executor)) {
@@ -21,8 +20,8 @@ client_core::client_core(asio::any_io_executor executor, client_parts parts, cli
   queued_ = parts.queued(*this);
   strand_ = stores_->strand();
   store_ = stores_->make(*this);
-  has_queue_ = store_->has_queue();
-  releases_leftovers_ = store_->releases_leftovers();
+  deployment_.has_queue = store_->has_queue();
+  deployment_.releases_leftovers = store_->releases_leftovers();
   alarms_.emplace(strand_);
   // Registered last: services are shut down in the reverse order of their creation, and the core still needs the others
   // then.
@@ -64,17 +63,17 @@ bool client_core::send_acknowledged(std::shared_ptr<caller> the_caller, std::uin
 void client_core::when_up(caller& c) {
   c.unlink();
   until_up_.push_back(c);
-  if (resting_) wake();
+  if (rest_.is_under_way) wake();
 }
 
 void client_core::subscribe_slot(std::uint16_t slot) {
-  if (is_cluster_ && subscribed_[slot]++ == 0 && store_) store_->subscribe_slot(slot);
+  if (is_cluster() && slots_.subscribed[slot]++ == 0 && store_) store_->subscribe_slot(slot);
 }
 
 void client_core::unsubscribe_slot(std::uint16_t slot) {
-  const auto found = subscribed_.find(slot);
-  if (found == subscribed_.end() || --found->second != 0) return;
-  subscribed_.erase(found);
+  const auto found = slots_.subscribed.find(slot);
+  if (found == slots_.subscribed.end() || --found->second != 0) return;
+  slots_.subscribed.erase(found);
   if (store_) store_->unsubscribe_slot(slot);
 }
 
@@ -86,35 +85,35 @@ bool client_core::is_idle() const {
 }
 
 void client_core::rest_if_idle() {
-  if (!open() || !store_ || resting_) return;
+  if (!open() || !store_ || rest_.is_under_way) return;
   const auto commands = counters_.commands.load(std::memory_order_relaxed);
-  if (std::exchange(commands_before_, commands) != commands || !is_idle()) {
+  if (std::exchange(rest_.commands_before, commands) != commands || !is_idle()) {
     return set(idle_limit_, later(clock::now(), options_.idle_timeout));
   }
-  resting_ = true;
-  wanted_ = false;
+  rest_.is_under_way = true;
+  rest_.is_over = false;
   refused_ = false;
-  memory_ = store_->known();
-  earlier_epochs_ += store_->epoch() + 1;
+  rest_.memory = store_->known();
+  rest_.earlier_epochs += store_->epoch() + 1;
   store_->stop();
 }
 
 void client_core::on_rest() {
   store_.reset();
-  if (wanted_) return wake();
+  if (rest_.is_over) return wake();
   // The timer may be armed for an alarm that was unset.
   alarms_->rest();
 }
 
 // Starts like a client that has just been made, with what the earlier store knew.
 void client_core::wake() {
-  wanted_ = true;
+  rest_.is_over = true;
   if (store_ || stopped()) return;  // The store is still stopping: on_rest follows.
   auto next = stores_->make(*this);
-  next->assume(memory_);
+  next->assume(rest_.memory);
   store_ = std::move(next);
-  resting_ = false;
-  commands_before_ = 0;
+  rest_.is_under_way = false;
+  rest_.commands_before = 0;
   start_store();
 }
 
@@ -193,11 +192,11 @@ void client_core::on_rerouted() {
 
 void client_core::on_moved(std::uint16_t slot) {
   other_server_since_ = clock::now();
-  moved_.insert(slot);
+  slots_.moved.insert(slot);
   // A node that has lost many slots reports one after the other: handle them together.
-  if (moved_.size() != 1) return;
+  if (slots_.moved.size() != 1) return;
   post([self = shared_from_this()] {
-    const auto slots = std::exchange(self->moved_, {});
+    const auto slots = std::exchange(self->slots_.moved, {});
     self->each_activity([&slots](activity& a) { a.on_moved(slots); });
   });
 }
@@ -217,10 +216,10 @@ void client_core::ask_again() {
 void client_core::on_channel(std::string_view channel) { queued_->on_channel(channel); }
 
 void client_core::on_grants_pushed(std::uint16_t slot) {
-  slots_to_poll_.insert(slot);
+  slots_.to_poll.insert(slot);
   // After a reconnect these reports come one after the other: handle them together.
-  if (slots_to_poll_.size() != 1) return;
-  post([self = shared_from_this()] { self->queued_->poll_slots(std::exchange(self->slots_to_poll_, {})); });
+  if (slots_.to_poll.size() != 1) return;
+  post([self = shared_from_this()] { self->queued_->poll_slots(std::exchange(self->slots_.to_poll, {})); });
 }
 
 void client_core::on_message(std::string_view text) {
@@ -230,14 +229,14 @@ void client_core::on_message(std::string_view text) {
 }
 
 void client_core::on_down(std::string_view why) {
-  if (resting_) return;
+  if (rest_.is_under_way) return;
   excused_ = false;
   if (open()) failures_.note_failure(why);
   notify(event::kind::disconnected, {}, why);
 }
 
 void client_core::on_no_answer(std::string_view why) {
-  if (resting_) return;
+  if (rest_.is_under_way) return;
   refused_ = false;
   excused_ = false;
   // There is an attempt every second: the same failure is reported once.
@@ -245,7 +244,7 @@ void client_core::on_no_answer(std::string_view why) {
 }
 
 void client_core::on_refused(std::string_view words) {
-  if (resting_) return;
+  if (rest_.is_under_way) return;
   excused_ = false;
   failures_.note_failure(words);
   note_refusal(words);
@@ -261,8 +260,8 @@ void client_core::on_refused(std::string_view words) {
 
 void client_core::close(std::shared_ptr<pending<void(error_code)>> waiting) {
   if (waiting) {
-    if (closed_) return complete(*waiting, outcome_of_close());
-    closers_.push_back(std::move(waiting));
+    if (end_.is_done) return complete(*waiting, outcome_of_close());
+    end_.waiting.push_back(std::move(waiting));
   }
   if (!open()) return;
   state_ = state::closing;
@@ -289,20 +288,20 @@ void client_core::stop() {
 // The limit bounds everything: releases that cannot be made, and a store that takes long to stop (resolving a host's
 // name cannot be cancelled).
 void client_core::close_limit::ring(clock::time_point) {
-  core_.unfinished_ = core_.work_ != 0;
+  core_.end_.is_unfinished = core_.work_ != 0;
   core_.stop();
   core_.conclude();
 }
 
-void client_core::on_stopped() { resting_ && !stopped() ? on_rest() : conclude(); }
+void client_core::on_stopped() { rest_.is_under_way && !stopped() ? on_rest() : conclude(); }
 
 void client_core::conclude() {
-  if (std::exchange(closed_, true)) return;
+  if (std::exchange(end_.is_done, true)) return;
   each_activity([](activity& a) { a.on_stopped(); });
   until_up_.clear();
   alarms_->clear();
-  auto closers = std::move(closers_);
-  closers_.clear();
+  auto closers = std::move(end_.waiting);
+  end_.waiting.clear();
   for (auto& waiting : closers) complete(*waiting, outcome_of_close());
   // Boost.Redis keeps its socket open until it connects again or is destroyed, and handles may live on for long.
   store_.reset();
@@ -315,8 +314,8 @@ void client_core::abandon() noexcept {
   }
   state_ = state::stopped;
   alarms_->abandon();
-  auto closers = std::move(closers_);
-  closers_.clear();
+  auto closers = std::move(end_.waiting);
+  end_.waiting.clear();
   // Destroying a handler may destroy holds, locks and other activities.
   while (!activities_.empty()) {
     activity& a = activities_.front();

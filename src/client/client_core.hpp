@@ -102,16 +102,16 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   const drift_allowance& drift() const { return drift_; }
   const failures& failed() const { return failures_; }
   counters& count() { return counters_; }
-  bool is_cluster() const { return is_cluster_; }
-  bool is_quorum() const { return is_quorum_; }
+  bool is_cluster() const { return deployment_.is_cluster; }
+  bool is_quorum() const { return deployment_.is_quorum; }
   // What the names of keys and channels depend on.
   key_space keys() const {
     return {
-        .prefix = options_.prefix, .has_slots = is_cluster_, .has_queue = has_queue_, .redisson = options_.redisson};
+        .prefix = options_.prefix, .has_slots = is_cluster(), .has_queue = has_queue(), .redisson = options_.redisson};
   }
   // What the store reports about itself.
-  bool has_queue() const { return has_queue_; }
-  bool releases_leftovers() const { return releases_leftovers_; }
+  bool has_queue() const { return deployment_.has_queue; }
+  bool releases_leftovers() const { return deployment_.releases_leftovers; }
 
   // --- On the strand ---
 
@@ -129,8 +129,8 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   // destroyed before.
   void when_up(caller&);
   std::vector<std::string> routes() const { return store_ ? store_->routes() : std::vector<std::string>(); }
-  std::uint64_t epoch() const { return earlier_epochs_ + (store_ ? store_->epoch() : 0); }
-  bool up() const { return store_ && !resting_ && store_->up(); }
+  std::uint64_t epoch() const { return rest_.earlier_epochs + (store_ ? store_->epoch() : 0); }
+  bool up() const { return store_ && !rest_.is_under_way && store_->up(); }
   bool too_few_answer() const { return store_ && store_->too_few_answer(); }
   clock::time_point after_jump(const std::string& token, clock::time_point deadline, clock::duration jump) const {
     return store_ ? store_->after_jump(token, deadline, jump) : deadline - jump;
@@ -235,7 +235,7 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   void stop_if_idle();
   void stop();
   void conclude();
-  error_code outcome_of_close() const { return unfinished_ ? make_error_code(error::unreachable) : error_code(); }
+  error_code outcome_of_close() const { return end_.is_unfinished ? make_error_code(error::unreachable) : error_code(); }
 
   class close_limit final : public alarm {
    public:
@@ -257,10 +257,13 @@ class client_core final : public std::enable_shared_from_this<client_core>,
 
   const client_options options_;
   const drift_allowance drift_;
-  const bool is_cluster_;
-  const bool is_quorum_;
-  bool has_queue_ = true;  // Of the store, which may be gone when this is asked; fixed from the constructor on.
-  bool releases_leftovers_ = false;
+  // Fixed from the constructor on: the store may be gone when this is asked.
+  struct {
+    bool is_cluster;
+    bool is_quorum;
+    bool has_queue = true;
+    bool releases_leftovers = false;
+  } deployment_;
   counters counters_;
   failures failures_;
   client_identity identity_;
@@ -278,26 +281,32 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
   bool refused_ = false;
   bool excused_ = false;                             // The last failure was noted by note_excuse.
-  std::unordered_set<std::uint16_t> moved_;          // Slots whose activities are about to be notified of a move,
-  std::unordered_set<std::uint16_t> slots_to_poll_;  // and those whose entries in a queue are about to poll.
-  std::unordered_map<std::uint16_t, std::size_t> subscribed_;  // How many entries and holds want messages of a slot.
+  // Of a cluster.
+  struct {
+    std::unordered_set<std::uint16_t> moved;    // Their activities are about to be notified of that,
+    std::unordered_set<std::uint16_t> to_poll;  // and the entries in their queues are about to poll.
+    std::unordered_map<std::uint16_t, std::size_t> subscribed;  // How many entries and holds want messages of a slot.
+  } slots_;
   clock::time_point other_server_since_ = clock::time_point::min();
   clock::duration stepped_{0};
 
   state state_ = state::open;
   std::size_t work_ = 0;
-  bool closed_ = false;      // The store has stopped.
-  bool unfinished_ = false;  // Work was left when closing hit its limit.
+  struct {
+    bool is_done = false;        // The store has stopped.
+    bool is_unfinished = false;  // Work was left when closing hit its limit.
+    std::vector<std::shared_ptr<pending<void(error_code)>>> waiting;
+  } end_;
   close_limit close_limit_{*this};
 
-  // The client is idle: the store is stopping, or gone,
-  bool resting_ = false;
-  bool wanted_ = false;  // and it was needed again meanwhile.
-  store::memory memory_;
-  std::uint64_t earlier_epochs_ = 0;   // Of the earlier stores.
-  std::uint64_t commands_before_ = 0;  // When idleness was last checked.
+  struct {
+    bool is_under_way = false;  // The client is idle: the store is stopping, or gone,
+    bool is_over = false;       // and it was needed again meanwhile.
+    store::memory memory;
+    std::uint64_t earlier_epochs = 0;   // Of the earlier stores.
+    std::uint64_t commands_before = 0;  // When idleness was last checked.
+  } rest_;
   idle_limit idle_limit_{*this};
-  std::vector<std::shared_ptr<pending<void(error_code)>>> closers_;
 };
 
 // Shared by the user's objects. The last one shuts the core down.

@@ -4,10 +4,7 @@
 // is answered, for client_options::command_timeout at most.
 #pragma once
 
-#include "client/client_core.hpp"
-#include "client/pending.hpp"
-
-#include <boost/asio/error.hpp>
+#include "client/operation.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -15,33 +12,37 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace leasehold::detail {
 
 // Result: the value that comes with the error_code; void: none.
 template <class Result>
-class query : public caller, public activity, public alarm, public std::enable_shared_from_this<query<Result>> {
+class query;
+template <class Result>
+using operation_of_query =
+    std::conditional_t<std::is_void_v<Result>, operation<query<Result>>, operation<query<Result>, Result>>;
+
+template <class Result>
+class query : public caller, public operation_of_query<Result> {
+  using base = operation_of_query<Result>;
+
  public:
-  using result = std::conditional_t<std::is_void_v<Result>, std::monostate, Result>;
-  using handler = pending<std::conditional_t<std::is_void_v<Result>, void(error_code), void(error_code, result)>>;
+  using typename base::handler;
 
   // To be called once. If `bad` is an error it is the outcome, and nothing is sent.
   void start(error_code bad = {}) {
-    const auto self = this->shared_from_this();
-    handler_.connect_cancellation(self, any_type, [](const std::shared_ptr<query>& q) {
-      q->core_->post([q] { q->end(asio::error::operation_aborted); });
-    });
-    core_->post([self, bad] { self->begin(bad); });
+    bad_ = bad;
+    this->launch(any_type);
   }
 
  protected:
+  using base::core_;
+  using base::end;
+  using base::self_;
+
   // record: the one that the script is about, or one by which it reaches its server (store::routes).
   query(std::shared_ptr<client_handle> handle, std::string record, typename handler::handler_type h)
-      : handle_(std::move(handle)),
-        core_(handle_->core),
-        record_(std::move(record)),
-        handler_(std::move(h), core_->executor()) {}
+      : base(handle->core, std::move(h)), handle_(std::move(handle)), record_(std::move(record)) {}
   ~query() = default;
 
   // An answer that is no error has arrived: ask again, or end the query.
@@ -69,23 +70,9 @@ class query : public caller, public activity, public alarm, public std::enable_s
   // Sends the request again, in the time that is left.
   void ask_again() { send(); }
 
-  void end(error_code ec, result r = {}) {
-    const auto self = std::move(self_);
-    unset();
-    caller::unlink();
-    activity::unlink();
-    if constexpr (std::is_void_v<Result>) {
-      core_->complete(handler_, ec);
-    } else {
-      core_->complete(handler_, ec, std::move(r));
-    }
-  }
-
  private:
-  void begin(error_code bad) {
-    if (!handler_) return;
-    self_ = this->shared_from_this();
-    if (bad) return end(bad);
+  void begin() override {
+    if (bad_) return end(bad_);
     if (!core_->open()) return end(error::closed);
     core_->add(*this);
     ask();
@@ -121,7 +108,6 @@ class query : public caller, public activity, public alarm, public std::enable_s
 
   void store_is_up() override { send(); }
   void store_refuses(error_code ec) override { end(ec); }
-  void on_close() override { end(error::closed); }
 
   void ring(clock::time_point now) override {
     if (now >= give_up_at_) {
@@ -133,17 +119,10 @@ class query : public caller, public activity, public alarm, public std::enable_s
     send();
   }
 
-  void abandon() override {
-    const auto self = std::move(self_);
-    handler_.drop();
-  }
-
   const std::shared_ptr<client_handle> handle_;
-  const std::shared_ptr<client_core> core_;
   std::string record_;
-  handler handler_;
+  error_code bad_;
   clock::time_point give_up_at_{};
-  std::shared_ptr<query> self_;  // Until it is over.
 };
 
 }  // namespace leasehold::detail

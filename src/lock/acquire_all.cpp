@@ -9,7 +9,6 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/error.hpp>
-
 #include <boost/asio/execution/context.hpp>
 #include <boost/asio/query.hpp>
 
@@ -28,123 +27,19 @@ bool share_a_context(const client_core& a, const client_core& b) {
          (one && other && &asio::query(one, asio::execution::context) == &asio::query(other, asio::execution::context));
 }
 
-// Counts the ends of several operations on the strand of one client. Completes one handler when all have ended.
-class group_op final : public std::enable_shared_from_this<group_op> {
- public:
-  group_op(std::shared_ptr<client_core> core, hold_handler handler, std::size_t number)
-      : core_(std::move(core)), handler_(std::move(handler), core_->executor()), stops_(number), left_(number) {}
-
-  const std::shared_ptr<client_core>& core() const { return core_; }
-  pending<void(error_code)>& handler() { return handler_; }
-  // The handler of operation i. The operation is started on the strand: its handler runs there, and it can be stopped
-  // there.
-  template <class F>
-  auto on_strand(std::size_t i, F f) {
-    return asio::bind_executor(core_->strand(), asio::bind_cancellation_slot(stops_[i].slot(), std::move(f)));
-  }
-
-  void stop_all() {
-    for (auto& s : stops_) s.emit(asio::cancellation_type::terminal);
-  }
-  void complete(error_code ec) { core_->complete(handler_, ec); }
-  // True for the last one.
-  bool one_has_ended(error_code ec) {
-    if (ec && (!outcome_ || ec == error::lost || outcome_ == error::not_held)) outcome_ = ec;
-    if (!ec) ++successes_;
-    return --left_ == 0;
-  }
-  // A hold that was released before (not_held) does not count if another one was released now.
-  error_code outcome() const { return outcome_ == error::not_held && successes_ != 0 ? error_code() : outcome_; }
-
- private:
-  const std::shared_ptr<client_core> core_;
-  pending<void(error_code)> handler_;
-  std::vector<asio::cancellation_signal> stops_;
-  std::size_t left_;
-  std::size_t successes_ = 0;
-  error_code outcome_;
-};
-
-std::vector<std::shared_ptr<hold_state>> not_empty(const hold_group& group) {
-  std::vector<std::shared_ptr<hold_state>> found;
-  for (const auto& m : group.members) {
-    if (m) found.push_back(m);
-  }
-  return found;
-}
-
 }  // namespace
-
-bool is_empty(const std::shared_ptr<hold_group>& group) noexcept {
-  return std::all_of(group->members.begin(), group->members.end(), [](const auto& m) { return !m; });
-}
-
-asio::any_io_executor executor_of(const std::shared_ptr<hold_group>& group) noexcept {
-  const auto member = std::find_if(group->members.begin(), group->members.end(), [](const auto& m) { return m; });
-  return executor_of(member == group->members.end() ? std::shared_ptr<hold_state>() : *member);
-}
 
 asio::any_io_executor executor_of(const std::shared_ptr<lock_group>& group) noexcept {
   return group->members.empty() ? asio::any_io_executor(asio::system_executor()) : executor_of(group->members.front());
 }
 
-void start_release_all(const std::shared_ptr<hold_group>& group, hold_handler handler) {
-  const auto members = not_empty(*group);
-  const auto core = members.front()->core();
-  auto op = std::make_shared<group_op>(core, std::move(handler), members.size());
-  op->handler().connect_cancellation(op, stops_waiting, [](const std::shared_ptr<group_op>& o) {
-    o->core()->post([o] { o->complete(asio::error::operation_aborted); });
-  });
-  for (const auto& m : members) {
-    start_release(m, [op](error_code ec) {
-      op->core()->post([op, ec] {
-        if (op->one_has_ended(ec)) op->complete(op->outcome());
-      });
-    });
-  }
-}
-
-void start_lost_any(const std::shared_ptr<hold_group>& group, hold_handler handler) {
-  const auto members = not_empty(*group);
-  const auto core = members.front()->core();
-  auto op = std::make_shared<group_op>(core, std::move(handler), members.size());
-  op->handler().connect_cancellation(op, any_type, [](const std::shared_ptr<group_op>& o) {
-    o->core()->post([o] {
-      o->complete(asio::error::operation_aborted);
-      o->stop_all();
-    });
-  });
-  core->post([op, members] {
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      start_lost(members[i], op->on_strand(i, [op](error_code ec) {
-        const bool last = op->one_has_ended(ec);
-        if (!ec) {
-          op->complete(error_code());
-          op->stop_all();
-        } else if (last) {
-          op->complete(ec);
-        }
-      }));
-    }
-  });
-}
-
-// --- acquire_all ---
-
 acquire_all_op::acquire_all_op(std::shared_ptr<lock_group> locks, const acquire_options& options,
                                handler::handler_type h)
-    : locks_(std::move(locks)),
-      core_(locks_->members.front()->handle->core),
-      options_(options),
-      handler_(std::move(h), core_->executor()) {}
+    : operation(locks->members.front()->handle->core, std::move(h)), locks_(std::move(locks)), options_(options) {}
 
 void acquire_all_op::start(const std::shared_ptr<lock_group>& locks, const acquire_options& options,
                            handler::handler_type h) {
-  auto op = make_recycled<acquire_all_op>(locks, options, std::move(h));
-  op->handler_.connect_cancellation(op, any_type, [](const std::shared_ptr<acquire_all_op>& o) {
-    o->core_->post([o] { o->leave(asio::error::operation_aborted); });
-  });
-  op->core_->post([op] { op->begin(); });
+  make_recycled<acquire_all_op>(locks, options, std::move(h))->launch(any_type);
 }
 
 error_code acquire_all_op::check() const {
@@ -162,8 +57,6 @@ error_code acquire_all_op::check() const {
 }
 
 void acquire_all_op::begin() {
-  if (over_) return;  // Cancelled before it began.
-  self_ = shared_from_this();
   core_->add(*this);
   const auto& locks = locks_->members;
   order_.resize(locks.size());
@@ -211,7 +104,7 @@ void acquire_all_op::begin_again() {
   core_->set(*this, deadline_);
 }
 
-bool acquire_all_op::wants(std::uint32_t) const { return !leaving_ && !over_; }
+bool acquire_all_op::wants(std::uint32_t) const { return !leaving_ && !is_over(); }
 
 request acquire_all_op::request_of(std::uint32_t) const {
   request r;
@@ -236,7 +129,7 @@ void acquire_all_op::answered(std::uint32_t, const answer& a) {
 
 void acquire_all_op::take(const answer& a) {
   asking_ = false;
-  if (!self_ && !over_) return;
+  if (!self_ && !is_over()) return;
   if (!leaving_) unset();  // Otherwise the limit of the withdrawal stays set.
   if (a.from_store == nullptr && attempt_.is_sent()) attempt_.note_unanswered(options_.lease);
   const auto& unanswered = attempt_.unanswered();
@@ -250,7 +143,7 @@ void acquire_all_op::take(const answer& a) {
           ->start(nullptr);
     }
   }
-  if (over_) {
+  if (is_over()) {
     holds_.clear();
     return;
   }
@@ -333,7 +226,7 @@ void acquire_all_op::acquire_next() {
 
 void acquire_all_op::acquired(error_code ec, hold h) {
   acquiring_ = false;
-  if (over_) return;
+  if (is_over()) return;
   if (!ec) holds_[order_[next_++]] = std::move(h);
   if (leaving_) return release_all(outcome_);
   if (ec) return release_all(ec);
@@ -347,7 +240,7 @@ void acquire_all_op::ring(clock::time_point) {
 }
 
 void acquire_all_op::leave(error_code why) {
-  if (over_ || leaving_) return;
+  if (is_over() || leaving_) return;
   if (!self_) return complete(why);
   leaving_ = true;
   outcome_ = why;
@@ -377,24 +270,15 @@ void acquire_all_op::one_released() {
 }
 
 void acquire_all_op::complete(error_code ec) {
-  if (std::exchange(over_, true)) return;
-  const auto self = std::move(self_);
-  unset();
-  activity::unlink();
-  std::vector<hold> result;
-  if (ec) {
-    holds_.clear();
-  } else {
-    result = std::move(holds_);
-  }
-  core_->complete(handler_, ec, std::move(result));
+  if (is_over()) return;
+  auto result = std::exchange(holds_, {});
+  if (ec) result.clear();
+  end(ec, std::move(result));
 }
 
 void acquire_all_op::abandon() {
-  const auto self = std::move(self_);
-  over_ = true;
   holds_.clear();
-  handler_.drop();
+  operation::abandon();
 }
 
 void start_acquire_all(const std::shared_ptr<lock_group>& locks,

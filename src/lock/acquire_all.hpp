@@ -3,8 +3,7 @@
 // acquire_all: one script if all locks are free, otherwise one lock after the other.
 #pragma once
 
-#include "client/client_core.hpp"
-#include "client/pending.hpp"
+#include "client/operation.hpp"
 #include "lock/acquire.hpp"
 #include "lock/attempts.hpp"
 #include "lock/lock_state.hpp"
@@ -21,19 +20,15 @@
 
 namespace leasehold::detail {
 
-class acquire_all_op final : public caller,
-                             public activity,
-                             public alarm,
-                             public std::enable_shared_from_this<acquire_all_op> {
+class acquire_all_op final : public caller, public operation<acquire_all_op, std::vector<hold>> {
  public:
-  using handler = pending<void(error_code, std::vector<hold>)>;
-
   acquire_all_op(std::shared_ptr<lock_group> locks, const acquire_options& options, handler::handler_type h);
   static void start(const std::shared_ptr<lock_group>& locks, const acquire_options& options, handler::handler_type h);
 
  private:
   // On the strand of the first lock's client, like everything in this class.
-  void begin();
+  void begin() override;
+  void cancel() override { leave(asio::error::operation_aborted); }
   void begin_again();
   std::vector<std::string> asks() const;
   error_code check() const;
@@ -58,9 +53,7 @@ class acquire_all_op final : public caller,
   std::chrono::milliseconds left(clock::time_point now) const;
 
   const std::shared_ptr<lock_group> locks_;
-  const std::shared_ptr<client_core> core_;
   const acquire_options options_;
-  handler handler_;
 
   std::vector<std::size_t> order_;  // Of acquiring the locks one by one: by the bytes of their records.
   bool one_server_ = true;          // All locks are on one server, and in one slot of it.
@@ -80,10 +73,8 @@ class acquire_all_op final : public caller,
   std::vector<hold> holds_;
   std::size_t releases_under_way_ = 0;  // Answers to releases that are still to come.
   bool leaving_ = false;
-  bool over_ = false;
   bool releasing_ = false;
   error_code outcome_;
-  std::shared_ptr<acquire_all_op> self_;  // Until it is over.
 };
 
 }  // namespace leasehold::detail

@@ -100,7 +100,7 @@ class keep_op final : public caller, public activity, public std::enable_shared_
 
   std::shared_ptr<release_op> to_release() const {
     auto op = make_recycled<release_op>(core_, lock_, grant_.token, grant_.deadline, grant_.unanswered);
-    op->may_last(grant_.may_last_until);
+    op->may_last(std::max(grant_.may_last_until, core_->may_last(std::max(lease_, grant_.longest_asked))));
     return op;
   }
 
@@ -182,7 +182,9 @@ void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<co
   if (g.tenure->asked) return;
   if (g.passes < most_passes / 2 && now - g.confirmed_at < core->options().cohort / 2) return;
   g.tenure->asked = core->send(make_recycled<prefetch_op>(core, lock, g), 0);
-  if (g.tenure->asked) g.may_last_until = std::max(g.may_last_until, core->may_last(g.lease));
+  if (!g.tenure->asked) return;
+  g.may_last_until = std::max(g.may_last_until, core->may_last(g.lease));
+  g.longest_asked = std::max(g.longest_asked, g.lease);
 }
 
 class local_successors final : public successors {

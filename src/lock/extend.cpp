@@ -4,24 +4,17 @@
 #include "client/options.hpp"
 #include "protocol/lease_reply.hpp"
 
-#include <boost/asio/error.hpp>
-
 #include <algorithm>
 
 namespace leasehold::detail {
 
 using std::chrono::milliseconds;
 
-extend_op::extend_op(std::shared_ptr<hold_state> hold, hold_handler handler, std::optional<milliseconds> lease)
-    : core_(hold->core()), hold_(std::move(hold)), handler_(std::move(handler), core_->executor()), lease_(lease) {}
+extend_op::extend_op(std::shared_ptr<hold_state> hold, hold_handler h, std::optional<milliseconds> lease)
+    : operation(hold->core(), std::move(h)), hold_(std::move(hold)), lease_(lease) {}
 
-void extend_op::start(const std::shared_ptr<hold_state>& hold, hold_handler handler,
-                      std::optional<milliseconds> lease) {
-  auto op = make_recycled<extend_op>(hold, std::move(handler), lease);
-  op->handler_.connect_cancellation(op, stops_waiting, [](const std::shared_ptr<extend_op>& o) {
-    o->core_->post([o] { o->end(asio::error::operation_aborted); });
-  });
-  op->core_->post([op] { op->begin(); });
+void extend_op::start(const std::shared_ptr<hold_state>& hold, hold_handler h, std::optional<milliseconds> lease) {
+  make_recycled<extend_op>(hold, std::move(h), lease)->launch(stops_waiting);
 }
 
 error_code extend_op::bad() const {
@@ -30,8 +23,6 @@ error_code extend_op::bad() const {
 }
 
 void extend_op::begin() {
-  if (!handler_) return;
-  self_ = shared_from_this();
   if (const error_code ec = bad()) return end(ec);
   if (hold_->released()) return end(error::not_held);
   if (hold_->loss_reported() || hold_->gone()) return end(error::lost);
@@ -44,7 +35,7 @@ void extend_op::begin() {
 }
 
 void extend_op::send() {
-  if (!self_) return;
+  if (!is_awaited()) return;
   if (hold_->released()) return end(error::not_held);
   if (hold_->loss_reported()) return end(error::lost);
   asking_ = core_->send(self_, 0);
@@ -77,7 +68,7 @@ void extend_op::answered(std::uint32_t, const answer& a) {
       case refusal::try_again:
       case refusal::moving_slot:
       case refusal::no_majority:
-        if (self_) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
+        if (is_awaited()) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
         return;
       case refusal::wrong_type: hold->lose(); return end(error::lost);
       case refusal::no: core_->note_refusal(o.words); return end(error::refused);
@@ -85,7 +76,7 @@ void extend_op::answered(std::uint32_t, const answer& a) {
   }
   const lease_reply& lease = o.lease;
   if (!lease.understood) {
-    if (self_) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
+    if (is_awaited()) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
     return;
   }
   core_->observe_time(lease.server_time, a);
@@ -111,20 +102,6 @@ void extend_op::ring(clock::time_point now) {
   // A renewal may have moved the deadline meanwhile.
   core_->set(*this, std::min(give_up_at_, hold_->deadline()));
   if (!asking_) send();
-}
-
-void extend_op::end(error_code ec) {
-  if (!self_ && !handler_) return;
-  const auto self = std::move(self_);
-  unset();
-  caller::unlink();
-  activity::unlink();
-  core_->complete(handler_, ec);
-}
-
-void extend_op::abandon() {
-  const auto self = std::move(self_);
-  handler_.drop();
 }
 
 }  // namespace leasehold::detail

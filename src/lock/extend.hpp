@@ -3,8 +3,7 @@
 // hold::extend and hold::downgrade: the operations that change a hold while it lives.
 #pragma once
 
-#include "client/client_core.hpp"
-#include "client/pending.hpp"
+#include "client/operation.hpp"
 #include "lock/hold_state.hpp"
 
 #include <chrono>
@@ -13,10 +12,10 @@
 
 namespace leasehold::detail {
 
-class extend_op final : public caller, public activity, public alarm, public std::enable_shared_from_this<extend_op> {
+class extend_op final : public caller, public operation<extend_op> {
  public:
-  extend_op(std::shared_ptr<hold_state> hold, hold_handler handler, std::optional<std::chrono::milliseconds> lease);
-  static void start(const std::shared_ptr<hold_state>& hold, hold_handler handler,
+  extend_op(std::shared_ptr<hold_state> hold, hold_handler h, std::optional<std::chrono::milliseconds> lease);
+  static void start(const std::shared_ptr<hold_state>& hold, hold_handler h,
                     std::optional<std::chrono::milliseconds> lease);
 
  private:
@@ -27,22 +26,18 @@ class extend_op final : public caller, public activity, public alarm, public std
   void answered(std::uint32_t, const answer&) override;
   void store_is_up() override { send(); }
   void store_refuses(error_code ec) override { end(ec); }
-  void on_close() override { end(error::closed); }
-  void abandon() override;
   void ring(clock::time_point) override;
 
-  void begin();
+  void begin() override;
   error_code bad() const;
   void send();
-  void end(error_code);
+  // A caller still waits for it.
+  bool is_awaited() const { return self_ != nullptr; }
 
-  const std::shared_ptr<client_core> core_;
-  std::shared_ptr<hold_state> hold_;
-  pending<void(error_code)> handler_;
+  const std::shared_ptr<hold_state> hold_;
   const std::optional<std::chrono::milliseconds> lease_;  // None: downgrade.
   clock::time_point give_up_at_{};
   bool asking_ = false;
-  std::shared_ptr<extend_op> self_;  // While a caller waits for it.
 };
 
 }  // namespace leasehold::detail

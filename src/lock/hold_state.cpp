@@ -26,7 +26,8 @@ hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<co
       deadline_(grant_.deadline),
       handle_(std::move(handle)),
       renewals_left_(grant_.renew.limit()),
-      may_last_until_(grant_.may_last_until) {}
+      may_last_until_(grant_.may_last_until),
+      longest_asked_(grant_.longest_asked) {}
 
 hold_state::~hold_state() = default;
 
@@ -126,7 +127,11 @@ void hold_state::sent(std::uint32_t tag, const sending&) {
 void hold_state::answered(std::uint32_t tag, const answer& a) {
   core_->note_round_trip(a);
   asking_ = false;
-  if (loss_reported_ || released()) return;
+  if (loss_reported_ || released()) {
+    // Other holds of the client depend on the server's clock, too.
+    if (a.from_store != nullptr && a.from_store->lease.understood) core_->observe_time(a.from_store->lease.server_time, a);
+    return;
+  }
   auto& failed = core_->count().renewal_failed;
   if (a.from_store == nullptr) {
     failed.fetch_add(1, std::memory_order_relaxed);
@@ -294,6 +299,7 @@ hold_state::grant hold_state::as_granted() const {
   g.deadline = deadline();
   g.confirmed_at = confirmed_at_;
   g.may_last_until = left_until();
+  g.longest_asked = longest_asked_;
   return g;
 }
 

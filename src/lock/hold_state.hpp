@@ -65,6 +65,8 @@ class hold_state final : public caller, public activity, public alarm, public st
     unanswered_attempt unanswered;
     // The record may exist until then, because of requests to lengthen the lease, answered or not.
     clock::time_point may_last_until{};
+    // The longest lease that such a request asked for. The server may carry it out late.
+    std::chrono::milliseconds longest_asked{0};
     clock::time_point confirmed_at{};       // When the request was sent with which Redis confirmed this grant.
     std::uint32_t passes = 0;               // How often it was passed on since then, without asking Redis (cohort.hpp).
     std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass.

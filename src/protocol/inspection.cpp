@@ -5,7 +5,7 @@ namespace leasehold::detail {
 namespace {
 
 // The offset of the first hold, and the number of scalars of each.
-constexpr std::size_t first_hold = 5, size_of_hold = 3;
+constexpr std::size_t first_inspected = 5, size_of_inspected = 3;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ inspection read_inspection(const reply& r) {
   found.left = r.left(2);
   found.waiters = r.number<std::size_t>(3);
   found.about = r.text(4);
-  for (std::size_t i = first_hold; i + size_of_hold <= r.size(); i += size_of_hold) {
+  for (std::size_t i = first_inspected; i + size_of_inspected <= r.size(); i += size_of_inspected) {
     found.holds.push_back({std::string(r.text(i)), r.left(i + 1), std::string(r.text(i + 2))});
   }
   return found;

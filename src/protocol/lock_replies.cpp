@@ -44,6 +44,7 @@ std::size_t read_lock(const reply& r, std::size_t i, lock_details& lock) {
   if (lock.holds.empty()) return end;
   lock.held = true;
   lock.token = lock.holds.front().token;
+  for (const auto& hold : lock.holds) lock.tokens.push_back(hold.token);
   if (r.left(i + 2).count() >= 0) lock.ttl = r.left(i + 2);
   switch (ask_of_kind(lock.kind)) {
     case ask_is::role_and_owner: {
@@ -106,6 +107,7 @@ lock_info info_of(const inspection& found, const kind& k) {
   info.fence = found.fence;
   if (found.left.count() >= 0) info.ttl = found.left;
   if (!found.holds.empty()) info.token = found.holds.front().token;
+  for (const auto& hold : found.holds) info.tokens.push_back(hold.token);
   if (k.ask == ask_is::owner) info.owner = found.about;
   const bool writes = k.ask == ask_is::role_and_owner && read_ask(k.ask, found.about).role == role::writer;
   if (writes && !found.holds.empty()) info.owner = read_ask(k.ask, found.holds.front().ask).owner;

@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "store/secrets.hpp"
 
+#include <boost/algorithm/string/find.hpp>
 #include <boost/algorithm/string/predicate.hpp>
 
 #include <algorithm>
@@ -34,9 +35,7 @@ std::size_t found_at(std::string_view text, std::size_t at, std::string_view sec
   return length >= shortest_part_of_a_word || alone ? length : 0;
 }
 
-}  // namespace
-
-std::string without_credentials(std::string_view url) {
+std::string without_user_and_parameters(std::string_view url) {
   const auto authority = url.find("://") + 3;
   std::string_view rest = url.substr(authority);
   const std::string scheme(url.substr(0, authority));
@@ -46,6 +45,19 @@ std::string without_credentials(std::string_view url) {
   // The part in front of an '@' may be a password that was not escaped.
   if (question < at) return scheme + std::string(mask);
   return scheme + std::string(mask) + std::string(rest.substr(at, question == rest.npos ? question : question - at));
+}
+
+}  // namespace
+
+std::string without_credentials(std::string_view url) {
+  std::string shown = without_user_and_parameters(url);
+  const std::size_t hidden = behind_password(shown).size();
+  return hidden == 0 ? shown : shown.substr(0, shown.size() - hidden) + std::string(mask);
+}
+
+std::string_view behind_password(std::string_view text) {
+  const auto word = boost::algorithm::ifind_first(text, "password");
+  return word.empty() ? std::string_view() : text.substr(static_cast<std::size_t>(word.end() - text.begin()));
 }
 
 std::string only_scheme(std::string_view url) {

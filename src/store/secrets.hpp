@@ -10,8 +10,12 @@
 
 namespace leasehold::detail {
 
-// A URL that parse_url could read: without user, password and parameters.
+// A URL that parse_url could read: without user, password and parameters, and without what is behind_password.
 std::string without_credentials(std::string_view url);
+
+// The part behind the word "password", which may be a password in a wrong place: "/sentinel_password=P" instead of
+// "?sentinel_password=P". Empty if there is none.
+std::string_view behind_password(std::string_view text);
 
 // A URL that parse_url could not read. Any part of it may be a password, so only a known scheme is shown.
 std::string only_scheme(std::string_view url);

@@ -73,6 +73,9 @@ class parser {
     }
     parse_query(a, query);
     a.shown = without_credentials(url_);
+    a.secrets.emplace_back(behind_password(a.master));
+    a.secrets.emplace_back(behind_password(a.path));
+    for (const auto& h : a.hosts) a.secrets.emplace_back(behind_password(h.host));
     return a;
   }
 

@@ -42,7 +42,7 @@ struct address {
   std::string sentinel_password;  // "" : none.
 
   std::string shown;                 // The URL as it may be shown (secrets.hpp).
-  std::vector<std::string> secrets;  // Users and passwords, both as written in the URL and decoded.
+  std::vector<std::string> secrets;  // Users and passwords, as written in the URL and decoded, and what may be one.
 };
 
 // Throws exception(invalid_url) that says what is wrong with the URL. It repeats nothing of the URL but its scheme.

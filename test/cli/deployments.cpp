@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <deque>
 
 namespace leasehold::test {
 
@@ -77,6 +78,18 @@ BOOST_AUTO_TEST_CASE(a_run_inside_a_run_of_the_same_lock_on_a_quorum_is_refused)
       BOOST_TEST(e.output == "");
     }
   }
+  // Its reader is one of several.
+  std::deque<child> others;
+  for (int i = 0; i < 3; ++i) {
+    others.emplace_back(leasehold_command({"run", "--shared", "n", "--", "sh", "-c", wait_for_a_signal}),
+                        environment(urls));
+    BOOST_TEST(others.back().read_line().value() == "ready");
+  }
+  const ended among = run_leasehold(
+      {"run", "--shared", "n", "--", "sh", "-c", inner + "--exclusive --wait 20s n -- echo no"}, environment(urls));
+  BOOST_TEST(among.status == 64);
+  BOOST_TEST(is_error_line(among.errors, "'n': a leasehold run around this one holds it"), among.errors);
+  for (auto& reader : others) reader.signal(SIGTERM);
   const ended beside =
       run_leasehold({"run", "--shared", "n", "--", "sh", "-c", inner + "m -- " + inner + "--shared n -- echo yes"},
                     environment(urls));

@@ -180,6 +180,20 @@ BOOST_AUTO_TEST_CASE(a_command_that_ended_in_time_succeeds_though_the_lock_canno
   redis.go_on();
 }
 
+// The store stands still for longer than the command waits for the answer to a release, before it closes its client.
+BOOST_AUTO_TEST_CASE(a_release_that_is_answered_late_is_not_reported) {
+  child c = start({"run", "n", "--", "sh", "-c", "echo ready; until [ -e $FOLDER/end ]; do sleep 0.01; done"});
+  BOOST_TEST(c.read_line().value() == "ready");
+  redis.stop();
+  folder.write("end", "");
+  const auto begin = std::chrono::steady_clock::now();
+  wait_until("a pause", [&] { return std::chrono::steady_clock::now() > begin + 2500ms; });
+  redis.go_on();
+  BOOST_TEST(c.wait() == 0);
+  BOOST_TEST(c.errors() == "");
+  BOOST_TEST(!redis.get("n"));
+}
+
 BOOST_AUTO_TEST_CASE(after_a_pause_past_the_lease_the_command_is_stopped) {
   child c = start({"run", "--lease", "500ms", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
   BOOST_TEST(c.read_line().value() == "ready");

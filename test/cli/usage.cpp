@@ -8,7 +8,7 @@ BOOST_AUTO_TEST_SUITE(usage)
 BOOST_AUTO_TEST_CASE(help_and_version_go_to_standard_output) {
   const ended version = run_leasehold({"--version"});
   BOOST_TEST(version.status == 0);
-  BOOST_TEST(version.output == "leasehold 0.1.0\n");
+  BOOST_TEST(version.output == "leasehold 0.2.0\n");
   for (const words& arguments :
        {words{"--help"}, words{"run", "--help"}, words{"status", "--help"}, words{"list", "--help"},
         words{"watch", "--help"}, words{"break", "--help"}, words{"run", "-h", "n", "--", "true"}}) {

@@ -5,6 +5,7 @@
 #include "leasehold_command.hpp"
 #include "support/terminal.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -30,6 +31,14 @@ struct with_waiter : with_leasehold {
   void load_scripts() const { BOOST_TEST(run({"run", "m", "--", "true"}).status == 0); }
 };
 
+// The shortest of five times, or the first below the limit: a machine may be too busy for one of them.
+template <class F>
+steady_clock::duration least(F run_once, steady_clock::duration limit) {
+  auto took = steady_clock::duration::max();
+  for (int i = 0; i < 5 && took >= limit; ++i) took = std::min(took, run_once());
+  return took;
+}
+
 bool has_ended(const std::string& pid) {
   const std::string status = read_file("/proc/" + pid + "/status");
   return status.empty() || contains(status, "State:\tZ");
@@ -42,31 +51,45 @@ BOOST_FIXTURE_TEST_SUITE(waiting, with_waiter)
 // Closing the client took five seconds more.
 BOOST_AUTO_TEST_CASE(a_deadline_holds_though_the_store_has_gone_meanwhile) {
   for (const bool dies : {true, false}) {
-    const auto begin = steady_clock::now();
-    const auto c = waiter("--wait=2s");
-    dies ? redis.kill() : redis.stop();
-    const ended e = end_of(*c);
-    BOOST_TEST((steady_clock::now() - begin < 4s));
-    BOOST_TEST(e.status == 69, e.errors);
-    BOOST_TEST(e.output == "");
-    dies ? redis.start() : redis.go_on();
+    const auto took = least(
+        [&] {
+          const auto begin = steady_clock::now();
+          const auto c = waiter("--wait=2s");
+          dies ? redis.kill() : redis.stop();
+          const ended e = end_of(*c);
+          const auto end = steady_clock::now();
+          BOOST_TEST(e.status == 69, e.errors);
+          BOOST_TEST(e.output == "");
+          dies ? redis.start() : redis.go_on();
+          wait_until("the entry has gone",
+                     [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 0; });
+          return end - begin;
+        },
+        2500ms);
+    BOOST_TEST((took < 2500ms));
   }
-  wait_until("the entry has gone", [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 0; });
 }
 
 BOOST_AUTO_TEST_CASE(a_signal_ends_the_waiting_though_the_store_has_gone_meanwhile) {
   for (const bool dies : {true, false}) {
-    const auto c = waiter("--wait=1h");
-    dies ? redis.kill() : redis.stop();
-    const auto begin = steady_clock::now();
-    c->signal(SIGTERM);
-    const ended e = end_of(*c);
-    BOOST_TEST((steady_clock::now() - begin < 2s));
-    BOOST_TEST(e.status == 143, e.errors);
-    BOOST_TEST(e.output + e.errors == "");
-    dies ? redis.start() : redis.go_on();
+    const auto took = least(
+        [&] {
+          const auto c = waiter("--wait=1h");
+          dies ? redis.kill() : redis.stop();
+          const auto begin = steady_clock::now();
+          c->signal(SIGTERM);
+          const ended e = end_of(*c);
+          const auto end = steady_clock::now();
+          BOOST_TEST(e.status == 143, e.errors);
+          BOOST_TEST(e.output + e.errors == "");
+          dies ? redis.start() : redis.go_on();
+          wait_until("the entry has gone",
+                     [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 0; });
+          return end - begin;
+        },
+        500ms);
+    BOOST_TEST((took < 500ms));
   }
-  wait_until("the entry has gone", [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 0; });
 }
 
 // Without a signal it tries for some seconds to release the lock.
@@ -87,24 +110,26 @@ BOOST_AUTO_TEST_CASE(a_signal_shortens_the_release_to_a_store_that_stands_still)
 
 BOOST_AUTO_TEST_CASE(a_second_signal_ends_the_release) {
   load_scripts();
-  // A machine may be too busy for this once.
-  auto took = steady_clock::duration::max();
-  for (int i = 0; i < 5 && took > 900ms; ++i) {
-    child c = start({"run", "n", "--", "sh", "-c", "echo $$; until [ -e $FOLDER/end ]; do sleep 0.01; done; exit 4"});
-    const std::string command = c.read_line().value();
-    redis.stop();
-    folder.write("end", "");
-    wait_until("the command has ended", [&] { return has_ended(command); });
-    const auto begin = steady_clock::now();
-    c.signal(SIGTERM);
-    c.signal(SIGINT);
-    BOOST_TEST(c.wait() == 4);
-    took = steady_clock::now() - begin;
-    BOOST_TEST(is_error_line(c.errors(), "'n'"), c.errors());
-    redis.go_on();
-    std::filesystem::remove(folder / "end");
-    wait_until("the release", [&] { return !redis.get("n"); });
-  }
+  const auto took = least(
+      [&] {
+        child c =
+            start({"run", "n", "--", "sh", "-c", "echo $$; until [ -e $FOLDER/end ]; do sleep 0.01; done; exit 4"});
+        const std::string command = c.read_line().value();
+        redis.stop();
+        folder.write("end", "");
+        wait_until("the command has ended", [&] { return has_ended(command); });
+        const auto begin = steady_clock::now();
+        c.signal(SIGTERM);
+        c.signal(SIGINT);
+        BOOST_TEST(c.wait() == 4);
+        const auto end = steady_clock::now();
+        BOOST_TEST(is_error_line(c.errors(), "'n'"), c.errors());
+        redis.go_on();
+        std::filesystem::remove(folder / "end");
+        wait_until("the release", [&] { return !redis.get("n"); });
+        return end - begin;
+      },
+      900ms);
   BOOST_TEST((took < 900ms));
 }
 

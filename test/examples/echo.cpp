@@ -16,6 +16,14 @@ BOOST_AUTO_TEST_CASE(the_quickstart_writes_its_report) {
   BOOST_TEST(redis.size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(the_quickstart_names_a_lock_that_stays_busy) {
+  redis.command("SET", "report:nightly", "of another program");
+  const ended e = run({"quickstart", redis.url()});
+  BOOST_TEST(e.status == 1);
+  BOOST_TEST(e.output == "");
+  BOOST_TEST(e.errors == "timed out: lock 'report:nightly' at " + redis.url() + "\n");
+}
+
 BOOST_AUTO_TEST_CASE(bad_arguments_are_refused_by_name) {
   const ended url = run({"quickstart", "--help"});
   BOOST_TEST(url.status == 1);

@@ -21,7 +21,7 @@ struct entry {
 };
 
 // [reader]
-// The lines that count. One that a leader wrote too late has a smaller fence than a line before it, and is left out.
+// The valid lines. A line that a leader wrote too late has a smaller fence than a line before it, and is left out.
 std::vector<entry> read_log(const std::string& path) {
   std::vector<entry> entries;
   std::uint64_t largest = 0;

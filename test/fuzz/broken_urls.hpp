@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace leasehold::test {
 
@@ -51,6 +52,20 @@ inline std::string check_shown(const detail::address& a) {
   return detail::is_same_server(a, again) && a.kind == again.kind ? "" : "what may be shown is another server";
 }
 
+// What stands behind "password" may be one in a wrong place: a parameter in the place of a path, for example.
+inline std::string check_behind_password(const detail::address& a) {
+  if (a.in_memory) return {};  // Its name is that of a store in the program.
+  if (shows_behind_password(a.shown)) return "what may be shown shows it: " + a.shown;
+  const detail::secrets all(a.secrets);
+  std::vector<std::string> names{a.master, a.path};
+  for (const auto& h : a.hosts) names.push_back(h.host);
+  for (const auto& name : names) {
+    const std::string said = all.hide("Sentinel h:1: knows no master '" + name + "'");
+    if (shows_behind_password(said)) return "the server's words show it: " + said;
+  }
+  return {};
+}
+
 // A URL with the secret in it. Returns what is wrong, or "".
 inline std::string check_broken_url(const std::string& url) {
   detail::address a;
@@ -65,6 +80,7 @@ inline std::string check_broken_url(const std::string& url) {
   }
   if (auto wrong = check_address(a); !wrong.empty()) return wrong;
   if (auto wrong = check_shown(a); !wrong.empty()) return wrong;
+  if (auto wrong = check_behind_password(a); !wrong.empty()) return wrong;
   // The URL is whole. What was meant as a password may have become the name of a host, which may be shown.
   const bool is_credential = shows_secret(a.user) || shows_secret(a.password) || shows_secret(a.sentinel_user) ||
                              shows_secret(a.sentinel_password);

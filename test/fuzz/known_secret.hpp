@@ -20,6 +20,12 @@ inline std::string with_secret(std::string_view input) {
   return text;
 }
 
+// Whether the secret stands behind "password".
+inline bool shows_behind_password(std::string_view text) {
+  const auto at = text.find(known_secret);
+  return at != text.npos && boost::algorithm::icontains(text.substr(0, at), "password");
+}
+
 // Whether something in it must not be shown: the secret in front of an '@', or behind "password".
 inline bool has_credential(std::string_view text) {
   const auto last = text.rfind(known_secret);

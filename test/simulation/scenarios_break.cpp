@@ -6,6 +6,7 @@
 #include "simulation/scene.hpp"
 
 #include "protocol/keys.hpp"
+#include "protocol/scripts.hpp"
 #include "protocol/slots.hpp"
 
 #include <leasehold/admin.hpp>
@@ -13,7 +14,9 @@
 #include <leasehold/shared_mutex.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -108,6 +111,48 @@ BOOST_AUTO_TEST_CASE(only_long_holds_in_a_cluster_are_listened_for) {
   });
   s.wait(1s);
   BOOST_TEST(s.listeners(held) == 0);
+}
+
+// A client that comes back to a slot stays subscribed to it, however many others it leaves then.
+BOOST_AUTO_TEST_CASE(a_slot_in_which_a_client_holds_again_is_listened_in) {
+  broken_scene s;
+  process& x = s.add();
+  hold held = take(s, x, {.lease = 1h});
+  s.wait(1100ms);
+  release_now(s, x, held);
+  held = take(s, x, {.lease = 1h});
+  s.run(x, [&]() -> awaitable<void> {
+    std::vector<hold> others;
+    for (int i = 0; i < 100; ++i) {
+      const mutex m(x.client(), fmt::format("other {}", i));
+      auto waiting = acquire(m, {.lease = 1h});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      others.push_back(std::move(h));
+    }
+    auto pause = x.sleep(2s);
+    co_await std::move(pause);
+  });
+  s.wait(1s);
+  BOOST_TEST(s.listeners(held) == 1);
+}
+
+// The token may have another fence since the break was decided: it is kept within its client, for another holder.
+BOOST_AUTO_TEST_CASE(a_break_leaves_a_token_with_another_fence) {
+  scene s;
+  process& x = s.add();
+  const hold held = take(s, x, {.lease = 1h});
+  const std::vector<std::string_view> keys{"n", "leasehold:{0}:fence", "leasehold:{0}:queue:n",
+                                           "leasehold:{0}:entries:n"};
+  const auto break_it = [&](std::uint64_t fence) {
+    const std::string token = held.token(), text = std::to_string(fence);
+    const std::vector<std::string_view> arguments{"break", token, text};
+    s.w.server(0).run(detail::scripts::admin, /*whole_text=*/true, keys, arguments);
+  };
+  break_it(held.fence() - 1);
+  BOOST_TEST(!s.get("n").empty());
+  break_it(held.fence());
+  BOOST_TEST(s.get("n").empty());
 }
 
 // What was asked before says less than what the hold has been promised since: the slot has moved in between, and the

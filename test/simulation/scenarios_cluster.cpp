@@ -121,6 +121,26 @@ BOOST_AUTO_TEST_CASE(a_waiter_is_granted_at_once_after_its_slot_has_moved) {
   BOOST_TEST((granted - released < 100ms));
 }
 
+// The same if the waiter's client was redirected before it asked the nodes for their slots.
+BOOST_AUTO_TEST_CASE(a_waiter_is_granted_at_once_after_its_client_was_redirected) {
+  for (const auto when : {100ms, 250ms, 400ms, 550ms}) {
+    cluster_scene s;
+    process &x = s.add(), &y = s.add();
+    hold held = take(s, x, {.lease = 30s});
+    const auto& waiting = s.start(y, {.lease = 30s});
+    s.wait(500ms + when);
+    s.move_slot();
+    const auto& beside = s.start(y, mutex(y.client(), "{n}beside"), {.lease = 1s});
+    s.wait(300ms);
+    BOOST_TEST(beside.succeeded());
+    const auto released = s.w.now();
+    s.spawn(x, release(held));
+    s.finish();
+    BOOST_REQUIRE(waiting.succeeded());
+    BOOST_TEST((waiting.at - released < 100ms));
+  }
+}
+
 // The lease of a grant that is pushed is short until it is confirmed.
 BOOST_AUTO_TEST_CASE(a_pushed_grant_outlives_a_long_move) {
   cluster_scene s;
@@ -196,6 +216,17 @@ BOOST_AUTO_TEST_CASE(a_hold_is_asked_for_at_the_master_that_the_nodes_name) {
   s.wait(200ms);
   BOOST_TEST(!held.valid());
   s.finish();
+}
+
+// A long hold alone, which its client listens for: nothing that it asks is redirected before its renewal.
+BOOST_AUTO_TEST_CASE(a_hold_is_asked_for_when_the_server_ends_the_subscription_to_its_slot) {
+  cluster_scene s;
+  process& x = s.add();
+  const hold held = take(s, x, {.lease = 30s});
+  s.wait(2s);
+  lose_the_record(s);
+  s.wait(300ms);
+  BOOST_TEST(!held.valid());
 }
 
 // A call for another lock in the slot is redirected before the nodes are asked.

@@ -192,6 +192,38 @@ BOOST_AUTO_TEST_CASE(a_cohort_s_deadlines_and_its_end_count_from_the_request) {
   BOOST_TEST(refreshed > 0);
 }
 
+// The server is silent, and the limit of the extension is further away than the end of the hold.
+BOOST_AUTO_TEST_CASE(an_extension_ends_with_its_hold) {
+  scene s;
+  process& p = s.add(with_timeout(5s));
+  hold held = take(s, p, {.lease = 1s, .renew = renewal::none});
+  s.w.server(0).freeze();
+  const auto ends = detail::access::state(held)->deadline();
+  s.run(p, [&]() -> awaitable<void> {
+    auto extending = held.extend(10s, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(why == error::lost, why.message());
+  });
+  BOOST_TEST((p.now() - ends < 1ms));
+}
+
+// Less is left of the lease than the next holder's margin: it is not passed on, or its loss would be reported at once.
+BOOST_AUTO_TEST_CASE(a_cohort_leaves_the_next_holder_more_than_its_margin) {
+  scene s;
+  client_options o;
+  o.cohort = 1s;
+  process& p = s.add(o);
+  hold first = take(s, p, {.lease = 3s, .renew = renewal::none});
+  const auto& next = s.start(p, {.lease = 3s, .renew = renewal::none, .margin = 2500ms});
+  s.wait(800ms);
+  release_now(s, p, first);
+  s.finish();
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST(p.client().stats().passed == 0U);
+  s.wait(300ms);
+  BOOST_TEST(next.got.valid());
+}
+
 BOOST_AUTO_TEST_CASE(a_hold_is_renewed_as_often_as_its_option_says) {
   const auto lasts = [](renewal r) {
     scene s;

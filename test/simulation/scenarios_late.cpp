@@ -64,6 +64,22 @@ BOOST_AUTO_TEST_CASE(a_question_on_a_slow_network_shortens_no_deadline) {
   BOOST_TEST((deadline_of(held) == before));
 }
 
+// The server is another one since before the grant. What it has confirmed stands as well.
+BOOST_AUTO_TEST_CASE(an_earlier_change_of_servers_shortens_no_deadline) {
+  scene s;
+  process& p = s.add();
+  s.wait(200ms);
+  s.w.server(0).start({});
+  s.wait(2s);
+  const hold held = take(s, p, {.lease = 4s, .renew = renewal::none});
+  slow_down(s, 150ms);
+  const auto before = deadline_of(held);
+  const auto answers = p.client().stats().round_trip.count();
+  let_it_ask(s, held);
+  BOOST_TEST(p.client().stats().round_trip.count() == answers + 1);
+  BOOST_TEST((deadline_of(held) == before));
+}
+
 // A replica takes over that knows of a little less: its word counts from the sending of the question.
 BOOST_AUTO_TEST_CASE(another_server_that_knows_of_a_little_less_is_believed) {
   scene s;
@@ -257,6 +273,93 @@ BOOST_AUTO_TEST_CASE(a_release_is_sent_behind_a_late_extension) {
   s.finish();
   s.wait(500ms);
   BOOST_TEST(s.get("n").empty());
+}
+
+// The same if the hold was passed on within the client meanwhile: the release is that of the next holder.
+BOOST_AUTO_TEST_CASE(a_release_is_sent_behind_a_late_extension_of_the_holder_before) {
+  scene s;
+  client_options o = with_timeout(300ms);
+  o.cohort = 1s;
+  process& p = s.add(o);
+  hold first = take(s, p, {.lease = 3s, .renew = renewal::none});
+  auto& next = s.start(p, {.lease = 3s, .renew = renewal::none});
+  s.wait(100ms);
+  s.w.server(0).freeze();
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto extending = first.extend(1500ms, as_tuple);
+    co_await std::move(extending);
+  });
+  s.wait(1ms);
+  s.spawn(p, release(first));
+  s.wait(1ms);
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST(p.client().stats().passed == 1U);
+  p.freeze();
+  s.wait(2800ms);
+  s.w.server(0).thaw();
+  s.wait(400ms);
+  BOOST_TEST(s.get("n").starts_with("leasehold:" + next.got.token()));
+  p.thaw();
+  s.run(p, release(next.got));
+  s.wait(500ms);
+  BOOST_TEST(s.get("n").empty());
+}
+
+// The same if the release itself was to keep the lock for a waiter of the client.
+BOOST_AUTO_TEST_CASE(a_release_is_sent_behind_one_that_has_kept_the_lock_late) {
+  scene s;
+  client_options o = with_timeout(300ms);
+  o.cohort = 0ms;
+  process& p = s.add(o);
+  hold first = take(s, p, {.lease = 3s, .renew = renewal::none});
+  const auto& next = s.start(p, {.lease = 3s, .renew = renewal::none});
+  s.wait(100ms);
+  s.w.server(0).freeze();
+  const auto released = s.w.now();
+  s.spawn(p, release(first));
+  s.wait(10ms);
+  p.freeze();
+  s.wait(2700ms);
+  s.w.server(0).thaw();
+  s.wait(900ms);
+  BOOST_TEST(s.get("n").starts_with("leasehold:" + first.token()));
+  p.thaw();
+  s.finish();
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST((next.at - released < 4500ms));
+}
+
+// A release says nothing of what arrives between its run and its answer.
+BOOST_AUTO_TEST_CASE(late_bytes_leave_nothing_behind_if_the_release_is_answered_later) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    scene s(1, seed);
+    s.w.lateness = 1.0;
+    s.w.latest = 450ms;
+    s.w.slowest = 1ms;
+    process& p = s.add(with_timeout(500ms));
+    s.wait(100ms);
+    s.w.server(0).on_run = [&s](const auto&, const auto& arguments, const auto&) {
+      if (arguments[0] != "release") return;
+      s.w.fastest = s.w.slowest = 400ms;
+      s.w.after(0s, [&s] { s.w.fastest = s.w.slowest = 1ms; });
+    };
+    s.spawn(p, [&]() -> awaitable<void> {
+      const mutex m(p.client(), "n");
+      auto waiting = acquire(m, {.lease = 20s});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      auto pause = p.sleep(100ms);
+      co_await std::move(pause);
+      auto ending = release(h);
+      const auto why = co_await std::move(ending);
+      BOOST_TEST(!why, why.message());
+    });
+    s.wait(30us);
+    p.cut_connections();
+    s.finish();
+    s.wait(3s);
+    BOOST_TEST(s.get("n").empty());
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -2,6 +2,7 @@
 //
 // Waiting for a lock, in virtual time: the order of the queue, and what must not hold it up. What is promised is in
 // docs/guarantees.md.
+#include "lock/hold_state.hpp"
 #include "simulation/scene.hpp"
 
 #include "support/unit_test.hpp"
@@ -70,7 +71,6 @@ void try_to_overtake_while_the_server_stands(clock::duration how_long) {
   });
   s.wait(300ms);
   s.w.server(0).freeze();
-  s.wait(how_long);
   s.spawn(holder, release(held));
   s.wait(1ms);
   s.spawn(newcomer, [&]() -> awaitable<void> {
@@ -79,7 +79,8 @@ void try_to_overtake_while_the_server_stands(clock::duration how_long) {
     auto [ec, h] = co_await std::move(waiting);
     if (h) order.emplace_back("the newcomer");
   });
-  s.wait(1ms);
+  // The waiter's poll arrives in time, and behind the two.
+  s.wait(how_long);
   s.w.server(0).thaw();
   s.finish();
   BOOST_TEST(order.size() >= 1U);
@@ -178,6 +179,25 @@ BOOST_AUTO_TEST_CASE(a_waiter_asks_at_once_after_a_reconnect) {
   BOOST_TEST((granted.at - released < 200ms));
 }
 
+// The same if the server could not answer its last poll, and it pauses for longer than that takes.
+BOOST_AUTO_TEST_CASE(a_waiter_that_pauses_asks_at_once_after_a_reconnect) {
+  scene s;
+  process &holder = s.add(), &waits = s.add();
+  hold held = take_at_once(s, holder, {.lease = 60s});
+  const auto& granted =
+      s.start(waits, {.lease = 60s, .retry = {.first = 10s, .max = 10s, .factor = 1.0, .jitter = 0.0}});
+  s.wait(50ms);
+  s.w.server(0).is_busy = true;
+  s.wait(1s);
+  s.w.server(0).is_busy = false;
+  waits.cut_connections();
+  const auto released = s.w.now();
+  s.spawn(holder, release(held));
+  s.finish();
+  BOOST_REQUIRE(granted.succeeded());
+  BOOST_TEST((granted.at - released < 200ms));
+}
+
 // Each entry has a token of its own, so that a grant that arrives late is not taken for the next one.
 BOOST_AUTO_TEST_CASE(a_grant_that_was_published_before_is_not_taken_for_a_later_one) {
   scene s;
@@ -233,6 +253,46 @@ BOOST_AUTO_TEST_CASE(a_lock_that_was_kept_for_a_waiter_that_has_gone_is_released
   s.wait(100ms);
   BOOST_TEST(was_kept);
   BOOST_TEST(s.get("n").empty());
+}
+
+// The client keeps the lock for a waiter of its own. When the server has answered, another one is in front, which asks
+// for more than was kept.
+scene::attempt& keep_for_another(scene& s, process& p, acquire_options o) {
+  s.w.fastest = s.w.slowest = 10ms;
+  hold held = take(s, p, {.lease = 20s, .renew = renewal::none});
+  // The hold is no longer passed on within the client.
+  s.wait(100ms);
+  const auto& first = s.start(p, {.lease = 20s, .wait = 100ms, .renew = renewal::none});
+  auto& next = s.start(p, o);
+  s.wait(90ms);
+  bool was_kept = false;
+  s.w.server(0).on_run = [&](const auto&, const auto& arguments, const auto& r) {
+    was_kept = was_kept || (arguments[0] == "release" && arguments.size() > 3 && r.text.starts_with("1 "));
+  };
+  release_now(s, p, held);
+  s.finish();
+  s.w.server(0).on_run = nullptr;
+  BOOST_TEST(was_kept);
+  BOOST_TEST(first.ended.value() == error::timed_out);
+  return next;
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_was_kept_is_not_granted_without_replicas) {
+  scene s;
+  s.w.server(0).replicas = 1;
+  s.w.server(0).replicas_that_answer = 0;
+  process& p = s.add(with_timeout(300ms));
+  const auto& next = keep_for_another(s, p, {.lease = 20s, .wait = 2s, .renew = renewal::none, .replicas = 1});
+  BOOST_TEST(next.ended.value() == error::no_quorum);
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_that_was_kept_is_not_granted_for_less_than_was_asked_for) {
+  scene s;
+  process& p = s.add();
+  const auto& next = keep_for_another(s, p, {.lease = 60s, .renew = renewal::none});
+  BOOST_REQUIRE(next.succeeded());
+  s.wait(100ms);  // A grant that is pushed is confirmed then.
+  BOOST_TEST((detail::access::state(next.got)->deadline() - next.at > 58s));
 }
 
 // --- What is left of those that have gone ---

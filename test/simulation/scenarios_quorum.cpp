@@ -143,6 +143,16 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_is_refused_for_a_larger_fence_is_busy) {
   });
 }
 
+// Of the two that answer, one has granted the lock and one is another program's.
+BOOST_AUTO_TEST_CASE(a_lock_that_is_busy_on_one_of_two_servers_that_answer_is_busy) {
+  scene s(3);
+  process& p = s.add();
+  s.wait(100ms);
+  s.w.server(0).kill();
+  take_the_third(s);
+  BOOST_TEST(s.acquire(p, {.lease = 5s, .wait = 1s}).first == error::timed_out);
+}
+
 // Its counter is ahead of the fence already.
 BOOST_AUTO_TEST_CASE(a_late_vote_with_a_larger_fence_costs_no_second_call) {
   scene s(3);
@@ -236,6 +246,45 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_never_asked_is_free_at_a_release) {
   BOOST_TEST(s.get("n", 1).empty());
 }
 
+// --- Waiting ---
+
+BOOST_AUTO_TEST_CASE(a_waiter_on_a_quorum_pauses_as_its_option_says) {
+  scene s(3);
+  process &x = s.add(), &y = s.add();
+  const hold held = take(s, x, {.lease = 1h});
+  s.start(y, {.lease = 20s, .wait = 12s, .retry = {.first = 1s, .max = 1s, .factor = 1.0, .jitter = 0.0}});
+  s.wait(500ms);
+  int attempts = 0;
+  s.w.server(0).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
+    attempts += arguments.front() == "acquire";
+  };
+  s.wait(10s);
+  BOOST_TEST(attempts >= 9);
+  BOOST_TEST(attempts <= 10);
+  s.finish();
+}
+
+// Two waiters of a client listen to the channel of one name, and one of them gives up.
+BOOST_AUTO_TEST_CASE(a_waiter_on_a_quorum_is_woken_after_another_one_has_left) {
+  scene s(3);
+  process &x = s.add(), &y = s.add();
+  const backoff rarely{.first = 1h, .max = 1h, .factor = 1.0, .jitter = 0.0};
+  s.wait(200ms);
+  auto [ec, held] = s.acquire(x, recursive_mutex(x.client(), "n", "x"), {.lease = 2h});
+  BOOST_REQUIRE(!ec);
+  const auto& stays = s.start(y, recursive_mutex(y.client(), "n", "one"), {.lease = 20s, .retry = rarely});
+  const auto& leaves =
+      s.start(y, recursive_mutex(y.client(), "n", "two"), {.lease = 20s, .wait = 300ms, .retry = rarely});
+  s.wait(1s);
+  BOOST_TEST(leaves.ended.value() == error::timed_out);
+  BOOST_TEST(!stays.ended);
+  const auto released = s.w.now();
+  s.spawn(x, release(held));
+  s.finish();
+  BOOST_REQUIRE(stays.succeeded());
+  BOOST_TEST((stays.at - released < 100ms));
+}
+
 // --- Servers that were away, or are new ---
 
 BOOST_AUTO_TEST_CASE(a3_a_renewal_carries_the_grant_to_servers_that_lack_it) {
@@ -251,6 +300,20 @@ BOOST_AUTO_TEST_CASE(a3_a_renewal_carries_the_grant_to_servers_that_lack_it) {
   s.w.server(1).data().execute({"FLUSHALL"});
   BOOST_TEST(s.acquire(y, {.lease = 3s, .wait = 2s}).first == error::timed_out);
   BOOST_TEST(held.valid());
+}
+
+// Where it is written again it ends with the hold, and not a lease later.
+BOOST_AUTO_TEST_CASE(a_hold_is_written_again_for_what_is_left_of_it) {
+  scene s(3);
+  process& p = s.add();
+  s.w.server(2).kill();
+  const hold held = take(s, p, {.lease = 20s, .renew = renewal::none});
+  s.wait(10s);
+  s.w.server(2).start({});
+  s.wait(2s);
+  BOOST_TEST(s.get("n", 2).starts_with("leasehold:" + held.token()));
+  const auto left = [&s](std::size_t i) { return s.w.server(i).execute({"PTTL", "n"}).integer; };
+  BOOST_TEST(left(2) <= left(0));
 }
 
 // Two servers of three were restarted within two seconds of each other, one of them without its data: to a client that
@@ -284,6 +347,22 @@ BOOST_AUTO_TEST_CASE(two_servers_that_were_restarted_together_do_not_count_while
   s.wait(1s);
   process& fresh = s.add();
   BOOST_TEST(s.acquire(fresh, {.lease = 5s, .wait = 15s}).first == error::no_quorum);
+  BOOST_TEST(held.valid());
+}
+
+// No server is as old as the longest lease, and one of them was restarted since the others were started.
+BOOST_AUTO_TEST_CASE(a_server_that_was_restarted_in_a_young_deployment_does_not_count) {
+  scene s(3);
+  for (std::size_t i = 0; i < 3; ++i) s.w.server(i).start({});
+  process& x = s.add();
+  take_the_third(s);
+  const hold held = take(s, x, {.lease = 20s});
+  s.wait(5s);
+  x.freeze();
+  s.w.server(0).start({});
+  s.w.server(2).execute({"DEL", "n"});
+  process& fresh = s.add();
+  BOOST_TEST(s.acquire(fresh, {.lease = 5s, .wait = 5s}).first);
   BOOST_TEST(held.valid());
 }
 

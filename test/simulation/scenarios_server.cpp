@@ -2,6 +2,7 @@
 //
 // What happens to a server, in virtual time: replicas that do not answer, a clock that is stepped, lost data. What is
 // promised then is in docs/guarantees.md.
+#include "lock/hold_state.hpp"
 #include "simulation/scene.hpp"
 
 #include "support/unit_test.hpp"
@@ -98,6 +99,25 @@ BOOST_AUTO_TEST_CASE(a_grant_that_was_handed_over_is_acknowledged_by_replicas_to
   BOOST_TEST(s.acquire(waits, {.lease = 5s, .wait = 3s, .replicas = 1}).first == error::no_quorum);
 }
 
+// First too few replicas acknowledge the grant, then the lock is busy, and then the server is silent.
+BOOST_AUTO_TEST_CASE(a_lack_of_replicas_is_forgotten_when_the_lock_is_busy) {
+  scene s;
+  s.w.server(0).replicas = 1;
+  s.w.server(0).replicas_that_answer = 0;
+  process &p = s.add(with_timeout(300ms)), &other = s.add();
+  s.wait(100ms);
+  const backoff half_a_second{.first = 500ms, .max = 500ms, .factor = 1.0, .jitter = 0.0};
+  const auto& waiting = s.start(p, {.lease = 2s, .wait = 4s, .retry = half_a_second, .replicas = 1});
+  s.wait(10ms);
+  const auto& taking = s.start(other, {.lease = 60s});
+  s.wait(2s);
+  BOOST_TEST(taking.succeeded());
+  BOOST_TEST(p.client().stats().contended == 1U);
+  s.w.server(0).freeze();
+  s.finish();
+  BOOST_TEST(waiting.ended.value() == error::unreachable, waiting.ended->message());
+}
+
 // --- Its clock and its data ---
 
 // A forward step of the server's clock is seen in the next reply, and shortens the deadlines.
@@ -121,6 +141,39 @@ BOOST_AUTO_TEST_CASE(a_forward_step_of_the_server_s_clock_shortens_every_deadlin
     BOOST_TEST(!h.valid());
     BOOST_TEST(s.get("n").empty());
   });
+}
+
+// The reply that shows the step comes in the instant in which the hold is released: the next holder in the cohort has
+// the same record, and a shorter deadline, too.
+BOOST_AUTO_TEST_CASE(a_step_that_is_seen_during_a_release_shortens_the_next_deadline) {
+  scene s;
+  s.w.fastest = s.w.slowest = 1ms;
+  client_options o;
+  o.cohort = 1s;
+  process& p = s.add(o);
+  hold first = take(s, p, {.lease = 60s, .renew = renewal::none});
+  hold other = s.acquire(p, mutex(p.client(), "other"), {.lease = 60s, .renew = renewal::none}).second;
+  const auto& next = s.start(p, {.lease = 60s, .renew = renewal::none});
+  s.wait(100ms);
+  s.w.clock_of_server(0).offset += 20s;
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto pause = p.sleep(2ms);
+    co_await std::move(pause);
+    BOOST_TEST(p.client().stats().clock_jumps == 0U);
+    auto ending = release(first);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(!why, why.message());
+  });
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto extending = other.extend(60s, as_tuple);
+    co_await std::move(extending);
+  });
+  s.finish();
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST(p.client().stats().clock_jumps == 1U);
+  BOOST_TEST(p.client().stats().passed == 1U);
+  const auto left = std::chrono::milliseconds(s.w.server(0).execute({"PTTL", "n"}).integer + 1);
+  BOOST_TEST((detail::access::state(next.got)->deadline() - p.now() <= left));
 }
 
 // A server that was started again without its data is noticed at once.
@@ -175,6 +228,24 @@ BOOST_AUTO_TEST_CASE(a_lock_without_an_expiry_gets_one_if_the_client_is_told_to_
     const auto [ec, h] = s.acquire(p, {.lease = 2s, .wait = 5s});
     BOOST_TEST(ec == (repairs ? error_code() : make_error_code(error::timed_out)));
   }
+}
+
+// The one script of acquire_all, which does not wait, does so, too.
+BOOST_AUTO_TEST_CASE(one_of_several_locks_without_an_expiry_gets_one) {
+  scene s;
+  client_options o;
+  o.repair_missing_expiry = true;
+  process& p = s.add(o);
+  s.w.server(0).data().execute({"SET", "n", "another program's"});
+  s.run(p, [&]() -> awaitable<void> {
+    auto connecting = p.client().ready(as_tuple);
+    co_await std::move(connecting);
+    const std::vector<mutex> both{mutex(p.client(), "a"), mutex(p.client(), "n")};
+    auto waiting = acquire_all({.lease = 2s, .wait = 0ms}, both, as_tuple);
+    const auto [ec, all] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::timed_out);
+  });
+  BOOST_TEST(s.w.server(0).execute({"PTTL", "n"}).integer > 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -142,14 +142,28 @@ BOOST_AUTO_TEST_CASE(a_wrong_arrow_and_a_circle_are_found) {
   BOOST_TEST(wrong_arrows(sources).size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(the_map_names_every_room) {
+std::string read_map() {
   std::ifstream file(LEASEHOLD_SOURCE_DIR "/src/README.md");
-  const std::string map((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
+
+BOOST_AUTO_TEST_CASE(the_map_names_every_room) {
+  const std::string map = read_map();
   std::set<std::string> rooms;
   for (const auto& [file, included] : read_sources(LEASEHOLD_SOURCE_DIR "/src")) rooms.insert(room_of(file));
   BOOST_TEST(rooms.size() > 10U);
   for (const auto& room : rooms) {
     BOOST_TEST(map.find(room.empty() ? "`*.cpp`" : "`" + room + "/`") != map.npos, room);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_map_names_every_file_of_more_than_400_lines) {
+  const std::string map = read_map();
+  const fs::path top = LEASEHOLD_SOURCE_DIR "/src";
+  for (const auto& [file, included] : read_sources(top)) {
+    std::ifstream text(top / file);
+    const auto lines = std::count(std::istreambuf_iterator<char>(text), std::istreambuf_iterator<char>(), '\n');
+    BOOST_TEST((lines > 400) == (map.find("| `" + file + "` |") != map.npos), file << ": " << lines << " lines");
   }
 }
 

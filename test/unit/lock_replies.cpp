@@ -5,8 +5,12 @@
 
 #include "support/unit_test.hpp"
 
+#include <leasehold/shared_mutex.hpp>
+
 #include <chrono>
+#include <cstddef>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,6 +44,40 @@ BOOST_AUTO_TEST_CASE(a_list_has_no_lock_that_nobody_holds) {
   BOOST_TEST(detail::read_page(ends_within_a_lock, "p:").empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_scan_ends_though_every_cursor_is_new) {
+  const auto pages_of = [](std::size_t bytes) {
+    const std::string content(bytes, 'x');
+    detail::scan s;
+    s.begin();
+    std::size_t pages = 0;
+    for (const char* problem = nullptr; problem == nullptr && pages < 2'000'000; ++pages) {
+      detail::reply r;
+      r.add(std::to_string(pages + 1));
+      if (bytes != 0) r.add(content);
+      problem = s.take(r);
+      if (problem != nullptr) BOOST_TEST(std::string_view(problem) == "the list is longer than 256 MiB");
+    }
+    return pages;
+  };
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  BOOST_TEST(pages_of(mebibyte) == 256U);
+  // Empty ones.
+  BOOST_TEST(pages_of(0) == mebibyte + 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_cursor_that_was_seen_before_ends_a_scan) {
+  detail::scan s;
+  s.begin();
+  BOOST_TEST(s.take(reply_with({"7"})) == nullptr);
+  BOOST_TEST(s.cursor() == "7");
+  BOOST_TEST(s.take(reply_with({"9"})) == nullptr);
+  BOOST_TEST(std::string_view(s.take(reply_with({"7"}))) == "the server's SCAN goes in a circle");
+  BOOST_TEST(std::string_view(s.take(reply_with({"x"}))) == "the server's answer to SCAN is none");
+  // The next server has cursors of its own.
+  s.begin();
+  BOOST_TEST(s.take(reply_with({"7"})) == nullptr);
+}
+
 BOOST_AUTO_TEST_CASE(a_quorum_has_the_holds_that_a_majority_names) {
   const auto a = detail::read_inspection(reply_with({"1", "2048", "1000", "0", "", "t", "1000", ""}));
   const auto b = detail::read_inspection(reply_with({"1", "2048", "900", "0", "", "t", "900", ""}));
@@ -50,6 +88,15 @@ BOOST_AUTO_TEST_CASE(a_quorum_has_the_holds_that_a_majority_names) {
   BOOST_TEST(merged.left == 900ms);
   BOOST_TEST(merged.fence == 2048U);
   BOOST_TEST(detail::merge_inspections({&a, &none, &none}, 2).holders == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_inspection_reports_the_tokens_of_all_holds) {
+  const auto readers =
+      detail::read_inspection(reply_with({"2", "2048", "1000", "0", "r", "t", "1000", "r", "u", "900", "r"}));
+  const lock_info info = detail::info_of(detail::merge_inspections({&readers, &readers}, 2), detail::kinds::reader);
+  BOOST_TEST(info.holders == 2U);
+  BOOST_TEST(info.tokens == (std::vector<std::string>{"t", "u"}), boost::test_tools::per_element());
+  BOOST_TEST(info.token == "t");
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_names_a_hold_twice_is_no_majority) {

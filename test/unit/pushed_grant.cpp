@@ -71,6 +71,16 @@ BOOST_AUTO_TEST_CASE(only_a_stamp_that_was_sent_is_believed) {
   BOOST_TEST(!e.believes());
 }
 
+BOOST_AUTO_TEST_CASE(only_one_of_the_last_four_stamps_is_believed) {
+  entry e;
+  for (int i = 1; i <= 3; ++i) e.check.sent(t0 + i * 1ms);
+  BOOST_TEST(e.believes());
+  e.check.sent(t0 + 4ms);
+  BOOST_TEST(!e.believes());
+  e.grant.stamp = t0 + 1ms;
+  BOOST_TEST(e.believes());
+}
+
 BOOST_AUTO_TEST_CASE(no_lease_that_was_not_asked_for_is_believed) {
   const entry e;
   BOOST_TEST(e.check.believes(e.grant, 2000ms, t0 + 1s));

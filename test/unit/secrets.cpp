@@ -75,6 +75,10 @@ BOOST_AUTO_TEST_CASE(a_url_that_is_understood_is_shown_without_its_credentials) 
   BOOST_TEST(without_credentials("rediss://u:1?ca=p@h") == "rediss://***");
   BOOST_TEST(without_credentials("redis+sentinel://u:p@h:1,i:2/m?sentinel_user=v&sentinel_password=q") ==
              "redis+sentinel://***@h:1,i:2/m");
+  // A parameter in the place of a path is the name of a master.
+  BOOST_TEST(without_credentials("redis+sentinel://h/sentinel_password=q/2") ==
+             "redis+sentinel://h/sentinel_password***");
+  BOOST_TEST(without_credentials("redis://u:p@Password=q") == "redis://***@Password***");
 }
 
 BOOST_AUTO_TEST_CASE(a_url_that_is_not_understood_shows_no_secret) {

@@ -96,6 +96,19 @@ BOOST_AUTO_TEST_CASE(a_step_within_a_slow_reply_is_noticed_with_at_least_its_amo
   BOOST_TEST(jump <= clock::duration(12s));
 }
 
+// When a client believes that an attempt can no longer run, the server's clock has passed its not-after, however slow
+// it is within the drift.
+BOOST_AUTO_TEST_CASE(a_not_after_has_passed_on_a_slow_server_too) {
+  for (const auto limit : {2s, 100s}) {
+    server_clock c(0.01);
+    observe(c, t0, 1ms, 5s);
+    const auto now = t0 + 1ms;
+    const auto [not_after, passed] = c.not_after(now, limit);
+    BOOST_TEST(not_after >= shows(now + limit, 5s));
+    BOOST_TEST(shows(passed, 5s - (passed - now) * 98 / 10000) >= not_after);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_step_back_is_followed_and_harmless) {
   server_clock c(0.01);
   observe(c, t0, 1ms, 50s);

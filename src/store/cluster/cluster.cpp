@@ -3,6 +3,7 @@
 
 #include "protocol/keys.hpp"
 #include "protocol/slots.hpp"
+#include "store/cluster/node.hpp"
 #include "store/cluster/topology.hpp"
 #include "time/clock.hpp"
 #include "time/timer.hpp"
@@ -41,12 +42,14 @@ constexpr std::size_t most_idle_slots = 64;
 
 std::string name_of(const host_and_port& where) { return where.host + ' ' + where.port; }
 
-class cluster_store final : public store, public std::enable_shared_from_this<cluster_store> {
+class cluster_store final : public store,
+                            public node::owner,
+                            public std::enable_shared_from_this<cluster_store> {
  public:
-  cluster_store(server_maker servers, address where, store::events& owner)
+  cluster_store(server_maker servers, address where, store::events& client)
       : servers_(std::move(servers)),
         where_(std::move(where)),
-        events_(&owner),
+        events_(&client),
         timer_(servers_.strand()),
         by_slot_(number_of_slots),
         epochs_(number_of_slots) {}
@@ -127,111 +130,10 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
   }
 
  private:
-  // One server of the cluster. It lives as long as its server may report events.
-  class node final : public store::events, public redis_server::router, public std::enable_shared_from_this<node> {
-   public:
-    node(cluster_store& c, host_and_port w) : where(std::move(w)), cluster_(&c) {}
-
-    bool serves() const { return server->up() && !leaving_; }
-
-    void end() {
-      leaving_ = true;
-      server->stop();
-    }
-
-    void listen_in(std::uint16_t slot) {
-      if (!server->up() || asked_.contains(slot)) return;
-      asked_.insert(slot);
-      server->change_shard_channel(client_channel(tag_of_slot(slot), cluster_->servers_.client()), true);
-    }
-    void ignore_in(std::uint16_t slot) {
-      if (asked_.erase(slot) == 0) return;
-      subscribed_.erase(slot);
-      left_.insert(slot);
-      server->change_shard_channel(client_channel(tag_of_slot(slot), cluster_->servers_.client()), false);
-    }
-
-    const host_and_port where;
-    std::shared_ptr<redis_server> server;
-    bool wanted = true;      // As far as is known, it is a master with slots. Other nodes are only asked for the slots.
-    bool announced = false;  // The client was notified that this connection is up.
-    std::string failure;     // Why there is no connection, as far as is known.
-    bool failed = false;     // The latest attempt to connect has failed,
-    std::string refusal;     // because the server refused it with these words.
-    store::server found;
-
-   private:
-    void on_up(const store::server& s) override {
-      found = s;
-      failure.clear();
-      failed = false;
-      refusal.clear();
-      forget_channels();
-      if (!leaving_) cluster_->on_node_up(*this);
-    }
-    void on_down(std::string_view why) override {
-      forget_channels();
-      if (!leaving_) cluster_->on_node_down(*this, why);
-    }
-    void on_no_answer(std::string_view why) override {
-      if (!leaving_) cluster_->on_no_answer(*this, why);
-    }
-    void on_message(std::string_view m) override {
-      if (cluster_->events_ != nullptr) cluster_->events_->on_message(m);
-    }
-    void on_channel(std::string_view c) override {
-      if (cluster_->events_ != nullptr) cluster_->events_->on_channel(c);
-    }
-    void on_grants_pushed(std::uint16_t) override {}
-    void on_clock_jump(clock::duration jump) override {
-      if (cluster_->events_ != nullptr) cluster_->events_->on_clock_jump(jump);
-    }
-    void on_refused(std::string_view words) override {
-      if (!leaving_) cluster_->on_refused(*this, words);
-    }
-    void on_rerouted() override {}
-    void on_moved(std::uint16_t) override {}
-    void on_stopped() override {
-      const auto self = shared_from_this();
-      cluster_->on_node_stopped(*this);
-    }
-
-    bool redirect(redis_server::call& c, std::string_view words) override {
-      return cluster_->redirect(*this, c, words);
-    }
-    bool pushes_grants(std::uint16_t slot) const override { return subscribed_.contains(slot); }
-    void on_shard_channel(std::string_view channel, bool subscribed) override {
-      const auto slot = slot_of(channel);
-      if (const auto own = left_.find(slot); !subscribed && own != left_.end()) {
-        left_.erase(own);
-      } else if (subscribed) {
-        if (!asked_.contains(slot)) return;
-        subscribed_.insert(slot);
-        if (cluster_->events_ != nullptr) cluster_->events_->on_grants_pushed(slot);
-      } else if (asked_.erase(slot) != 0) {
-        // The client has not asked to leave the channel: the slot has another master.
-        subscribed_.erase(slot);
-        cluster_->refresh_soon();
-      }
-    }
-
-    void forget_channels() {
-      asked_.clear();
-      subscribed_.clear();
-      left_.clear();
-    }
-
-    cluster_store* const cluster_;
-    bool leaving_ = false;
-    std::unordered_set<std::uint16_t> asked_;       // Slots whose channel the server was asked for,
-    std::unordered_set<std::uint16_t> subscribed_;  // and has confirmed.
-    std::unordered_multiset<std::uint16_t> left_;   // Slots whose channel was left, without a confirmation so far.
-  };
-
   node& add(const host_and_port& where, bool wanted = true) {
     auto& n = nodes_[name_of(where)];
     if (n) return *n;
-    n = std::make_shared<node>(*this, where);
+    n = std::make_shared<node>(*this, where, servers_.client());
     n->wanted = wanted;
     address one = where_;
     one.kind = where_.tls ? address::scheme::rediss : address::scheme::redis;
@@ -271,7 +173,9 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
 
   // --- Events of the nodes ---
 
-  void on_node_up(node& n) {
+  events* listener() const override { return events_; }
+
+  void on_node_up(node& n) override {
     ++epoch_;
     if (!known_ || !n.wanted) return refresh_now();
     announce(n);
@@ -288,15 +192,21 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     if (events_ != nullptr) events_->on_up(n.found);
   }
 
-  void on_node_down(node& n, std::string_view why) {
+  void on_node_down(node& n, std::string_view why) override {
     ++epoch_;
-    if (std::exchange(n.announced, false) && events_ != nullptr) {
-      events_->on_down(n.where.host + ':' + n.where.port + ": " + std::string(why));
-    }
+    withdraw(n, why);
     refresh_soon();
   }
 
-  void on_no_answer(node& n, std::string_view why) {
+  void withdraw(node& n, std::string_view why) {
+    if (std::exchange(n.announced, false) && events_ != nullptr) events_->on_down(of(n, why));
+  }
+
+  static std::string of(const node& n, std::string_view why) {
+    return fmt::format("{}:{}: {}", n.where.host, n.where.port, why);
+  }
+
+  void on_no_answer(node& n, std::string_view why) override {
     n.failed = true;
     n.refusal.clear();
     if (events_ == nullptr) return;
@@ -307,7 +217,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     report_failure(n, why);
   }
 
-  void on_refused(node& n, std::string_view words) {
+  void on_refused(node& n, std::string_view words) override {
     n.failed = true;
     n.refusal = words;
     if (events_ == nullptr) return;
@@ -329,10 +239,10 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     // The slots of the other nodes are served. There is an attempt every second: the same failure is reported once.
     if (!n.wanted || n.failure == why) return;
     n.failure = why;
-    events_->on_no_answer(n.where.host + ':' + n.where.port + ": " + n.failure);
+    events_->on_no_answer(of(n, why));
   }
 
-  void on_node_stopped(node& n) {
+  void on_node_stopped(node& n) override {
     const auto found = nodes_.find(name_of(n.where));
     if (found != nodes_.end() && found->second.get() == &n) nodes_.erase(found);
     conclude();
@@ -346,7 +256,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
 
   // --- Redirections ---
 
-  bool redirect(node& from, redis_server::call& c, std::string_view words) {
+  bool redirect(node& from, redis_server::call& c, std::string_view words) override {
     std::uint16_t slot = 0;
     host_and_port where;
     if (stopping_ || !read_redirection(words, from.where.host, slot, where)) return false;
@@ -373,6 +283,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
 
   // --- The topology ---
 
+  void on_slot_left() override { refresh_soon(); }
   void refresh_soon() { refresh_at(later(clock::now(), refresh_often)); }
 
   void refresh_at(clock::time_point due) {
@@ -464,9 +375,7 @@ class cluster_store final : public store, public std::enable_shared_from_this<cl
     const bool served = up();
     for (const auto& n : all) {
       if (!n->wanted) {
-        if (std::exchange(n->announced, false) && events_ != nullptr) {
-          events_->on_down(n->where.host + ':' + n->where.port + ": no master any more");
-        }
+        withdraw(*n, "no master any more");
         // Unless there is no other node to ask: perhaps no master can be reached, or none has the right certificate.
         if (served || !n->serves()) remove(*n);
       } else if (n->serves()) {

@@ -6,10 +6,10 @@
 #include "store/redis/channels.hpp"
 #include "store/redis/connections.hpp"
 #include "store/redis/deprecated.hpp"
+#include "store/redis/destination.hpp"
 #include "store/redis/handshake.hpp"
 #include "store/redis/pipeline.hpp"
 #include "store/redis/reconnection.hpp"
-#include "store/redis/sentinels.hpp"
 #include "store/redis/tls.hpp"
 #include "store/redis/witness.hpp"
 #include "time/alarms.hpp"
@@ -22,7 +22,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -30,12 +29,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <random>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace leasehold::detail {
@@ -50,17 +47,17 @@ using call = redis_server::call;
 
 // Takes the messages from the server's pushes: >3 message <channel> <payload>. Boost.Redis finds the adapter by
 // argument-dependent lookup.
-template <class Store>
 struct push_sink {
-  Store* store;
+  std::function<void(reply&)> on_push;
+  reply pushed;
 
   struct adapter {
-    Store* store;
-    void on_init() { store->pushed_.clear(); }
-    void on_node(const redis::resp3::node_view& node, error_code& ec) { add_node(store->pushed_, node, ec); }
-    void on_done() { store->on_push(); }
+    push_sink* sink;
+    void on_init() { sink->pushed.clear(); }
+    void on_node(const redis::resp3::node_view& node, error_code& ec) { add_node(sink->pushed, node, ec); }
+    void on_done() { sink->on_push(sink->pushed); }
   };
-  friend adapter boost_redis_adapt(push_sink& sink) { return adapter{sink.store}; }
+  friend adapter boost_redis_adapt(push_sink& sink) { return adapter{&sink}; }
 };
 
 // Strand: a concrete strand where the executor is known.
@@ -71,14 +68,14 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   redis_store(Strand strand, address where, const client_options& options, std::string channel, store::events& owner,
               redis_server::router* r, witness::maker another)
       : strand_(strand),
-        where_(std::move(where)),
         options_(options),
+        destination_(strand, std::move(where), options),
         reconnection_(options.reconnect),
         events_(&owner),
         router_(r),
         clock_(options.drift),
-        connection_(strand, make_tls_context(where_, host_, why_no_certificate_), make_logger()),
-        resolver_(strand),
+        connection_(strand, make_tls_context(destination_.where(), destination_.host(), why_no_certificate_),
+                    make_logger()),
         pause_(strand),
         watch_(strand),
         channel_(std::move(channel)),
@@ -89,13 +86,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   void start(std::shared_ptr<void> keep_alive) override {
-    if (where_.kind == address::scheme::sentinel) {
-      sentinels_ = std::make_shared<sentinels>(strand_, where_, options_.connect_timeout, options_.reconnect,
-                                               [weak = this->weak_from_this()] {
-                                                 if (const auto self = weak.lock()) self->follow_master();
-                                               });
-      sentinels_->add(more_sentinels_);
-    }
+    destination_.start([weak = this->weak_from_this()] {
+      if (const auto self = weak.lock()) self->follow_master();
+    });
     asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), asio::detached);
     asio::co_spawn(strand_, keep_receiving(this->shared_from_this()), asio::detached);
   }
@@ -104,23 +97,22 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     stopping_ = true;
     up_ = false;
     connection_.cancel(redis::operation::all);
-    resolver_.cancel();
+    destination_.stop();
     pause_.cancel();
     unwatch();
     if (witness_) witness_->stop();
-    if (sentinels_) sentinels_->stop();
   }
 
   store::memory known() const override {
     store::memory m;
     m.servers = {server_.as_memory()};
-    if (sentinels_) m.hosts = sentinels_->known();
+    m.hosts = destination_.sentinels_known();
     return m;
   }
   void assume(const store::memory& m) override {
     if (m.servers.empty()) return;
     server_.assume(m.servers.front());
-    more_sentinels_ = m.hosts;
+    destination_.assume_sentinels(m.hosts);
   }
 
   bool up() const override { return up_; }
@@ -158,7 +150,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     redis::any_adapter adapter([this, replies, begins = false](redis::any_adapter::parse_event e,
                                                                const redis::resp3::node_view& node,
                                                                error_code& ec) mutable {
-      if (!out_of_step_) add_to_last(*replies, begins, e, node, ec);
+      if (!this_one_.is_out_of_step) add_to_last(*replies, begins, e, node, ec);
     });
     const auto limit = std::make_shared<timer>(strand_);
     limit_silence(limit, clock::now(), options_.command_timeout + longer);
@@ -185,42 +177,29 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   void ignore(const std::string& channel) override { channels_.ignore(channel, up_); }
 
  private:
-  friend push_sink<redis_store>;
-  friend typename push_sink<redis_store>::adapter;
   using timer = asio::basic_waitable_timer<clock, wait_traits, Strand>;
   using awaitable = asio::awaitable<void, Strand>;
 
   // A static member: the coroutine's parameters keep the store and its owner alive while the loop runs.
   static awaitable run_connections(std::shared_ptr<redis_store> self, std::shared_ptr<void> keep_alive) {
     const asio::use_awaitable_t<Strand> use;
-    redis::config config = self->make_config();
-    const std::string name = config.addr.host;
+    redis::config config = self->destination_.config();
     while (!self->stopping_) {
-      auto patience = clock::duration(self->options_.connect_timeout);
-      if (self->sentinels_) {
-        // The Sentinels are asked before each connection which server is the master.
-        sentinels* const group = self->sentinels_.get();
-        auto ask = [group](auto handler) { group->ask(std::move(handler)); };
-        co_await asio::async_initiate<const asio::use_awaitable_t<Strand>&, void()>(ask, use);
-        if (self->stopping_) break;
-        if (!self->take_master(config)) {
-          const auto pause = self->reconnection_.pause(self->random());
-          co_await rest(self, pause);
-          continue;
-        }
-      } else {
-        if (self->reconnection_.needs_addresses()) co_await look_up(self);
-        if (self->stopping_) break;
-        std::tie(config.addr.host, patience) = self->reconnection_.next_address(name, self->options_.connect_timeout);
+      co_await self->destination_.look_up(self->reconnection_);
+      if (self->stopping_) break;
+      const auto next = self->destination_.take(self->reconnection_, config);
+      if (next.no_master != nullptr) {
+        self->report(*next.no_master);
+        const auto pause = self->reconnection_.pause(self->random());
+        co_await rest(self, pause);
+        continue;
       }
       ++self->epoch_;
       self->reconnection_.begins();
-      self->why_down_.clear();
+      self->this_one_ = {};
       self->why_no_certificate_->clear();
-      self->refused_ = false;
-      self->out_of_step_ = false;
       self->shake_hands();
-      self->watch(later(clock::now(), patience));
+      self->watch(later(clock::now(), next.patience));
       error_code ec;
       auto token = asio::redirect_error(use, ec);
       co_await self->connection_.async_run(config, token);
@@ -231,7 +210,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       self->collect([&] { self->pipeline_.drop(); });
       const std::string why = self->why_ended(ec);
       using end = reconnection::end;
-      const end how = was_up ? end::lost : self->refused_ ? end::refused : end::not_reached;
+      const end how = was_up ? end::lost : self->this_one_.is_refused ? end::refused : end::not_reached;
       const reconnection::plan plan = self->reconnection_.ended(how, clock::now(), self->random());
       if (!plan.is_reported) continue;
       if (how == end::lost) self->events_->on_down(why);
@@ -244,27 +223,6 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     self->drain();
     std::exchange(self->events_, nullptr)->on_stopped();
     keep_alive.reset();
-  }
-
-  // Resolves the host's name. The name may stand for several addresses, and the first of them may not answer. The
-  // client tries them one by one: Boost.Redis has one time-out for all of them, and would never come to the second. If
-  // the name cannot be resolved, Boost.Redis reports that.
-  static awaitable look_up(std::shared_ptr<redis_store> self) {
-    if (self->where_.kind != address::scheme::redis && self->where_.kind != address::scheme::rediss) co_return;
-    const host_and_port& where = self->where_.hosts.front();
-    error_code ec;
-    asio::ip::make_address(where.host, ec);
-    if (!ec) co_return;
-    const asio::use_awaitable_t<Strand> use;
-    auto token = asio::redirect_error(use, ec);
-    const auto found = co_await self->resolver_.async_resolve(where.host, where.port, token);
-    if (ec) co_return;
-    std::vector<std::string> addresses;
-    for (const auto& entry : found) {
-      const std::string text = entry.endpoint().address().to_string();
-      if (std::find(addresses.begin(), addresses.end(), text) == addresses.end()) addresses.push_back(text);
-    }
-    self->reconnection_.found(std::move(addresses));
   }
 
   static awaitable rest(std::shared_ptr<redis_store> self, clock::duration pause) {
@@ -283,7 +241,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   std::string why_ended(error_code ec) const {
-    if (!why_down_.empty()) return why_down_;
+    if (!this_one_.why_down.empty()) return this_one_.why_down;
     return why_no_certificate_->empty() ? ec.message() : *why_no_certificate_;
   }
 
@@ -299,28 +257,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     }
   }
 
-  redis::config make_config() const {
-    redis::config config = common_config(options_.connect_timeout);
-    if (where_.kind == address::scheme::unix_socket) {
-      config.unix_socket = where_.path;
-    } else {
-      config.addr.host = where_.hosts.front().host;
-      config.addr.port = where_.hosts.front().port;
-      config.use_ssl = where_.tls;
-    }
-    return config;
-  }
-
-  // Takes over what the Sentinels said. False: there is no master to connect to.
-  bool take_master(redis::config& config) {
-    const sentinels::result& found = sentinels_->found();
-    if (found.master.host.empty()) {
-      found.refused ? events_->on_refused(found.why) : events_->on_no_answer(found.why);
-      return false;
-    }
-    config.addr.host = *host_ = found.master.host;
-    config.addr.port = found.master.port;
-    return true;
+  // Why the Sentinels know no master.
+  void report(const sentinels::result& found) {
+    found.refused ? events_->on_refused(found.why) : events_->on_no_answer(found.why);
   }
 
   // --- The first exchange on a connection (handshake.hpp) ---
@@ -332,7 +271,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       clock::time_point sent;
     };
     const auto e = std::make_shared<exchange>(
-        exchange{handshake(where_, channel_, /*must_be_master=*/sentinels_ != nullptr), {}, clock::now()});
+        exchange{handshake(destination_.where(), channel_, destination_.is_master()), {}, clock::now()});
     redis::any_adapter adapter(
         [e, begins = false](redis::any_adapter::parse_event kind, const redis::resp3::node_view& node,
                             error_code& ec) mutable { add_to_last(e->replies, begins, kind, node, ec); });
@@ -346,8 +285,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   // If there is no outcome, the connection was lost, and run_connections handles that.
   void on_handshake(const handshake::outcome& o, clock::time_point sent) {
     if (!o.problem.empty()) {
-      refused_ = o.refused;
-      if (refused_) events_->on_refused(o.problem);
+      this_one_.is_refused = o.refused;
+      if (o.refused) events_->on_refused(o.problem);
       return reset(o.problem);
     }
     set_no_delay(connection_);
@@ -365,7 +304,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   // The replies of this connection no longer match its commands.
   void on_refused_channel(std::string_view words) {
-    out_of_step_ = true;
+    this_one_.is_out_of_step = true;
     asio::post(strand_, [self = this->shared_from_this(), why = std::string(words)] { self->reset(why); });
   }
 
@@ -383,7 +322,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   // Drops the connection; run_connections makes another.
   void reset(std::string_view why) {
-    why_down_ = why;
+    this_one_.why_down = why;
     connection_.cancel(redis::operation::run);
   }
 
@@ -407,7 +346,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     // The connection keeps the adapter, so the adapter must not keep the store.
     redis::any_adapter adapter(
         [this, b](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code& ec) {
-          if (out_of_step_) return;
+          if (this_one_.is_out_of_step) return;
           switch (e) {
             case redis::any_adapter::parse_event::init: reading_.clear(); break;
             case redis::any_adapter::parse_event::node: add_node(reading_, node, ec); break;
@@ -435,13 +374,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   // Pushes keep their order among the replies.
-  void on_push() {
-    const std::string_view kind = pushed_.text(0);
+  void on_push(reply& pushed) {
+    const std::string_view kind = pushed.text(0);
     const bool expected = kind == "message" || kind == "smessage" || kind == "ssubscribe" || kind == "sunsubscribe" ||
-                          (kind == "subscribe" && pushed_.text(1) != channel_);
-    if (pushed_.size() != 3 || !expected) return pushed_.clear();
-    collect([&] { pipeline_.on_push(std::move(pushed_)); });
-    pushed_.clear();
+                          (kind == "subscribe" && pushed.text(1) != channel_);
+    if (pushed.size() == 3 && expected) collect([&] { pipeline_.on_push(std::move(pushed)); });
+    pushed.clear();
   }
 
   void drain() {
@@ -464,7 +402,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       const bool elsewhere = router_ != nullptr && is_redirection(words);
       if (elsewhere && r.of.the_caller->wants(r.of.tag) && router_->redirect(r.of, words)) continue;
       // The master has become a replica: another server must answer.
-      const bool demoted = sentinels_ && is_read_only(words);
+      const bool demoted = destination_.is_master() && is_read_only(words);
       if (demoted) reset(words);
       const auto the_caller = std::move(r.of.the_caller);
       if (r.arrived && !unknown && !demoted) {
@@ -508,7 +446,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       if (ec || epoch != self->epoch_ || self->stopping_) return;
       self->watched_until_ = clock::time_point::max();
       // A server without TLS may take the TLS handshake for the beginning of a command, and wait for the rest.
-      if (!self->up_) return self->reset(self->where_.tls ? "no answer: does this port speak TLS?" : "no answer");
+      if (!self->up_) return self->reset(self->destination_.where().tls ? "no answer: does this port speak TLS?" : "no answer");
       const auto next = self->pipeline_.look_for_silence(clock::now());
       if (!next) return self->reset("no answer");
       if (*next != clock::time_point::max()) self->watch(*next);
@@ -522,22 +460,16 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   const Strand strand_;
-  const address where_;
   const client_options& options_;  // The options outlive the store.
+  destination<Strand> destination_;
   reconnection reconnection_;
   store::events* events_;
-  // The host that the server's certificate must name.
-  const std::shared_ptr<std::string> host_ =
-      std::make_shared<std::string>(where_.hosts.empty() ? std::string() : where_.hosts.front().host);
-  std::shared_ptr<sentinels> sentinels_;  // Null if the URL names the server.
-  redis_server::router* const router_;    // Null: there is one server.
+  redis_server::router* const router_;  // Null: there is one server.
   server_clock clock_;
   known_server server_;
-  std::vector<host_and_port> more_sentinels_;  // In addition to those of the URL.
 
   const std::shared_ptr<std::string> why_no_certificate_ = std::make_shared<std::string>();  // Written by tls.cpp.
   redis::basic_connection<Strand> connection_;
-  asio::ip::basic_resolver<asio::ip::tcp, Strand> resolver_;
   timer pause_;
   timer watch_;
   // When the watch checks next. That may be earlier than the calls under way require.
@@ -547,19 +479,20 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   const witness::maker another_;
   std::shared_ptr<witness> witness_;
   std::minstd_rand random_;
-  std::string why_down_;
   std::uint64_t epoch_ = 0;
   bool up_ = false;
-  bool refused_ = false;  // The handshake of this connection was refused.
   bool stopping_ = false;
+  // Of the present connection.
+  struct {
+    std::string why_down;         // Why the store gives it up.
+    bool is_refused = false;      // Its handshake was refused.
+    bool is_out_of_step = false;  // See on_refused_channel.
+  } this_one_;
 
   channels<redis::basic_connection<Strand>> channels_;
-  bool out_of_step_ = false;  // See on_refused_channel.
-
   pipeline pipeline_{options_.command_timeout};
   reply reading_;
-  reply pushed_;
-  push_sink<redis_store> push_sink_{this};
+  push_sink push_sink_{[this](reply& pushed) { on_push(pushed); }, {}};
 };
 
 }  // namespace

@@ -97,6 +97,8 @@ BOOST_AUTO_TEST_CASE(a_waiter_is_woken_by_the_release) {
     co_await eventually("it listens", [&] {
       return (*this)[0].command("PUBSUB", "NUMSUB", "leasehold:{0}:free:n").items.at(1).integer == 1;
     });
+    co_await pause(100ms);  // Once it listens, it polls, too.
+    BOOST_TEST(!got.has_value());
     co_await h.release();
     co_await eventually("it is acquired", [&] { return got.has_value(); });
     BOOST_TEST(got->valid());

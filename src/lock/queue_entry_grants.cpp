@@ -1,0 +1,170 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// What a queue entry does with a grant: by an answer, by a message, acknowledged by replicas, or passed on in the client.
+#include "lock/queue_entry.hpp"
+
+#include "lock/cohort.hpp"
+#include "lock/hold_state.hpp"
+#include "protocol/lease_reply.hpp"
+
+#include <algorithm>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A pushed grant must leave this much of its short lease for the confirmation to arrive; otherwise the entry confirms
+// it first.
+constexpr milliseconds least_head_start{200};
+
+milliseconds whole_ms(clock::duration d) {
+  return std::max(std::chrono::duration_cast<milliseconds>(d), milliseconds(1));
+}
+
+}  // namespace
+
+void queue_entry::on_grant(const lease_reply& lease, const answer& a) {
+  if (!drop_late(a.received)) return;
+  const milliseconds wanted = front().options().lease;
+  const auto until = core_->still_sure(token_, local_deadline(a.sent, attempts_.lease(), lease.left, core_->drift()));
+  // The answer took longer than the lease, or the waiter in front is now one with a longer lease. A repeat lengthens
+  // the lease.
+  if ((a.received >= until || attempts_.lease() < wanted) && !std::exchange(asked_again_, true)) return ask();
+  if (front().options().replicas != 0) return prove();
+  grant(lease.fence, until, a.sent, lease.depth);
+}
+
+// The replicas acknowledge the confirmation and not the grant itself, which another client may have made: WAIT only
+// covers the writes of its own connection.
+void queue_entry::prove() {
+  const auto& o = front().options();
+  // The wait must leave something of the lease.
+  const auto limit =
+      std::min({core_->options().command_timeout, o.lease / 2, whole_ms(front().deadline() - clock::now())});
+  state_ = state::proving;
+  unset();
+  proof_ = ++attempt_;
+  stepped_ = core_->stepped();
+  if (core_->send_acknowledged(shared_from_this(), proof_, o.replicas, limit)) {
+    // The limit is that of WAIT alone: the request may also have to wait for another one, or for a connection.
+    const auto until = later(clock::now(), std::min(limit + core_->options().command_timeout, attempts_.lease()));
+    return core_->set(*this, until);
+  }
+  state_ = state::asking;
+  ask();
+}
+
+void queue_entry::on_proof(const answer& a) {
+  const auto self = shared_from_this();
+  unset();
+  if (!drop_late(a.received)) return;
+  state_ = state::asking;
+  const lease_reply lease = a.from_store != nullptr ? a.from_store->lease : lease_reply();
+  const auto& o = front().options();
+  const bool ours = lease.understood && lease.status == status::held;
+  if (ours) core_->observe_time(lease.server_time, a);
+  if (ours && a.from_store->acknowledged >= o.replicas) {
+    // WAIT held the reply back. Meanwhile another reply may have shown a step of the clock.
+    const auto until =
+        local_deadline(a.sent, attempts_.lease(), lease.left, core_->drift()) - (core_->stepped() - stepped_);
+    if (attempts_.lease() < o.lease && !std::exchange(asked_again_, true)) return ask();
+    if (a.received < until) return grant(lease.fence, until, a.sent, lease.depth);
+  }
+  // A token that some replicas know is never used again.
+  lacks_replicas_ = ours;
+  const auto op = front().shared();
+  release_token(nullptr);
+  if (role_ == role::once) {
+    forget();
+    waiters_.pop_front();
+    return op->complete(ours ? make_error_code(error::no_quorum) : make_error_code(error::unreachable));
+  }
+  registry::of(*core_).forget_token(*this);
+  take_token();
+  pause(a.received);
+}
+
+void queue_entry::on_granted(const pushed_grant& g) {
+  if (state_ == state::over || state_ == state::proving) return;
+  const auto now = clock::now();
+  if (!drop_late(now)) return;
+  if (!check_.believes(g, attempts_.lease(), now)) {
+    if (state_ != state::asking) ask();
+    return;
+  }
+  core_->count().handed_off.fetch_add(1, std::memory_order_relaxed);
+  // Half a round trip: the request with the stamp ran before the grant, so the lease began after the stamp.
+  const auto until = local_deadline(g.stamp, g.lease, g.lease, core_->drift());
+  if (front().options().replicas != 0) {
+    if (state_ != state::asking) prove();
+    return;
+  }
+  if (until - front().options().margin - now < least_head_start) {
+    if (state_ != state::asking) ask();  // Confirms, as a repeat.
+    return;
+  }
+  grant(g.fence, until, clock::time_point::min(), g.depth);
+}
+
+// confirmed_at: time_point::min() for a grant that is still to be confirmed.
+void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at,
+                        std::uint32_t depth) {
+  const auto self = shared_from_this();
+  const bool confirmed = confirmed_at != clock::time_point::min();
+  // A poll may still be on its way.
+  if (is_on_its_way() && !confirmed) {
+    attempts_.note_unanswered(longest_trace());
+  }
+  hold_state::grant g{};
+  g.token = token_;
+  g.fence = fence;
+  g.deadline = deadline;
+  g.unanswered = attempts_.unanswered();
+  g.confirmed_at = confirmed_at;
+  g.depth = depth;
+  g.contended = in_queue_;
+  if (!answered_) parallel_.on_grant();
+  on_parallel_outcome(true);
+  const auto op = front().shared();
+  waiters_.pop_front();
+  if (lock_->kind.role == detail::role::reader) {
+    parallel_.on_reader(token_);
+    if (in_queue_) parallel_.let_follow(waiters_.size());
+  }
+  if (lock_->kind.mode == hold_mode::exclusive) found_busy_ = true;
+  auto held = hand_over(*op, std::move(g), confirmed);
+  if (waiters_.empty()) {
+    forget();
+  } else {
+    begin();
+    ask_in_parallel();
+  }
+  op->complete(std::move(held));
+}
+
+hold queue_entry::hand_over(waiter& op, hold_state::grant g, bool confirmed) {
+  g.lease = op.options().lease;
+  g.renew = op.options().renew;
+  g.margin = op.options().margin;
+  g.next = &cohort();
+  auto held = make_recycled<hold_state>(op.handle(), lock_, std::move(g));
+  held->start(confirmed);
+  return access::make_hold(std::move(held));
+}
+
+waiter* queue_entry::first(clock::time_point now) {
+  return role_ == role::local_queue && drop_late(now) && !waiters_.empty() ? &front() : nullptr;
+}
+
+void queue_entry::grant_locally(hold_state::grant g) {
+  const auto self = shared_from_this();
+  const auto op = front().shared();
+  waiters_.pop_front();
+  found_busy_ = true;
+  auto held = hand_over(*op, std::move(g), /*confirmed=*/true);
+  if (waiters_.empty()) withdraw(nullptr);
+  op->complete(std::move(held));
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,84 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#pragma once
+
+#include "store/server.hpp"
+#include "store/url.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+namespace leasehold::detail {
+
+// One server of a cluster, and the channels of slots in which the client listens there. It lives as long as its server
+// may report events.
+class node final : public store::events, public redis_server::router, public std::enable_shared_from_this<node> {
+ public:
+  // The cluster. It outlives its nodes.
+  class owner {
+   public:
+    // The client; null after the end.
+    virtual store::events* listener() const = 0;
+    virtual void on_node_up(node&) = 0;
+    virtual void on_node_down(node&, std::string_view why) = 0;
+    virtual void on_no_answer(node&, std::string_view why) = 0;
+    virtual void on_refused(node&, std::string_view words) = 0;
+    virtual void on_node_stopped(node&) = 0;
+    // As redis_server::router::redirect.
+    virtual bool redirect(node& from, redis_server::call&, std::string_view words) = 0;
+    // The node has ended a channel of a slot: the slot has another master.
+    virtual void on_slot_left() = 0;
+
+   protected:
+    ~owner() = default;
+  };
+
+  // client: as the channels name it.
+  node(owner& o, host_and_port w, std::string client) : where(std::move(w)), owner_(o), client_(std::move(client)) {}
+
+  bool serves() const { return server->up() && !leaving_; }
+  void end() {
+    leaving_ = true;
+    server->stop();
+  }
+  void listen_in(std::uint16_t slot);
+  void ignore_in(std::uint16_t slot);
+
+  const host_and_port where;
+  std::shared_ptr<redis_server> server;
+  bool wanted = true;      // As far as is known, it is a master with slots. Other nodes are only asked for the slots.
+  bool announced = false;  // The client was notified that this connection is up.
+  std::string failure;     // Why there is no connection, as far as is known.
+  bool failed = false;     // The latest attempt to connect has failed,
+  std::string refusal;     // because the server refused it with these words.
+  store::server found;
+
+ private:
+  void on_up(const store::server&) override;
+  void on_down(std::string_view why) override;
+  void on_no_answer(std::string_view why) override;
+  void on_message(std::string_view) override;
+  void on_channel(std::string_view) override;
+  void on_grants_pushed(std::uint16_t) override {}
+  void on_clock_jump(clock::duration) override;
+  void on_refused(std::string_view words) override;
+  void on_rerouted() override {}
+  void on_moved(std::uint16_t) override {}
+  void on_stopped() override;
+
+  bool redirect(redis_server::call& c, std::string_view words) override { return owner_.redirect(*this, c, words); }
+  bool pushes_grants(std::uint16_t slot) const override { return subscribed_.contains(slot); }
+  void on_shard_channel(std::string_view channel, bool subscribed) override;
+  void forget_channels();
+
+  owner& owner_;
+  const std::string client_;
+  bool leaving_ = false;
+  std::unordered_set<std::uint16_t> asked_;       // Slots whose channel the server was asked for,
+  std::unordered_set<std::uint16_t> subscribed_;  // and has confirmed.
+  std::unordered_multiset<std::uint16_t> left_;   // Slots whose channel was left, without a confirmation so far.
+};
+
+}  // namespace leasehold::detail

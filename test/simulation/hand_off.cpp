@@ -1,0 +1,104 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+//
+// The hand-off of a mutex has two forms in Lua: a quick one at the beginning of lua/mutex.lua, and that of all kinds in
+// lua/shared/lock.lua. Random calls run on two stores in memory, one of them without the quick form: whatever can be
+// seen of them must be the same.
+#include "protocol/scripts.hpp"
+#include "schedule/memory_host.hpp"
+#include "support/rarer.hpp"
+#include "support/unit_test.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace leasehold::test {
+
+BOOST_AUTO_TEST_SUITE(hand_off_of_mutexes)
+
+// Where the quick form begins.
+const std::string quick_form = "if what == 'release' and queue and ";
+
+std::string without_the_quick_form() {
+  std::string text(detail::scripts::mutex.text);
+  const auto at = text.find(quick_form);
+  BOOST_REQUIRE(at != text.npos);
+  BOOST_REQUIRE(text.find(quick_form, at + 1) == text.npos);
+  return text.replace(at, quick_form.size(), "if false and ");
+}
+
+struct one_form {
+  explicit one_form(const std::string& text) : digest(host.command({"SCRIPT", "LOAD", text}).text) {}
+
+  memory_host host;
+  const std::string digest;
+
+  reply call(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"EVALSHA", digest, "4", "record", "leasehold:{0}:fence",
+                                         "leasehold:{0}:queue:record", "leasehold:{0}:entries:record"});
+    return host.command(arguments);
+  }
+  std::vector<std::tuple<std::string, std::string>> messages() {
+    std::vector<std::tuple<std::string, std::string>> all;
+    for (const auto& m : host.messages()) all.emplace_back(m.channel, m.text);
+    return all;
+  }
+};
+
+BOOST_AUTO_TEST_CASE(both_forms_do_the_same) {
+  one_form quick{std::string(detail::scripts::mutex.text)};
+  one_form common{without_the_quick_form()};
+  std::mt19937 random(20261124);
+  const auto upto = [&](std::int64_t n) { return std::uniform_int_distribution<std::int64_t>(0, n)(random); };
+  std::int64_t now = 1800000000000000;
+  // Three clients with two tokens each.
+  const std::vector<std::string> tokens{"a.1", "a.2", "b.1", "b.2", "c.1", "c.2"};
+  std::size_t handed_off = 0, kept = 0, differ = 0;
+  for (std::size_t step = 0; step < 50000 / rarer && differ < 5; ++step) {
+    // Within a poll, mostly; a poll that is late; a server that stood still.
+    const auto much = upto(99);
+    now += much < 90 ? upto(200000) : much < 98 ? upto(3000000) : upto(30000000);
+    const std::string& token = tokens[static_cast<std::size_t>(upto(5))];
+    const std::string lease = std::to_string(100 + upto(5000));
+    std::vector<std::string> words;
+    switch (upto(9)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3: words = {"acquire", token, lease, "9007199254740991", std::to_string(upto(9)), ""}; break;
+      case 4: words = {"acquire", token, lease, "9007199254740991", "", ""}; break;
+      case 5: words = {"confirm", token, lease}; break;
+      case 6: words = {"release", token, lease, ""}; break;
+      default: words = {"release", token}; break;
+    }
+    // Releases are those of the holder, mostly.
+    if (words[0] == "release" && upto(9) != 0) {
+      const auto held = quick.host.command({"GET", "record"}).text;
+      if (held.size() > 13) words[1] = held.substr(10, 3);
+    }
+    for (one_form* const f : {&quick, &common}) f->host.set_time(now);
+    const reply a = quick.call(words), b = common.call(words);
+    const auto told = quick.messages();
+    const bool same = a.type == b.type && a.text == b.text && a.integer == b.integer && told == common.messages() &&
+                      quick.host.database().dump() == common.host.database().dump();
+    std::string all;
+    for (const auto& w : words) all += w + ' ';
+    if (!same) ++differ;
+    BOOST_TEST(same, step << ": " << all << "-> " << a.text << a.integer << " and " << b.text << b.integer << '\n'
+                          << quick.host.database().dump() << '\n'
+                          << common.host.database().dump());
+    if (words[0] == "release") {
+      if (a.type == '$') ++kept;
+      for (const auto& [channel, text] : told) handed_off += text.starts_with("granted") ? 1U : 0U;
+    }
+  }
+  BOOST_TEST(handed_off > 2000U / rarer);
+  BOOST_TEST(kept > 100U / rarer);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
