@@ -129,7 +129,8 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
   asking_ = false;
   if (loss_reported_ || released()) {
     // Other holds of the client depend on the server's clock, too.
-    if (a.from_store != nullptr && a.from_store->lease.understood) core_->observe_time(a.from_store->lease.server_time, a);
+    const auto* const o = a.from_store;
+    if (o != nullptr && o->lease.understood) core_->observe_time(o->lease.server_time, a);
     return;
   }
   auto& failed = core_->count().renewal_failed;

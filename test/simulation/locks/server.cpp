@@ -387,6 +387,27 @@ BOOST_AUTO_TEST_CASE(a_hold_that_is_kept_for_a_local_waiter_knows_of_a_step) {
   });
 }
 
+// The client's other holds depend on the same clock.
+BOOST_AUTO_TEST_CASE(the_answer_to_a_renewal_of_a_hold_that_was_released_shows_a_step) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold a = co_await mutex(c, "a").acquire({.lease = 60s, .renew = renewal::none});
+    hold b = co_await mutex(c, "b").acquire({.lease = 3s});
+    const auto before = a.expires_at();
+    const auto commands = c.stats().commands;
+    redis.stop();
+    co_await eventually("the renewal is under way", [&] { return c.stats().commands > commands; });
+    redis.clock().offset = 20s;
+    outcome released;
+    b.release(released.handler());
+    redis.go_on();
+    co_await eventually("the release is answered", [&] { return released.ended(); });
+    BOOST_TEST(c.stats().clock_jumps == 1U);
+    BOOST_TEST(a.expires_at() <= before - 20s + 5ms);
+    co_await c.close();
+  });
+}
+
 // The next fence of a cohort is fetched ahead of time; the lease that came with it is shortened as all others.
 BOOST_AUTO_TEST_CASE(a_fence_that_was_fetched_ahead_of_a_step_brings_no_old_deadline) {
   run([&]() -> awaitable<void> {
