@@ -235,7 +235,9 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   void stop_if_idle();
   void stop();
   void conclude();
-  error_code outcome_of_close() const { return end_.is_unfinished ? make_error_code(error::unreachable) : error_code(); }
+  error_code outcome_of_close() const {
+    return end_.is_unfinished ? make_error_code(error::unreachable) : error_code();
+  }
 
   class close_limit final : public alarm {
    public:

@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// What a queue entry does with a grant: by an answer, by a message, acknowledged by replicas, or passed on in the client.
+// What a queue entry does with a grant: by an answer, by a message, acknowledged by replicas, or passed on in the
+// client.
 #include "lock/queue_entry.hpp"
 
 #include "lock/cohort.hpp"

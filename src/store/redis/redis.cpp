@@ -446,7 +446,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       if (ec || epoch != self->epoch_ || self->stopping_) return;
       self->watched_until_ = clock::time_point::max();
       // A server without TLS may take the TLS handshake for the beginning of a command, and wait for the rest.
-      if (!self->up_) return self->reset(self->destination_.where().tls ? "no answer: does this port speak TLS?" : "no answer");
+      const bool tls = self->destination_.where().tls;
+      if (!self->up_) return self->reset(tls ? "no answer: does this port speak TLS?" : "no answer");
       const auto next = self->pipeline_.look_for_silence(clock::now());
       if (!next) return self->reset("no answer");
       if (*next != clock::time_point::max()) self->watch(*next);
