@@ -186,7 +186,8 @@ void judge::look_at_fence(const held& h) {
   }
   if (h.fence > highest) {
     owner_of_highest_[h.name] = h.owner;
-    since_of_highest_[h.name] = world_.now();
+    // A server may forget it between its answer and the arrival of that.
+    since_of_highest_[h.name] = h.asked;
   }
   highest = std::max(highest, h.fence);
 }
@@ -213,7 +214,7 @@ void judge::note_grant(std::size_t server, std::string_view token) {
 
 // Whether both may work at once.
 void judge::exclude(const held& h) {
-  if (is_lossy_) return;
+  if (is_lossy_ || may_have_ended(h)) return;
   std::uint32_t together = 0;
   for (const auto& other : holds_) {
     if (other->name == h.name && works(*other) && !may_have_ended(*other)) ++together;
@@ -224,7 +225,7 @@ void judge::exclude(const held& h) {
     return;
   }
   for (const auto& other : holds_) {
-    if (other.get() == &h || other->name != h.name || !works(*other)) continue;
+    if (other.get() == &h || other->name != h.name || !works(*other) || may_have_ended(*other)) continue;
     if (rules_.of == kind::recursive_mutex && other->owner == h.owner) continue;
     const auto reads = [](const held& x) { return x.reader || x.becomes_reader; };
     if (rules_.of == kind::shared_mutex && reads(*other) && reads(h)) continue;
