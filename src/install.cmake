@@ -72,7 +72,7 @@ install(
 set(pc_boost "")
 if(boost_is_unpacked)
   set(pc_boost " -isystem \${prefix}/${LEASEHOLD_BOOST_FOLDER}/include")
-elseif(NOT Boost_INCLUDE_DIRS MATCHES "^/usr/(local/)?include$")
+elseif(Boost_INCLUDE_DIRS AND NOT Boost_INCLUDE_DIRS MATCHES "^/usr/(local/)?include$")
   set(pc_boost " -isystem ${Boost_INCLUDE_DIRS}")
 endif()
 # A static library leaves it to the program to link what it uses inside.
