@@ -12,9 +12,9 @@
 
 namespace leasehold::detail {
 
-// The life of an operation of the user: from its start, on any thread, to the completion of its handler. Except for
-// `launch`, everything happens on the strand. acquire_op, with two types of handlers, and release_op, with none, have
-// lives of their own.
+// The life of an operation that asks the store, or waits for it: from its start, on any thread, to the completion of
+// its handler. Except for `launch`, everything happens on the strand. acquire_op, with two types of handlers, and
+// release_op, with none, have lives of their own.
 template <class Derived, class... Results>
 class operation : public activity, public alarm, public std::enable_shared_from_this<Derived> {
  public:

@@ -1,7 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "lock/queue_entry.hpp"
 
-#include "lock/cohort.hpp"
 #include "lock/hold_state.hpp"
 #include "protocol/lease_reply.hpp"
 

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Locks of a cluster that an operator breaks, in virtual time: their holders are notified (docs/operations.md, "Breaking a
-// lock").
+// Locks of a cluster that an operator breaks, in virtual time: their holders are notified (docs/operations.md,
+// "Breaking a lock").
 #include "simulation/cluster_events.hpp"
 #include "simulation/scene.hpp"
 
@@ -83,6 +83,21 @@ BOOST_AUTO_TEST_CASE(a_holder_is_notified_of_a_break_after_its_slot_has_moved) {
   BOOST_TEST(!held.valid());
 }
 
+// Another slot for each name. A client stays subscribed to 64 slots that it does not need.
+awaitable<std::vector<hold>> hold_for_long_in_100_slots(process& x) {
+  std::vector<hold> holds;
+  for (int i = 0; i < 100; ++i) {
+    const mutex m(x.client(), fmt::format("other {}", i));
+    auto waiting = acquire(m, {.lease = 1h});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    holds.push_back(std::move(h));
+  }
+  auto pause = x.sleep(2s);
+  co_await std::move(pause);
+  co_return holds;
+}
+
 // A short hold costs no command for that, and after a release nothing listens for it any more.
 BOOST_AUTO_TEST_CASE(only_long_holds_in_a_cluster_are_listened_for) {
   broken_scene s;
@@ -92,18 +107,9 @@ BOOST_AUTO_TEST_CASE(only_long_holds_in_a_cluster_are_listened_for) {
   BOOST_TEST(s.listeners(held) == 0);
   s.wait(200ms);
   BOOST_TEST(s.listeners(held) == 1);
-  // Another slot for each name. A client stays subscribed to 64 slots that it does not need.
   s.run(x, [&]() -> awaitable<void> {
-    std::vector<hold> others;
-    for (int i = 0; i < 100; ++i) {
-      const mutex m(x.client(), fmt::format("other {}", i));
-      auto waiting = acquire(m, {.lease = 1h});
-      auto [ec, h] = co_await std::move(waiting);
-      BOOST_REQUIRE(!ec);
-      others.push_back(std::move(h));
-    }
-    auto pause = x.sleep(2s);
-    co_await std::move(pause);
+    auto taking = hold_for_long_in_100_slots(x);
+    const auto others = co_await std::move(taking);
     BOOST_TEST(s.listeners(held) == 1);
     auto releasing = release(held);
     co_await std::move(releasing);
@@ -122,16 +128,8 @@ BOOST_AUTO_TEST_CASE(a_slot_in_which_a_client_holds_again_is_listened_in) {
   release_now(s, x, held);
   held = take(s, x, {.lease = 1h});
   s.run(x, [&]() -> awaitable<void> {
-    std::vector<hold> others;
-    for (int i = 0; i < 100; ++i) {
-      const mutex m(x.client(), fmt::format("other {}", i));
-      auto waiting = acquire(m, {.lease = 1h});
-      auto [ec, h] = co_await std::move(waiting);
-      BOOST_REQUIRE(!ec);
-      others.push_back(std::move(h));
-    }
-    auto pause = x.sleep(2s);
-    co_await std::move(pause);
+    auto taking = hold_for_long_in_100_slots(x);
+    co_await std::move(taking);
   });
   s.wait(1s);
   BOOST_TEST(s.listeners(held) == 1);

@@ -15,7 +15,6 @@
 #include "time/alarms.hpp"
 #include "time/random.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -27,12 +26,13 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/redis/connection.hpp>
 
-#include <fmt/format.h>
-
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace leasehold::detail {
