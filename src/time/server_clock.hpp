@@ -69,8 +69,8 @@ class server_clock {
   // passed.
   std::pair<std::int64_t, clock::time_point> not_after(clock::time_point now, std::chrono::milliseconds limit) const {
     // The server's clock may be behind the instant computed here by the uncertainty, and may run slower by the drift.
-    const auto passed = later(now, limit) + uncertainty(now) +
-                        std::chrono::duration_cast<clock::duration>(clock::duration(limit) * drift_);
+    const auto on_a_slow_server = (clock::duration(limit) + uncertainty(now)) / (1 - drift_);
+    const auto passed = later(now, std::chrono::duration_cast<clock::duration>(on_a_slow_server));
     return {latest(now) + std::chrono::microseconds(limit).count(), passed};
   }
 
