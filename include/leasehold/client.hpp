@@ -41,7 +41,7 @@ struct event {
   };
   kind what;              ///< What has happened.
   std::string_view name;  ///< The lock's name where the event has one. Valid during the call only.
-  std::string_view text;  ///< For people. Valid during the call only.
+  std::string_view text;  ///< For people: one printable line. Valid during the call only.
 };
 
 /// The enumerator's name, for example "clock_jump".
@@ -126,7 +126,7 @@ struct statistics {
   std::uint64_t released = 0;        ///< Releases that the store confirmed.
   std::uint64_t renewed = 0;         ///< Leases lengthened by automatic renewal.
   std::uint64_t renewal_failed = 0;  ///< Renewals that got no answer or were refused; each is tried again.
-  std::uint64_t withdrawn = 0;       ///< Attempts withdrawn: late or unknown grants that were released again.
+  std::uint64_t withdrawn = 0;       ///< Attempts withdrawn: places in queues, late or unknown grants.
   std::uint64_t refused = 0;         ///< Refusals by the server.
   std::uint64_t commands = 0;        ///< Scripts sent; on a quorum, a script for all servers counts once.
   std::uint64_t connects = 0;        ///< Connections that came up, also after client_options::idle_timeout.
@@ -253,7 +253,8 @@ class client {
   std::string explain(const error_code& ec) const;
 
   /// The server's words for the latest error::refused, or "". Neither here nor elsewhere does the library show a user
-  /// or a password of a URL, even if a server repeats it: it shows "***" instead.
+  /// or a password of a URL, even if a server repeats it: it shows "***" instead. One line of at most 500 bytes of the
+  /// server's, in which what a terminal would obey, or is not UTF-8, is escaped (\x1b).
   std::string last_refusal() const;
 
   /// Why there is no connection: what the latest attempt to connect, or the loss of the connection, has ended with. ""
