@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include <leasehold/error.hpp>
 
-#include <fmt/format.h>
+#include "text/printable.hpp"
 
 #include <cstddef>
 #include <string>
@@ -37,14 +37,9 @@ class category final : public boost::system::error_category {
   const char* message(int value, char*, std::size_t) const noexcept override { return text_of(value); }
 };
 
-// The text in a form that fits on one line: without control characters, and not too long.
 std::string on_one_line(std::string_view text, std::size_t most) {
-  std::string line;
-  for (const char c : text.substr(0, most)) {
-    const auto byte = static_cast<unsigned char>(c);
-    byte < 0x20 || byte == 0x7f ? line += fmt::format("\\x{:02x}", byte) : line += c;
-  }
-  return text.size() > most ? line + "..." : line;
+  const auto shown = detail::shortened(text, most);
+  return detail::printable(shown) + (shown.size() < text.size() ? "..." : "");
 }
 
 std::string text_of(const error_code& ec, const exception::context& about) {

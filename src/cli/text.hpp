@@ -3,19 +3,19 @@
 // Makes bytes from any source safe for a line on a terminal or for JSON.
 #pragma once
 
+#include "text/printable.hpp"
+
 #include <string>
 #include <string_view>
 
 namespace leasehold::cli {
 
-bool is_utf8(std::string_view) noexcept;
+using detail::is_utf8;
+using detail::printable;
 
 std::string base64(std::string_view);
 
-// Control characters and what is not UTF-8 become \n, \x1b and so on, so that a line stays one line.
-std::string printable(std::string_view);
-
-// The same for JSON, which has escapes of its own for its strings: control characters are in nothing else of it.
+// What printable() is for a line, for JSON, which has escapes of its own for its strings: control characters are in nothing else of it.
 std::string printable_json(std::string_view json);
 
 // Printable, between quotes, and shortened if it is long.

@@ -1,12 +1,14 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "client/failures.hpp"
 
-#include "store/words.hpp"
+#include "text/printable.hpp"
 
 namespace leasehold::detail {
 
 // Hides before it shortens: a credential that the limit would cut must not be shown in part.
-std::string failures::presentable(std::string_view words) const { return std::string(shortened(secrets_.hide(words))); }
+std::string failures::presentable(std::string_view words) const {
+  return printable(shortened(secrets_.hide(words)));
+}
 
 std::string failures::last_refusal() const {
   const std::lock_guard lock(mutex_);

@@ -6,7 +6,7 @@
 #include "cli/text.hpp"
 #include "protocol/refusal.hpp"
 #include "store/redis/connections.hpp"
-#include "store/words.hpp"
+#include "text/printable.hpp"
 
 #include <string>
 #include <string_view>
@@ -35,14 +35,14 @@ inline std::string check_error_words(std::string_view words) {
   const auto shown = shortened(words);
   if (shown.size() > 500 || !words.starts_with(shown)) return "the shortened words are not a beginning of 500 bytes";
   if (words.size() <= 500 && shown != words) return "short words are shortened";
-  if (cli::is_utf8(words) && !cli::is_utf8(shown)) return "a character is cut in two";
+  if (is_utf8(words) && !is_utf8(shown)) return "a character is cut in two";
 
-  const std::string line = cli::printable(words);
-  if (!cli::is_utf8(line)) return "what is printed is not UTF-8";
+  const std::string line = printable(words);
+  if (!is_utf8(line)) return "what is printed is not UTF-8";
   for (const char c : line) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) return "a control character is printed";
   }
-  if (cli::printable(line) != line) return "what is printable is changed";
+  if (printable(line) != line) return "what is printable is changed";
   if (cli::in_quotes(words).size() > 4 * 100 + 5) return "a long word is not shortened";
 
   // What repeats HELLO's arguments has a password in it.

@@ -80,7 +80,10 @@ BOOST_AUTO_TEST_CASE(an_exception_names_what_has_failed) {
   BOOST_TEST(text({.server = "redis://h", .detail = "OOM"}) == "refused: redis://h: OOM");
   BOOST_TEST(text({.option = "client_options::drift"}) == "refused: client_options::drift");
   // One line, and not a long one.
-  BOOST_TEST(text({.lock = "a\nb\x1b"}) == "refused: lock 'a\\x0ab\\x1b'");
+  BOOST_TEST(text({.lock = "a\nb\x1b"}) == "refused: lock 'a\\nb\\x1b'");
+  // Nothing that a terminal obeys or that is no UTF-8: an 8-bit escape, a text that runs backwards, half a character.
+  BOOST_TEST(text({.detail = "\xc2\x9b" "31m \xe2\x80\xae \xe2\x82"}) ==
+             R"(refused: \xc2\x9b31m \xe2\x80\xae \xe2\x82)");
   BOOST_TEST(text({.lock = std::string(1000, 'x')}) == "refused: lock '" + std::string(100, 'x') + "...'");
 }
 

@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "store/words.hpp"
+#include "text/printable.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -9,7 +9,7 @@ namespace leasehold::test {
 
 using detail::shortened;
 
-BOOST_AUTO_TEST_SUITE(words)
+BOOST_AUTO_TEST_SUITE(printable)
 
 BOOST_AUTO_TEST_CASE(what_is_short_stays) {
   BOOST_TEST(shortened("") == "");
