@@ -1,7 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+#include <leasehold/detail/printable.hpp>
 #include <leasehold/error.hpp>
-
-#include "text/printable.hpp"
 
 #include <cstddef>
 #include <string>

@@ -254,7 +254,7 @@ class client {
 
   /// The server's words for the latest error::refused, or "". Neither here nor elsewhere does the library show a user
   /// or a password of a URL, even if a server repeats it: it shows "***" instead. One line of at most 500 bytes of the
-  /// server's, in which what a terminal would obey, or is not UTF-8, is escaped (\x1b).
+  /// server's, in which what a terminal would obey, or is not UTF-8, is escaped.
   std::string last_refusal() const;
 
   /// Why there is no connection: what the latest attempt to connect, or the loss of the connection, has ended with. ""

@@ -3,7 +3,7 @@
 // Makes bytes from any source safe for a line on a terminal or for JSON.
 #pragma once
 
-#include "text/printable.hpp"
+#include <leasehold/detail/printable.hpp>
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "client/failures.hpp"
 
-#include "text/printable.hpp"
+#include <leasehold/detail/printable.hpp>
 
 namespace leasehold::detail {
 

@@ -6,7 +6,8 @@
 #include "cli/text.hpp"
 #include "protocol/refusal.hpp"
 #include "store/redis/connections.hpp"
-#include "text/printable.hpp"
+
+#include <leasehold/detail/printable.hpp>
 
 #include <string>
 #include <string_view>

@@ -25,16 +25,15 @@ namespace fs = std::filesystem;
 // folder in it (to include: except store/memory, which is no part of the library); "": those of src/ itself, the
 // facades.
 const std::map<std::string, std::set<std::string>> may_include{
-    {"text", {}},
     {"time", {}},
     {"protocol", {"time"}},
     {"store", {"protocol", "time"}},
     {"store/*", {"store", "protocol", "time"}},
-    {"client", {"store", "text", "protocol", "time"}},
+    {"client", {"store", "protocol", "time"}},
     {"lock", {"client", "store", "protocol", "time"}},
-    {"", {"lock", "client", "store", "store/*", "protocol", "text", "time"}},
+    {"", {"lock", "client", "store", "store/*", "protocol", "time"}},
     {"testing", {"store/memory", "store", "protocol", "time"}},
-    {"cli", {"text"}},
+    {"cli", {}},
 };
 
 // File (from src/) -> what it includes of src/.

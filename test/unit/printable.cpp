@@ -1,5 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
-#include "text/printable.hpp"
+#include <leasehold/detail/printable.hpp>
 
 #include <boost/test/unit_test.hpp>
 

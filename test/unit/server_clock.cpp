@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_step_within_a_slow_reply_is_noticed_with_at_least_its_amo
 // it is within the drift.
 BOOST_AUTO_TEST_CASE(a_not_after_has_passed_on_a_slow_server_too) {
   for (const int percent : {0, 1, 10, 50}) {
-    for (const auto limit : {2s, 100s, 30 * 24h}) {
+    for (const auto limit : {2s, 100s, 2592000s}) {
       server_clock c(percent / 100.0);
       observe(c, t0, 1ms, 5s);
       const auto now = t0 + 1ms;

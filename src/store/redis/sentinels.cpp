@@ -202,7 +202,7 @@ void sentinels::ask_next() {
   l->start();
 }
 
-// Only a part of long words is shown (text/printable.hpp). They are not cut here, because that might cut a credential in two.
+// Only a part of long words is shown (failures.cpp). They are not cut here, because that might cut a credential in two.
 void sentinels::note(const link& l, std::string_view words) {
   constexpr std::size_t enough = 500;
   if (words_.size() > enough) return;
