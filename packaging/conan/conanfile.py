@@ -1,10 +1,12 @@
-# A recipe of Conan 2 for leasehold: `conan create packaging/conan` in a clone. Not tried: Conan's registry was not at
-# hand.
+# A recipe of Conan 2 for leasehold: `conan create packaging/conan` in a clone.
+# Tried: the syntax, and that the exported sources configure with the options of generate(). Not tried: Conan itself,
+# because neither Conan nor its registry was at hand. That holds for the requirements, CMakeDeps and package_info().
 from pathlib import Path
 
 from conan import ConanFile
-from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
-from conan.tools.files import copy
+from conan.tools.build import check_min_cppstd
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
+from conan.tools.files import copy, rmdir
 
 required_conan_version = ">=2.0"
 
@@ -17,8 +19,9 @@ class Leasehold(ConanFile):
     topics = ("redis", "valkey", "lock", "asio", "coroutines")
     package_type = "library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"shared": [True, False], "fPIC": [True, False], "command": [True, False]}
-    default_options = {"shared": False, "fPIC": True, "command": False, "boost/*:header_only": True}
+    # No option fPIC: the library is always position-independent.
+    options = {"shared": [True, False], "command": [True, False]}
+    default_options = {"shared": False, "command": False, "boost/*:header_only": True}
 
     @property
     def _source(self):
@@ -34,12 +37,17 @@ class Leasehold(ConanFile):
         self.requires("fmt/[>=9]")
         self.requires("openssl/[>=3]")
         if self.options.command:
-            self.requires("cli11/[>=2.3]")
+            # Invisible, because package_info() has to name each requirement that programs see.
+            self.requires("cli11/[>=2.1]", visible=False)
+
+    def validate(self):
+        check_min_cppstd(self, 20)
 
     def layout(self):
         cmake_layout(self)
 
     def generate(self):
+        CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
         toolchain.variables["LEASEHOLD_BUILD_CLI"] = bool(self.options.command)
         toolchain.variables["LEASEHOLD_BUILD_EXAMPLES"] = False
@@ -55,6 +63,9 @@ class Leasehold(ConanFile):
     def package(self):
         copy(self, "LICENSE", self.source_folder, Path(self.package_folder) / "licenses")
         CMake(self).install()
+        # CMakeDeps and PkgConfigDeps write their own.
+        for folder in ("cmake", "pkgconfig"):
+            rmdir(self, Path(self.package_folder) / "lib" / folder)
 
     def package_info(self):
         self.cpp_info.libs = ["leasehold"]

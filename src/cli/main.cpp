@@ -21,6 +21,10 @@
 #include <system_error>
 #include <variant>
 
+#if defined(LEASEHOLD_STATIC) && defined(__GLIBC__)
+#include <nss.h>
+#endif
+
 namespace {
 
 // Without the place in Asio's sources where the error arose.
@@ -35,6 +39,10 @@ std::string text_of(const boost::system::system_error& e) {
 
 int main(int argc, char** argv) {
   using namespace leasehold::cli;
+#if defined(LEASEHOLD_STATIC) && defined(__GLIBC__)
+  // glibc would load the modules that nsswitch.conf names, and a static program can only load those of its own glibc.
+  __nss_configure_lookup("hosts", "files dns");
+#endif
   try {
     const inherited_descriptors inherited;
     const request wanted = parse_options({argv + 1, argv + argc});

@@ -1,9 +1,9 @@
-# A port of vcpkg for leasehold. Not tried: vcpkg's registry was not at hand. Set SOURCE_PATH's origin before use: the
-# repository's URL, a tag, and the archive's hash.
+# A port of vcpkg for leasehold. Before use, set the repository's URL, and the commit of the version as 40 digits.
+# Nothing of this port was tried: vcpkg was not at hand. The CMake options were tried without it.
 vcpkg_from_git(
     OUT_SOURCE_PATH SOURCE_PATH
     URL "${LEASEHOLD_REPOSITORY}"
-    REF "v${VERSION}"
+    REF "${LEASEHOLD_COMMIT}"
 )
 vcpkg_check_features(
     OUT_FEATURE_OPTIONS FEATURE_OPTIONS
@@ -25,4 +25,5 @@ if("cli" IN_LIST FEATURES)
     vcpkg_copy_tools(TOOL_NAMES leasehold AUTO_CLEAN)
 endif()
 file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share")
+file(INSTALL "${CMAKE_CURRENT_LIST_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/${PORT}")
 vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")
