@@ -1,9 +1,10 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
-// Shows a lock that survives its holder. Starts a Redis of its own, three echo servers and a client that loads them
-// all; kills a server while it holds a lock, and watches another take over when the lease has ended. From what the
-// servers tell it checks that no two holds of a lock overlapped and that the fences grew, and draws who held what:
-// demo.svg. The exit status says whether all was as it has to be.
+// Shows a lock that survives its holder. Starts a Redis of its own, three echo servers, and for each of three locks a
+// client of its own that loads all servers. Kills a server while it holds one lock and waits for none. That lock then
+// waits until the lease has ended, and another server takes it over; the other locks go on meanwhile. The servers
+// report their holds. From these reports the demo checks all that, and that no two holds of a lock overlapped and the
+// fences grew. It draws them: demo.svg. The exit status says whether everything was as it has to be.
 
 #include "support/arguments.hpp"
 #include "support/event_line.hpp"
@@ -53,9 +54,15 @@ const std::vector<std::string> locks{"apple", "lemon", "plum"};
 
 constexpr auto lease = 2s;
 constexpr auto work = 200ms;
+// Of a connection of the clients, on average. Without pauses each server would wait for each lock at all times. If a
+// server is killed while it waits for another lock, it delays that one, too: by its unconfirmed lease, 2 s at most.
+constexpr auto pause_between_requests = 400ms;
 // How long after the end of a dead server's lease another one has to have the lock at the latest. It takes some
 // milliseconds; a machine that is busy with other things gets more.
 constexpr auto soon = 1s;
+// The most time from one grant of a lock to the next while a dead server's lease of another lock runs on. The clients'
+// pauses make it some 600 ms; an entry of the dead server in the queue would make it more than 2 s.
+constexpr auto longest_pause = 1800ms;
 // For everything that takes no time unless something is wrong.
 constexpr auto generous = 20s;
 
@@ -81,7 +88,7 @@ class live_log {
     std::fflush(stdout);
   }
 
-  // A line with the time, for what is not of every day.
+  // A line with the time, for what is out of the ordinary.
   void tell(steady::time_point at, std::string_view text) {
     say(paint("1;31", fmt::format("{}  *** {}", time(at), text)));
   }
@@ -136,11 +143,14 @@ class demo {
       : context_(context), bin_dir_(std::move(bin_dir)), out_dir_(std::move(out_dir)), length_(length) {}
 
   asio::awaitable<void> run() {
-    // While a server runs, so does the reading of its output, and the io_context with it.
+    // While a process runs, so does the reading of its output, and the io_context with it.
     struct at_the_end {
       demo& all;
-      ~at_the_end() { all.servers_.clear(); }
-    } const ends_servers{*this};
+      ~at_the_end() {
+        all.loads_.clear();
+        all.servers_.clear();
+      }
+    } const ends_processes{*this};
     const support::temporary_folder folder("leasehold-demo");
     const std::string socket = folder.path() + "/redis.sock";
     support::process redis(context_,
@@ -157,22 +167,20 @@ class demo {
     co_await start_servers(url);
     std::string addresses;
     for (const auto& s : servers_) addresses += fmt::format("127.0.0.1:{},", s->port);
-    std::vector<std::string> report;
     begin_ = steady::now();
     log_.begin(begin_);
-    // Three connections to each server. It goes on until it is told to end.
-    support::process load(context_,
-                          {bin_dir_ + "/echo_client", "--servers", addresses, "--connections", "9", "--names",
-                           fmt::format("{}", fmt::join(locks, ",")), "--seconds", "86400"},
-                          [&](std::string_view line) { report.emplace_back(line); });
+    start_loads(addresses);
 
     co_await until(begin_ + length_ * 7 / 20);
     co_await kill_a_holder(client);
     co_await until(std::max(begin_ + length_, steady::now() + lease + soon));
-    require_alive(redis, load);
+    require_alive(redis);
 
-    load.signal(SIGTERM);
-    const int load_status = co_await load.ended(generous);
+    bool echoes_were_right = true;
+    for (const auto& l : loads_) l->process->signal(SIGTERM);
+    for (const auto& l : loads_) {
+      if (co_await l->process->ended(generous) != 0) echoes_were_right = false;
+    }
     end_ = steady::now();
     bool in_good_order = true;
     for (const auto& s : servers_) {
@@ -192,12 +200,14 @@ class demo {
     redis.signal(SIGTERM);
     const int redis_status = co_await redis.ended(generous);
 
-    log_.say("\nThe client says:");
-    for (const std::string& line : report) log_.say("  " + line);
+    for (const auto& l : loads_) {
+      log_.say(fmt::format("\nThe client of {} says:", l->lock));
+      for (const std::string& line : l->report) log_.say("  " + line);
+    }
     log_.say("\nWhat had to hold:");
     judge_holds();
     judge_take_overs();
-    judge(load_status == 0, "every echo was right");
+    judge(echoes_were_right, "every echo was right");
     judge(in_good_order, "the servers that lived ended with status 0 at SIGTERM");
     judge(left_behind == 0, fmt::format("{} locks were left behind in Redis", left_behind));
     judge(redis_status == 0, "Redis ended with status 0");
@@ -212,6 +222,12 @@ class demo {
     std::string name;
     unsigned port = 0;
     bool killed = false;
+    std::unique_ptr<support::process> process;
+  };
+
+  struct load {
+    std::string lock;
+    std::vector<std::string> report;
     std::unique_ptr<support::process> process;
   };
 
@@ -241,6 +257,21 @@ class demo {
     }
   }
 
+  // For each lock a client of its own, with a connection to each server. It goes on until SIGTERM.
+  void start_loads(const std::string& addresses) {
+    for (const std::string& lock : locks) {
+      auto l = std::make_unique<load>();
+      l->lock = lock;
+      l->process = std::make_unique<support::process>(
+          context_,
+          std::vector<std::string>{bin_dir_ + "/echo_client", "--servers", addresses, "--connections",
+                                   fmt::format("{}", servers_.size()), "--names", lock, "--pause",
+                                   fmt::format("{}ms", pause_between_requests.count()), "--seconds", "86400"},
+          [report = &l->report](std::string_view line) { report->emplace_back(line); });
+      loads_.push_back(std::move(l));
+    }
+  }
+
   void take_line(std::size_t index, std::string_view line) {
     const auto e = support::parse_event(line);
     if (!e) {
@@ -252,38 +283,49 @@ class demo {
     log_.add(servers_[index]->name, *e);
   }
 
-  void require_alive(const support::process& redis, const support::process& load) const {
+  void require_alive(const support::process& redis) const {
     if (!redis.runs()) throw failure("redis-server has ended");
-    if (!load.runs()) throw failure("echo_client has ended");
+    for (const auto& l : loads_) {
+      if (!l->process->runs()) throw failure("the client of " + l->lock + " has ended");
+    }
     for (const auto& s : servers_) {
       if (!s->killed && !s->process->runs()) throw failure(s->name + " has ended");
     }
   }
 
-  // Looks for a server that holds a lock for which others wait, until there is one.
+  // Kills the first server that holds one lock, for which another server waits, and has nothing to do with the others.
   asio::awaitable<void> kill_a_holder(leasehold::client client) {
-    for (const auto limit = steady::now() + generous; steady::now() < limit;) {
+    for (const auto limit = steady::now() + 3 * generous; steady::now() < limit;) {
       for (std::size_t i = 0; i < servers_.size(); ++i) {
-        for (const auto& h : timeline_.held_by(i)) {
-          if (!timeline_.awaited_elsewhere(h.name, i)) continue;
-          if (co_await kill_if_it_holds(client, i, h)) co_return;
-          break;
-        }
+        const auto held = timeline_.held_by(i);
+        if (held.size() != 1 || timeline_.waits_at(i)) continue;
+        if (!timeline_.awaited_elsewhere(held.front().name, i)) continue;
+        if (co_await kill_if_it_holds(client, i, held.front())) co_return;
       }
       co_await until(steady::now() + 1ms);
     }
-    throw failure("no server held a lock for which another one waited");
+    throw failure("no server held one lock, for which another server waited, and waited for none");
+  }
+
+  // Whether the frozen server, as far as Redis knows, has this lock and no other one.
+  asio::awaitable<bool> has_only(leasehold::client client, std::size_t index, const support::timeline::hold& wanted) {
+    if (timeline_.waits_at(index)) co_return false;
+    for (const std::string& name : locks) {
+      const leasehold::mutex lock(client, name);
+      // What the server had sent before it froze is done when the first answer is here: the second one is the truth.
+      co_await lock.inspect();
+      const leasehold::lock_info info = co_await lock.inspect();
+      const bool has = info.held && timeline_.was_held_by(index, name, info.fence);
+      if (has != (name == wanted.name) || (has && info.fence != wanted.fence)) co_return false;
+    }
+    co_return true;
   }
 
   asio::awaitable<bool> kill_if_it_holds(leasehold::client client, std::size_t index, support::timeline::hold wanted) {
     server& victim = *servers_[index];
-    // A frozen server releases nothing between our look and its death.
+    // A frozen server releases nothing between this look and its death.
     co_await victim.process->freeze();
-    const leasehold::mutex lock(client, wanted.name);
-    // What the server had sent before it froze is done when the first answer is here: the second one is the truth.
-    co_await lock.inspect();
-    const leasehold::lock_info info = co_await lock.inspect();
-    if (!info.held || info.fence != wanted.fence || !victim.process->runs()) {
+    if (!co_await has_only(client, index, wanted) || !victim.process->runs()) {
       victim.process->signal(SIGCONT);
       co_return false;
     }
@@ -291,22 +333,19 @@ class demo {
     const auto killed_at = steady::now();
     co_await victim.process->ended(generous);
     victim.killed = true;
-    const auto held = timeline_.held_by(index);
     timeline_.kill(index, killed_at);
     log_.dies(victim.name);
     log_.tell(killed_at,
               fmt::format("{} is killed while it holds {}, fence {}", victim.name, wanted.name, wanted.fence));
-    // It may have held other locks, too.
-    for (const auto& h : held) {
-      const leasehold::mutex dead(client, h.name);
-      const auto asked = steady::now();
-      const leasehold::lock_info left = co_await dead.inspect();
-      const auto answered = steady::now();
-      // Released before the server froze, or ended by now.
-      if (!left.held || left.fence != h.fence || !left.ttl) continue;
+    const leasehold::mutex dead(client, wanted.name);
+    const auto asked = steady::now();
+    const leasehold::lock_info left = co_await dead.inspect();
+    const auto answered = steady::now();
+    // Otherwise the lease has ended by now, on a machine that stood still.
+    if (left.held && left.fence == wanted.fence && left.ttl) {
       // Redis counts in whole milliseconds.
-      timeline_.set_lease_end(h.fence, asked + *left.ttl - 1ms, answered + *left.ttl + 1ms);
-      log_.tell(answered, fmt::format("its lease of {} has {} ms left in Redis", h.name, left.ttl->count()));
+      timeline_.set_lease_end(wanted.fence, asked + *left.ttl - 1ms, answered + *left.ttl + 1ms);
+      log_.tell(answered, fmt::format("its lease of {} has {} ms left in Redis", wanted.name, left.ttl->count()));
     }
     co_return true;
   }
@@ -333,7 +372,7 @@ class demo {
       return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
     };
     const auto all = timeline_.take_overs();
-    judge(!all.empty(), fmt::format("the server that was killed held {} of the locks", all.size()));
+    judge(all.size() == 1, fmt::format("the server that was killed held {} of the locks", all.size()));
     for (const auto& t : all) {
       const auto [earliest, latest] = *t.dead->lease_end;
       if (!t.heir) {
@@ -344,16 +383,30 @@ class demo {
             fmt::format("{} took {} over {} ms after {} was killed, {} ms after the lease had ended",
                         server_names[t.heir->server], t.dead->name, milliseconds(t.heir->from - t.dead->to),
                         server_names[t.dead->server], milliseconds(t.heir->from - earliest)));
+      judge_others(*t.dead);
+    }
+  }
+
+  // The other locks have not waited for the dead server's lease.
+  void judge_others(const support::timeline::hold& dead) {
+    const auto others = timeline_.others_during(dead);
+    judge(others.size() + 1 == locks.size(), fmt::format("{} other locks were in use", others.size()));
+    for (const auto& o : others) {
+      const auto pause = std::chrono::duration_cast<std::chrono::milliseconds>(o.longest_pause);
+      judge(o.grants > 0 && pause < longest_pause,
+            fmt::format("{} went on meanwhile: {} grants, {} ms at most from one to the next", o.name, o.grants,
+                        pause.count()));
     }
   }
 
   void draw() {
     const std::string path = out_dir_ + "/demo.svg";
-    const auto verdict = good_ ? fmt::format(
-                                     "{} holds: no two of a lock at the same time, and every fence is larger than "
-                                     "the one before it",
-                                     timeline_.holds().size())
-                               : std::string("not all was as it has to be: see the summary");
+    const auto verdict =
+        good_ ? fmt::format(
+                    "{} holds: no two of a lock at the same time, and every fence is larger than the one "
+                    "before it",
+                    timeline_.holds().size())
+              : std::string("not everything was as it has to be: see the summary");
     support::picture picture(timeline_, server_names, locks, begin_, end_);
     std::ofstream file(path);
     file << picture.draw(verdict, good_);
@@ -368,6 +421,7 @@ class demo {
   std::chrono::seconds length_;
   live_log log_;
   std::vector<std::unique_ptr<server>> servers_;
+  std::vector<std::unique_ptr<load>> loads_;
   support::timeline timeline_;
   steady::time_point begin_{};
   steady::time_point end_{};

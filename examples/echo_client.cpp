@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 //
 // Loads echo servers: many connections at once, each sends one line "NAME TEXT" after the other and checks that it
-// comes back. When a server dies, its connections go on with the next one and ask again there. Tells throughput and
+// comes back. When a server dies, its connections go on with the next one and ask again there. Reports throughput and
 // latency; the exit status says whether every echo was right.
 
 #include "support/arguments.hpp"
@@ -18,6 +18,7 @@
 #include <exception>
 #include <map>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ constexpr auto usage = R"(usage: echo_client --servers HOST:PORT[,HOST:PORT]... 
   --requests N       how many each connection sends (100)
   --seconds N        send for so long instead
   --names LIST       the locks, or how many there are (apple,cherry,plum)
+  --pause TIME       how long a connection pauses between two requests, on average: half of it to one and a half (0s)
 )";
 
 // An answer that takes longer counts as a dead server. More than a server lets a request wait for its lock.
@@ -49,6 +51,7 @@ struct settings {
   std::size_t connections = 0;
   std::size_t requests = 0;
   std::optional<steady::duration> duration;
+  std::chrono::milliseconds pause{0};
 };
 
 class load {
@@ -70,22 +73,28 @@ class load {
 
   bool report() {
     const double seconds = std::chrono::duration<double>(end_ - start_).count();
-    fmt::print("{} echoes in {:.1f} s: {:.0f} per second; {} connections, {} locks, {} servers\n", latencies_.size(),
-               seconds, static_cast<double>(latencies_.size()) / std::max(seconds, 1e-9), settings_.connections,
-               settings_.names.size(), settings_.servers.size());
+    fmt::print("{} in {:.1f} s: {:.0f} per second; {}, {}, {}\n", count(latencies_.size(), "echo", "es"), seconds,
+               static_cast<double>(latencies_.size()) / std::max(seconds, 1e-9),
+               count(settings_.connections, "connection"), count(settings_.names.size(), "lock"),
+               count(settings_.servers.size(), "server"));
     std::sort(latencies_.begin(), latencies_.end());
     if (!latencies_.empty()) {
       fmt::print("latency: 50 % {}, 90 % {}, 99 % {}, longest {}\n", percentile(0.50), percentile(0.90),
                  percentile(0.99), percentile(1.00));
     }
-    for (const auto& [answer, times] : refusals_) fmt::print("{} times the answer was \"{}\"\n", times, answer);
-    if (reconnects_ > 0) fmt::print("{} times a connection went on with another server\n", reconnects_);
-    fmt::print("{} wrong echoes\n", wrong_);
+    for (const auto& [answer, times] : refusals_)
+      fmt::print("{} the answer was \"{}\"\n", count(times, "time"), answer);
+    if (reconnects_ > 0) fmt::print("{} a connection went on with another server\n", count(reconnects_, "time"));
+    fmt::print("{}\n", count(wrong_, "wrong echo", "es"));
     if (given_up_) fmt::print("given up: no server answers\n");
     return wrong_ == 0 && !given_up_ && !latencies_.empty();
   }
 
  private:
+  static std::string count(std::uint64_t number, std::string_view what, std::string_view plural = "s") {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : plural);
+  }
+
   bool goes_on(std::size_t sent) const {
     if (stopped_ || given_up_) return false;
     return settings_.duration ? steady::now() - start_ < *settings_.duration : sent < settings_.requests;
@@ -99,6 +108,10 @@ class load {
       if (co_await connect(socket, settings_.servers[server % settings_.servers.size()])) {
         std::string input;
         while (goes_on(sent)) {
+          if (sent > 0 && settings_.pause > 0ms) {
+            co_await rest(settings_.pause * std::uniform_real_distribution<double>(0.5, 1.5)(random_));
+            if (!goes_on(sent)) break;
+          }
           // Every connection goes through all the locks, and no two begin with the same one.
           const std::string& name = settings_.names[(number + sent) % settings_.names.size()];
           const std::string line = fmt::format("{} {}.{}\n", name, number, sent);
@@ -110,9 +123,13 @@ class load {
       ++reconnects_;
       ++server;
       if (steady::now() - last_answer_ > longest_outage) given_up_ = true;
-      asio::steady_timer pause(context_, 50ms);
-      co_await pause.async_wait();
+      co_await rest(50ms);
     }
+  }
+
+  asio::awaitable<void> rest(std::chrono::duration<double, std::milli> pause) {
+    asio::steady_timer timer(context_, std::chrono::duration_cast<steady::duration>(pause));
+    co_await timer.async_wait();
   }
 
   asio::awaitable<bool> connect(tcp::socket& socket, const std::string& server) {
@@ -160,6 +177,7 @@ class load {
 
   settings settings_;
   asio::io_context& context_;
+  std::minstd_rand random_{std::random_device{}()};
   steady::time_point start_;
   steady::time_point end_;
   steady::time_point last_answer_;
@@ -185,12 +203,14 @@ int run(int argc, char** argv) {
                                       {"--connections", "10"},
                                       {"--requests", "100"},
                                       {"--seconds", ""},
-                                      {"--names", "apple,cherry,plum"}});
+                                      {"--names", "apple,cherry,plum"},
+                                      {"--pause", "0s"}});
   settings s;
   s.servers = support::split(arguments.text("--servers"), ',');
   s.names = names_of(arguments.text("--names"));
   s.connections = static_cast<std::size_t>(arguments.number("--connections"));
   s.requests = static_cast<std::size_t>(arguments.number("--requests"));
+  s.pause = arguments.duration("--pause");
   if (!arguments.text("--seconds").empty()) s.duration = std::chrono::seconds(arguments.number("--seconds"));
   if (s.servers.empty()) throw support::usage_error("--servers is missing");
   if (s.names.empty() || s.connections == 0) throw support::usage_error("there is nothing to do");

@@ -35,9 +35,11 @@ class picture {
     svg_.emplace(width, height,
                  fmt::format("{} servers, one Redis, {} locks: who held what", servers_.size(), locks_.size()));
     definitions();
-    put(R"(<text x="28" y="67" fill="#5b6b7c">A bar is the time that a server worked under a lock. At no instant does )"
-        R"(a colour stand in two rows, although one server is killed while it holds a lock.</text>)");
-    legend(96);
+    put(R"(<text x="28" y="67" fill="#5b6b7c">Each lock has clients of its own at all servers. A bar is the time that )"
+        R"(a server worked under a lock: at no instant is a colour in two rows.</text>)");
+    put(R"(<text x="28" y="87" fill="#5b6b7c">One server is killed while it holds a lock. That lock waits for the end )"
+        R"(of the dead server's lease, and is then taken over. The others go on.</text>)");
+    legend(118);
     axis(bottom);
     for (std::size_t s = 0; s < servers_.size(); ++s) row(s);
     for (const timeline::span& w : timeline_.waits()) wait(w);
@@ -52,12 +54,12 @@ class picture {
   static constexpr double width = 1240;
   static constexpr double left = 104;
   static constexpr double right = 28;
-  static constexpr double top = 128;
+  static constexpr double top = 150;
   static constexpr double lane_height = 24;
   static constexpr double bar_height = 16;
   static constexpr double padding = 6;
   static constexpr double row_gap = 12;
-  // Told apart by lightness, too, for whoever does not see all colours.
+  // They differ in lightness, too, for readers who do not see all colours.
   static constexpr std::array<std::string_view, 6> colours{"#2e9e5b", "#f0a81c", "#6b4bb8",
                                                            "#2d8fd5", "#d1495b", "#5f6f7f"};
 
@@ -119,7 +121,7 @@ class picture {
     entry("the dead server's lease runs on", 30);
     put(R"(<line x1="{:.1f}" y1="{}" x2="{:.1f}" y2="{}" stroke="#26323f" stroke-width="1.6" marker-end='url(#arrow)'/>)",
         at, y, at + 26, y);
-    entry("take-over", 26);
+    entry("takeover", 26);
   }
 
   void axis(double bottom) {
@@ -188,6 +190,9 @@ class picture {
                             std::chrono::duration<double, std::milli>(t.heir->from - t.dead->lease_end->first).count());
       }
       story.push_back(std::move(line));
+      for (const auto& other : timeline_.others_during(*t.dead)) {
+        story.push_back(fmt::format("{} goes on meanwhile: it is granted {} times", other.name, other.grants));
+      }
     }
     for (const timeline::hold& h : timeline_.holds()) {
       if (h.lease_end && h.server == server) cross(x(at), lane(h));

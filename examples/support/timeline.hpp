@@ -38,7 +38,16 @@ class timeline {
 
   struct take_over {
     const hold* dead;
-    const hold* heir;  // null: nobody
+    const hold* heir;  // Null: there is none.
+  };
+
+  // What became of another lock while a dead server's lease ran on.
+  struct other_lock {
+    std::string name;
+    std::size_t grants = 0;
+    // From one grant to the next, from the last one before the server died to the first one after the lease had ended.
+    // duration::max(): there was no such grant.
+    std::chrono::steady_clock::duration longest_pause{};
   };
 
   void add(std::size_t server, const event_line& e) {
@@ -101,6 +110,18 @@ class timeline {
     });
   }
 
+  // Whether this server was granted the lock with this fence.
+  bool was_held_by(std::size_t server, const std::string& name, std::uint64_t fence) const {
+    return std::any_of(holds_.begin(), holds_.end(),
+                       [&](const hold& h) { return h.server == server && h.name == name && h.fence == fence; });
+  }
+
+  // Whether a request for any lock waits at the server.
+  bool waits_at(std::size_t server) const {
+    return std::any_of(waiting_.begin(), waiting_.end(),
+                       [&](const auto& entry) { return entry.first.first == server && entry.second > 0; });
+  }
+
   const std::vector<hold>& holds() const { return holds_; }
   const std::vector<span>& waits() const { return waits_; }
   const std::map<std::size_t, instant>& killed() const { return killed_; }
@@ -122,6 +143,27 @@ class timeline {
       for (auto h = holds.begin(); h != holds.end(); ++h) {
         if ((*h)->lease_end) result.push_back({*h, std::next(h) == holds.end() ? nullptr : *std::next(h)});
       }
+    }
+    return result;
+  }
+
+  std::vector<other_lock> others_during(const hold& dead) const {
+    std::vector<other_lock> result;
+    for (const auto& [name, holds] : by_name()) {
+      if (name == dead.name) continue;
+      other_lock other{name};
+      instant before = instant::min();
+      for (const hold* h : holds) {
+        const bool is_later = h->from > dead.lease_end->first;
+        if (before != instant::min() && h->from > dead.to) {
+          other.longest_pause = std::max(other.longest_pause, h->from - before);
+          if (!is_later) ++other.grants;
+        }
+        before = h->from;
+        if (is_later) break;
+      }
+      if (before <= dead.lease_end->first) other.longest_pause = std::chrono::steady_clock::duration::max();
+      result.push_back(std::move(other));
     }
     return result;
   }

@@ -292,7 +292,7 @@ if what == 'inspect' then
   -- A hold ends with its key at the latest; TIME and PTTL may be a few milliseconds apart.
   local longest = reply[3] < 0 and math.huge or reply[3]
   each_member(function(t, m)
-    if #reply < 300 then
+    if #reply < 305 then
       reply[#reply + 1] = t
       reply[#reply + 1] = math.min(longest, math.floor((m[1] - now) / 1000))
       reply[#reply + 1] = m[3]

@@ -1,10 +1,17 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 #include "example.hpp"
 
+#include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 namespace leasehold::test {
+
+using namespace std::chrono_literals;
 
 BOOST_FIXTURE_TEST_SUITE(echo, with_examples)
 
@@ -55,10 +62,33 @@ BOOST_AUTO_TEST_CASE(servers_that_share_a_lock_answer_every_request) {
   BOOST_TEST(redis.size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(the_client_pauses_between_its_requests) {
+  child server = start({"echo_server", "--hold", "1ms"});
+  const std::string line = server.read_line().value_or("");
+  BOOST_REQUIRE(line.starts_with("listening "));
+  const auto begin = std::chrono::steady_clock::now();
+  const ended load = run({"echo_client", "--servers", "127.0.0.1:" + line.substr(10), "--connections", "1",
+                          "--requests", "5", "--pause", "200ms"});
+  BOOST_TEST(load.status == 0, load.output + load.errors);
+  // Four pauses, each of half that time at least.
+  BOOST_TEST((std::chrono::steady_clock::now() - begin >= 400ms));
+  server.signal(SIGTERM);
+  BOOST_TEST(end_of(server).status == 0);
+}
+
+// That it ends with status 0 means that all its checks have passed: among them, that another server took the lock over,
+// and that each of the other two locks was granted meanwhile and did not stand still for the length of a lease.
 BOOST_AUTO_TEST_CASE(the_demo_survives_the_death_of_a_holder) {
   const ended e = run({"demo", "--bin-dir", LEASEHOLD_EXAMPLES_DIR, "--out", folder.path(), "--seconds", "6"});
   BOOST_TEST(e.status == 0, e.output + e.errors);
-  BOOST_TEST(std::filesystem::file_size(folder / "demo.svg") > 1000U);
+  std::size_t went_on = 0;
+  for (auto at = e.output.find("went on meanwhile: "); at != e.output.npos; at = e.output.find("went on", at + 1)) {
+    ++went_on;
+  }
+  BOOST_TEST(went_on == 2U, e.output);
+  std::ifstream file(folder / "demo.svg");
+  const std::string picture{std::istreambuf_iterator<char>(file), {}};
+  BOOST_TEST(contains(picture, " goes on meanwhile: it is granted "), picture);
 }
 
 // The reader of its output has ended: `demo | head`.

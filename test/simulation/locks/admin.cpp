@@ -200,6 +200,9 @@ BOOST_AUTO_TEST_CASE(a_hundred_holds_are_told_and_all_are_counted_and_broken) {
     BOOST_TEST(lock.holders == 150U);
     BOOST_TEST(lock.holds.size() == 100U);
     BOOST_TEST(lock.token == holds[0].token());
+    const lock_info info = co_await many.inspect();
+    BOOST_TEST(info.holders == 150U);
+    BOOST_TEST(info.tokens.size() == 100U);
     const broken_lock broken = co_await break_lock(c, "n");
     BOOST_TEST(broken.holders == 150U);
     BOOST_TEST(redis.size() == 0U);
