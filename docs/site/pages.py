@@ -8,6 +8,7 @@ import re
 top = pathlib.Path(__file__).resolve().parents[2]
 
 link = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
+code_span = re.compile(r"(?<!`)(`+)(?!`)([^`](?:.(?!\n\n))*?)(?<!`)\1(?!`)", re.DOTALL)
 source_mark = re.compile(r"<!-- (\S+) (\S+) -->")
 
 
@@ -51,14 +52,18 @@ def lines_of(text):
             yield line, "code" if inside else "text"
 
 
+def blank(code):
+    return re.sub(r"[^\n]", "`", code)
+
+
+def without_blocks(text):
+    """The same text, as long as before, with every block of code blanked out."""
+    return "\n".join(line if kind == "text" else blank(line) for line, kind in lines_of(text))
+
+
 def without_code(text):
     """The same text, as long as before, with every block and every `piece` of code blanked out."""
-
-    def blank(code):
-        return re.sub(r"[^\n]", "`", code)
-
-    prose = "\n".join(line if kind == "text" else blank(line) for line, kind in lines_of(text))
-    return re.sub(r"(?<!`)(`+)(?!`)([^`](?:.(?!\n\n))*?)(?<!`)\1(?!`)", lambda m: blank(m.group(0)), prose, flags=re.DOTALL)
+    return code_span.sub(lambda m: blank(m.group(0)), without_blocks(text))
 
 
 def anchors_of(text):
@@ -87,6 +92,13 @@ def target_of(page, target):
 
 def is_external(target):
     return re.match(r"[a-z]+:", target) is not None
+
+
+def address_for_browsers(remote):
+    """The https address of a git remote, without user, password and port; "" if a browser cannot open the remote."""
+    url = re.fullmatch(r"(?:https|ssh)://(?:[^@/]*@)?([\w.-]+)(?::\d+)?/(.+)", remote)
+    parts = url or re.fullmatch(r"(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+):([^/].*)", remote)
+    return f"https://{parts.group(1)}/{parts.group(2).rstrip('/').removesuffix('.git')}" if parts else ""
 
 
 def files_of(folder):

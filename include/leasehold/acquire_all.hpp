@@ -73,6 +73,9 @@ struct initiate_acquire_all {
 
 }  // namespace detail
 
+/// @addtogroup ref_holds
+/// @{
+
 /// What acquire_all yields: a hold of each lock, in the order of its arguments.
 ///
 /// `auto [a, b] = co_await acquire_all(x, y);` unpacks it into holds. Movable; destroying it releases the holds that
@@ -153,6 +156,8 @@ hold&& get(holds<N>&& h) noexcept {
   return std::move(h[I]);
 }  ///< @overload
 
+/// @}
+
 namespace detail {
 
 template <std::derived_from<basic_lock>... Locks>
@@ -197,14 +202,17 @@ concept locks_and_token =
 
 }  // namespace detail
 
+/// @addtogroup ref_acquiring
+/// @{
+
 /// Acquires several locks of any kinds: all or none, before one deadline.
 ///
 /// If all locks are free, one script takes them in one round trip. In a cluster this requires that all are in one slot.
 /// On a quorum, and with acquire_options::replicas, it is never done. Otherwise the operation acquires the locks one
 /// after the other through their queues, in the byte order of their records. So operations that acquire several locks
-/// in this way never wait for each other in a cycle, whatever the order of their arguments. (A caller that already
-/// holds one of the locks and acquires others by other means can still cause one.) If a hold is lost before the last
-/// lock is acquired, the operation releases all of them and starts again.
+/// in this way never wait for each other in a cycle (a deadlock), whatever the order of their arguments. (A caller that
+/// already holds one of the locks and acquires others by other means can still cause one.) If a hold is lost before the
+/// last lock is acquired, the operation releases all of them and starts again.
 ///
 /// A completion token may follow the locks; without one, the result is a deferred operation. `options` may be omitted:
 /// `co_await acquire_all(a, b)`, `acquire_all({.wait = 1s}, a, b, asio::use_future)`.
@@ -263,6 +271,8 @@ template <std::derived_from<basic_lock> Lock>
 [[nodiscard]] auto acquire_all(const std::vector<Lock>& locks) {
   return acquire_all(acquire_options(), locks, asio::deferred);
 }  ///< @overload
+
+/// @}
 
 }  // namespace leasehold
 

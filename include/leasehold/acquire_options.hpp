@@ -9,6 +9,7 @@
 namespace leasehold {
 
 /// A wait without a deadline: no timer is armed for it.
+/// @ingroup ref_acquiring
 inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::max();
 
 /// How often the client extends a lease by itself while the hold lives.
@@ -17,6 +18,7 @@ inline constexpr std::chrono::milliseconds forever = std::chrono::milliseconds::
 /// two attempts may fail before the lease is lost. On a connection that falls silent, an attempt fails after such a
 /// third, but after half a second at least and client_options::command_timeout at most. So with a lease below 1.5 s
 /// fewer attempts may fail. A cap bounds how long a program that hangs with a hold can keep all others out.
+/// @ingroup ref_acquiring
 class renewal {
  public:
   static const renewal automatic;  ///< As long as the hold lives.
@@ -42,6 +44,7 @@ inline constexpr renewal renewal::none = renewal(0);
 ///
 /// Pause n lies between (1 - jitter) * d and d, where d = min(first * factor^n, max). jitter = 1 is "full jitter" of
 /// Brooker, "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015).
+/// @ingroup ref_acquiring
 struct backoff {
   std::chrono::milliseconds first{10};  ///< 1 ms or more, at most `max`.
   std::chrono::milliseconds max{500};   ///< At most 30 days.
@@ -55,6 +58,7 @@ struct backoff {
 ///
 /// Every member is trivially destructible, because g++ 12 corrupts memory when a co_await expression holds an
 /// aggregate temporary with any other member. Members are only ever appended.
+/// @ingroup ref_acquiring
 struct acquire_options {
   /// How long Redis keeps the lock without a renewal. 1 ms to 30 days, else error::invalid_option.
   std::chrono::milliseconds lease = std::chrono::seconds(30);

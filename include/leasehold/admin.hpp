@@ -19,6 +19,9 @@
 
 namespace leasehold {
 
+/// @addtogroup ref_administration
+/// @{
+
 /// One hold of a lock.
 struct listed_hold {
   std::string token;                             ///< Of another program's lock: its value, or its owner.
@@ -62,6 +65,8 @@ struct broken_lock : listed_lock {
   std::string next;  ///< The new holder's token (one of them, if several); "" if the lock is free now.
 };
 
+/// @}
+
 namespace detail {
 void start_list(const std::shared_ptr<client_handle>&,
                 asio::any_completion_handler<void(error_code, std::vector<listed_lock>)>);
@@ -70,6 +75,9 @@ void start_show(const std::shared_ptr<client_handle>&, asio::any_completion_hand
 void start_break(const std::shared_ptr<client_handle>&, asio::any_completion_handler<void(error_code, broken_lock)>,
                  std::string name, bool force);
 }  // namespace detail
+
+/// @addtogroup ref_administration
+/// @{
 
 /// Lists the locks of this library that are held, under the client's prefix, sorted by name, each once.
 ///
@@ -151,5 +159,7 @@ auto break_lock(const client& c, std::string name, Token&& token) {
 [[nodiscard]] inline auto break_lock(const client& c, std::string name, bool force = false) {
   return break_lock(c, std::move(name), force, asio::deferred);
 }  ///< @overload
+
+/// @}
 
 }  // namespace leasehold

@@ -22,6 +22,7 @@
 namespace leasehold {
 
 /// An event that an operator may want to know of; passed to client_options::observer.
+/// @ingroup ref_observation
 struct event {
   /// The kinds of events.
   enum class kind {
@@ -45,10 +46,12 @@ struct event {
 };
 
 /// The enumerator's name, for example "clock_jump".
+/// @ingroup ref_observation
 std::string_view to_string(event::kind what) noexcept;
 
 /// Settings of a client. Not an aggregate, on purpose: `client c(co_await this_coro::executor, url)` with an aggregate
 /// default argument corrupts memory under g++ 12. Set members one by one: `client_options o; o.prefix = "app:";`
+/// @ingroup ref_clients
 struct client_options {
   client_options();                                      ///< The defaults below.
   client_options(const client_options&);                 ///< Copies.
@@ -112,6 +115,7 @@ struct client_options {
 ///
 /// `acquire_all` counts as the acquire operations that it consists of. Where one script takes all its locks, only the
 /// locks that it acquires are counted.
+/// @ingroup ref_observation
 struct statistics {
   std::size_t held = 0;     ///< Gauge: holds alive.
   std::size_t waiting = 0;  ///< Gauge: acquire and try_acquire operations under way.
@@ -182,6 +186,7 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 ///
 /// Thread safety: const functions may be called from any thread. The library starts no thread. (Asio has one for its
 /// resolver, and some if a handler without an executor is given to an operation of an empty hold or of no lock.)
+/// @ingroup ref_clients
 class client {
  public:
   using executor_type = asio::any_io_executor;

@@ -28,6 +28,7 @@ void start_resize(const std::shared_ptr<lock_state>&, asio::any_completion_handl
 /// Not on a quorum: every operation is error::not_supported there. Each server would count its own permits, and limits
 /// that hold on every server do not bound the holders that have a majority: with three servers and a limit of 2, three
 /// holders can have two servers each.
+/// @ingroup ref_locks
 class counting_semaphore : public basic_lock {
  public:
   /// A bad name is reported by the operations as error::invalid_name, a limit of 0 as error::invalid_option.

@@ -14,6 +14,9 @@ namespace leasehold {
 using boost::system::error_code;
 using boost::system::system_error;
 
+/// @addtogroup ref_errors
+/// @{
+
 /// Everything that can go wrong, in one category. Cancellation is `boost::asio::error::operation_aborted` and nothing
 /// else is. `message()` is the enumerator with spaces, for example "timed out".
 enum class error {
@@ -66,6 +69,8 @@ class exception : public system_error {
   struct parts;
   std::shared_ptr<const parts> parts_;  // Copying an exception must not throw.
 };
+
+/// @}
 
 }  // namespace leasehold
 

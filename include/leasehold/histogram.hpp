@@ -14,6 +14,7 @@ namespace leasehold {
 /// Buckets as HdrHistogram has them (Tene, hdrhistogram.org): one for each microsecond below 16, above that sixteen for
 /// each power of two, so that a bucket is at most 1/16 wider than its lower end. The last one takes everything from
 /// about 12 days on.
+/// @ingroup ref_observation
 class histogram {
  public:
   using duration = std::chrono::microseconds;      ///< What is counted.

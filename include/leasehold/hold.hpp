@@ -48,6 +48,7 @@ void start_lost(const std::shared_ptr<hold_state>&, hold_handler);
 ///
 /// Thread safety: a hold belongs to one thread at a time. It may outlive its client, its lock and the execution
 /// context.
+/// @ingroup ref_holds
 class [[nodiscard]] hold {
  public:
   using executor_type = asio::any_io_executor;

@@ -20,6 +20,7 @@
 namespace leasehold {
 
 /// The state of a lock in Redis at one instant.
+/// @ingroup ref_locks
 struct lock_info {
   bool held = false;        ///< Whether the lock is held.
   std::string token;        ///< The holder's token (one of them, if several); a foreign client's value verbatim; "" if
@@ -74,6 +75,7 @@ std::string string_of(const Text& text) {
 /// and client may be destroyed while an operation is under way; it goes on.
 ///
 /// Thread safety: const functions may be called from any thread.
+/// @ingroup ref_locks
 class basic_lock {
  public:
   using executor_type = asio::any_io_executor;

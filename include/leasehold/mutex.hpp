@@ -27,6 +27,7 @@ extern const kind mutex;
 ///
 /// A release may pass the lock on to another coroutine of the same client before other clients have their turn, for
 /// client_options::cohort at most.
+/// @ingroup ref_locks
 class mutex : public basic_lock {
  public:
   /// A bad name (empty, longer than 65,536 bytes, or beginning with "leasehold:" with its prefix) is reported by the

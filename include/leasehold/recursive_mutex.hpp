@@ -23,6 +23,7 @@ extern const kind recursive_mutex;
 ///
 /// The lock is the key `prefix + name`, a hash with the field `owner -> count` that the classic reentrant scripts
 /// respect (docs/interop.md).
+/// @ingroup ref_locks
 class recursive_mutex : public basic_lock {
  public:
   /// A bad name, and an owner that is empty, longer than 65,536 bytes, "leasehold" or begins with "leasehold:", is

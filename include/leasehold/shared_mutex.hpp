@@ -30,6 +30,7 @@ extern const kind writer, reader;
 ///
 /// hold::downgrade turns a writer into a reader without a gap. A reader lock cannot be upgraded: two readers that both
 /// want to become writers would each wait until the other has gone.
+/// @ingroup ref_locks
 class shared_mutex : public basic_lock {
  public:
   /// The reader's side, as a lock: its acquire and try_acquire are shared.

@@ -155,6 +155,9 @@ asio::awaitable<T, E> run_while_held(Held& held, asio::awaitable<T, E> work) {
 
 }  // namespace detail
 
+/// @addtogroup ref_acquiring
+/// @{
+
 /// Runs `work` while `h` is held, cancels it (terminal) when the hold is lost or the caller is cancelled (any type),
 /// and returns only after it has ended. Does not release the hold.
 ///
@@ -178,6 +181,8 @@ template <class T, class E>
 asio::awaitable<T, E> while_held(std::vector<hold>& h, asio::awaitable<T, E> work) {
   return detail::run_while_held(h, std::move(work));
 }  ///< @overload
+
+/// @}
 
 namespace detail {
 
@@ -267,6 +272,9 @@ constexpr bool is_body() {
 
 }  // namespace detail
 
+/// @addtogroup ref_acquiring
+/// @{
+
 /// Acquires the lock, runs `body(hold&) -> awaitable<T, E>` while it is held, and releases it on every way out.
 ///
 /// For several locks give a `std::tuple` of them, and a body that takes `holds<N>&`; or a `std::vector`, and a body
@@ -311,5 +319,7 @@ template <class Lock, class Body>
 auto with_lock(Lock lock, Body&& body) {
   return with_lock(std::move(lock), acquire_options(), std::forward<Body>(body));
 }  ///< @overload
+
+/// @}
 
 }  // namespace leasehold

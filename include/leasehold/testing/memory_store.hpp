@@ -40,6 +40,7 @@ namespace leasehold::testing {
 /// @par Thread safety
 /// All functions, and the clients of the store, may be used from any thread. As long as one thread does so, no other
 /// destroys an execution context that has clients with such URLs: close them first.
+/// @ingroup ref_testing
 class memory_store {
  public:
   /// `name`: 1 to 64 letters, digits, '_' or '-'.
