@@ -64,7 +64,7 @@ class Browser:
             message["sessionId"] = self._session
         os.write(self._to, json.dumps(message).encode() + b"\0")
         while True:
-            answer = self._read(30)
+            answer = self._read(60)
             if answer.get("id") == number:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']['message']}")
@@ -96,7 +96,7 @@ class Browser:
         self._events.clear()
         self.call("Page.navigate", url=address)
         while "Page.loadEventFired" not in self._events:
-            self._read(30)
+            self._read(60)
 
     def run(self, script):
         """The value of an expression of JavaScript, or of its promise."""
@@ -106,7 +106,7 @@ class Browser:
             raise RuntimeError(f"{script}: {answer['exceptionDetails'].get('exception', {}).get('description')}")
         return answer["result"].get("value")
 
-    def wait(self, script, seconds=20):
+    def wait(self, script, seconds=30):
         """Waits until an expression is true, also in a page that is loaded meanwhile. Its value; None after so long."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
