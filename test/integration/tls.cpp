@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // TLS: whom the client believes, as whom it shows itself, and what it says if either is refused.
 #include "support/needs.hpp"

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Which room of src/ includes which (src/README.md): arrows run one way, and no units include each other in a circle.
 #include "support/unit_test.hpp"
