@@ -18,6 +18,7 @@
 #include <leasehold/leasehold.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <boost/asio.hpp>
 
