@@ -66,7 +66,7 @@ std::string text_of(const std::string& file, const std::string& what) {
     text.append(part.data(), static_cast<std::size_t>(in.gcount()));
     if (text.size() > longest_file) fail(what, make_error_code(boost::system::errc::file_too_large));
   }
-  if (!in.eof()) fail(what, error_code(errno, boost::system::system_category()));
+  if (!in.eof()) fail(what, error_code(errno, boost::system::generic_category()));
   return text;
 }
 
