@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Shows a lock that survives its holder. Starts a Redis of its own, three echo servers, and for each of three locks a
 // client of its own that loads all servers. Kills a server while it holds one lock and waits for none. That lock then
@@ -17,6 +18,7 @@
 #include <leasehold/leasehold.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <boost/asio.hpp>
 

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Loads echo servers: many connections at once, each sends one line "NAME TEXT" after the other and checks that it
 // comes back. When a server dies, its connections go on with the next one and ask again there. Reports throughput and

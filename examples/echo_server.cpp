@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A TCP server that answers a line "NAME TEXT" with the same line while it holds the lock NAME. Start as many as you
 // like on one Redis: of all their connections one at a time works under a name. One coroutine per connection, one

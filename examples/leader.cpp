@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A service of several instances of which one leads: it alone does some work, here writing lines to a file. The others
 // follow, and one of them leads when the leader is gone. The leader's work is stopped before anybody else can begin it:

@@ -1,3 +1,6 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
 -- The requests of operators, for locks of any kind: list the locks, show the holds and the queue of one, and free one
 -- by force. KEYS are those of a lock (shared/call.lua), except for list.
 --

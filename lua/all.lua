@@ -1,3 +1,6 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
 -- Several locks at once, all or none, without waiting in the queue: as if try_acquire were called for each, with no
 -- other command in between.
 --

@@ -1,3 +1,6 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
 -- The counting semaphore: at most `limit` members in one record (members.lua); about is the limit. The ask is the limit
 -- that the asker assumes. In a queue entry it becomes the new limit when the limit changes.
 

@@ -1,3 +1,6 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
 -- The mutex: one string, the lock record, with the lease as its expiry:
 --   leasehold:<token>:<fence>
 -- A record of any other form belongs to a client in another language; it is respected and never touched.

@@ -1,3 +1,6 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
 -- The recursive mutex: the hash of the classic reentrant scripts, owner -> count, with an additional member for each
 -- hold of ours (members.lua); about and the ask are the owner. Other programs with those scripts respect the record,
 -- and the same owner may acquire the lock by them: what is counted and has no member is theirs.

@@ -1,3 +1,6 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
 -- The shared mutex: one writer or any number of readers in one record (members.lua). The ask is "w" or "r" and the
 -- owner; about is the first letter of the asks of the present holds. The readers of one phase share a fence.
 

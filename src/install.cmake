@@ -1,3 +1,6 @@
+# Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+# SPDX-License-Identifier: BSL-1.0
+#
 # What is installed, in two components: "command", and "library" (headers, CMake package and pkg-config file included).
 # `cmake --install BUILD --component command` installs one of them, without a component both.
 include(CMakePackageConfigHelpers)

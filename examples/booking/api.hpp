@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // From an HTTP request to its answer: which endpoint it is for, whether it makes sense, and with what status it ends.
 #pragma once

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A thread for calls that block, such as those of a database. The thread that runs the coroutines must not wait for
 // them: it renews the leases.

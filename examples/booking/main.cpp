@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // booking: the seats of a theatre, reserved, paid and cancelled over HTTP. Start as many instances as you like: they
 // share the table of the seats and a Redis with a lock for each seat. docs/recipes/booking.md tells how.

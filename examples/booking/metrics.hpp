@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What a Prometheus server reads: the numbers of the leasehold client, and how many requests were answered with what.
 #pragma once

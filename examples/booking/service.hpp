@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What can be done with a seat. Each request does it under the seat's lock, and changes the row under the lock's fence.
 #pragma once

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The rows of the seats in an SQLite file, which stands for the database that all instances share. Every change carries
 // the fence of the lock that it was made under, and a row refuses a smaller one than it has seen.

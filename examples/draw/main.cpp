@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A lottery. Several instances of a service start at the same minute; one draws the winners, and they are drawn once,
 // also if that one dies or hangs in the middle. The lock sees to it that one instance at a time is at it. That the
@@ -13,6 +14,7 @@
 #include <leasehold/leasehold.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <boost/asio.hpp>
 

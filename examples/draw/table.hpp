@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The table of the draws and their winners, in SQLite: the resource that the lock protects. It does not trust the lock.
 // It remembers the largest fence that it has seen of each draw and refuses smaller ones, and a draw that is done stays

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // How much there has to be: the hash market:books has the sum of all money in the field funds, and in items the number
 // of items that were ever made. They are numbered from 1.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The market of "Redis in Action", chapter 6: sellers list items, buyers buy them, and what is read must not change
 // before what is written because of it. Compares WATCH, one lock for the whole market and a lock for each item, beside

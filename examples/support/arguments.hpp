@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The little that the examples need of a command line: `--option value`, with a message for whoever mistypes one.
 #pragma once

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The unit test of a service that takes locks: no server, no waiting. docs/testing.md explains it.
 #define BOOST_TEST_MODULE seat_service

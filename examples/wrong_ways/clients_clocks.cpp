@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The lock's value is the instant at which it ends, by the clock of whoever took it; who finds it past takes over with
 // GETSET. Clocks differ, and GETSET overwrites the value even if somebody else was faster.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Whoever has tried to acquire the lock deletes it at the end, as one does in a `finally`: also who never had it.
 

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // SET NX PX with the same value for everybody. Whoever comes back after the end of its lease releases what another has.
 

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A read/write lock in a hash with one field for all readers. The second reader overwrites the first, and takes the
 // field away when he goes: a writer gets in while the first still reads.

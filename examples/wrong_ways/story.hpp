@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What the programs of this folder share. Each tells a story of a lock twice: as it goes wrong with commands that look
 // right, and as it goes with leasehold. Who comes first is never left to chance: a process freezes or dies at a place

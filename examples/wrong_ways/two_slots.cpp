@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Two keys in one script, or in one transaction: both locks or none, on one Redis. A Redis Cluster refuses it as soon
 // as the keys are in different slots. Needs a cluster: --redis redis+cluster://HOST:PORT,...

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // For operators: list the locks that are held, show the holds and the queue of one lock, and free a lock by force. The
 // `leasehold` command is built on these functions.

@@ -1,3 +1,6 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
 -- The keys and arguments of every script of a lock.
 --
 -- KEYS[1]  the record; what extends a lease declares it alone, because a slot that is being moved answers TRYAGAIN to a

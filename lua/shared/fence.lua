@@ -1,3 +1,6 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
 -- The fence (docs/protocol.md, "Fences"): a hybrid logical clock per server, one step per grant.
 --
 -- next_fence(key, now[, must]) -> the fence of the next grant as a decimal string: G * 2048 with

@@ -1,3 +1,6 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
 -- What all kinds of locks do in the same way (docs/protocol.md, "The scripts").
 --
 -- Redis does not roll back: everything is read and checked before the first write, and the first write of whatever

@@ -1,3 +1,6 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
 -- Several holds in one record (docs/protocol.md, "Several holds in one record"): a hash with a member for each hold,
 -- every one with its own deadline. The key's own expiry is the latest of them, so that nothing stays.
 --   "leasehold"          -> "<kind> <fence> <members> <soonest> <about>"

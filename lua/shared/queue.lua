@@ -1,3 +1,6 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
 -- The queue (docs/protocol.md, "The queue"): the entries that wait for a name, first come, first served.
 --
 -- Two keys besides the record. `queue`: a sorted set of tokens in the order of their joining. `entries`: a hash with

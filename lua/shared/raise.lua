@@ -1,3 +1,6 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
 -- On a quorum: the larger of two fences, `mine` and one with this G; or the latter, if the hold was written again here
 -- (ARGV[5], see lock.lua). No later grant here has a smaller one: the counter lives until two days after this server's
 -- clock has reached G (fence.lua).

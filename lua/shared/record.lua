@@ -1,3 +1,6 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
 -- What a kind with several holds knows of its record, and the forms of what it reads there (members.lua).
 local exists, latest, members, soonest, about = false, '0', 0, 0, ''
 local changed = false

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What the command's exit statuses mean: those of sysexits.h and, from 126 on, those of the shell.
 #pragma once

@@ -1,12 +1,13 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 #include "client/client_identity.hpp"
 
 #include "client/options.hpp"
 #include "time/random.hpp"
+#include "time/system.hpp"
 
 #include <fmt/compile.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstddef>
@@ -16,9 +17,7 @@ namespace {
 
 std::string label_of(const client_options& options) {
   if (!options.label.empty()) return options.label;
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  return default_label(host.data(), ::getpid());
+  return default_label(system::host_name(), system::process_id());
 }
 
 std::string new_client_id(const client_options& options) {

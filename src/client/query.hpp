@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Queries to the store that belong to no hold. A query sends its scripts one after the other, and each of them until it
 // is answered, for client_options::command_timeout at most.

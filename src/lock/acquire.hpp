@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // acquire and try_acquire: one operation of a user, from the initiation to the completion. Its requests to the store go
 // through its entry in the queue (queue_entry.hpp).

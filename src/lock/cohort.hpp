@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The cohort: coroutines of one client pass a lock on among themselves (Dice, Marathe and Shavit, "Lock Cohorting: A
 // General Technique for Designing NUMA Locks", 2012). docs/protocol.md, "The cohort".

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A client's entry in the queue of one name, and the client's own waiters behind it: Redis sees one entry, however many
 // coroutines of a client wait for the name. For locks with several holders at a time, further waiters ask in parallel

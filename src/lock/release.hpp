@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Releasing a token: for hold::release, for the destructor of a hold, and for attempts that no caller waits for any
 // more.

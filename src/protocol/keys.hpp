@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The names of keys and channels (docs/protocol.md, "Keys"). The keys that belong to a record carry a tag: in a cluster
 // that of the record's slot, elsewhere the only one.

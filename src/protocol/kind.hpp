@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The kinds of locks, as values: a row for each way of holding one. Everything else in which they differ is in their
 // scripts.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What is published on a client's channel (lua/shared/queue.lua, lua/admin.lua). Every user of the server with the
 // right to publish there can send such a message, so a message alone proves nothing.

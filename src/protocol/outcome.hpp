@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What has come of a request: the reply of its script, read once, by the store. A quorum makes one of the outcomes that
 // its servers have reported.

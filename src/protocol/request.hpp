@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What a client asks of a server: values, which one function turns into the KEYS and ARGV of a script. That function is
 // the table of docs/protocol.md, "The scripts"; test/unit/requests.cpp compares the two.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The slots of a cluster ("Redis cluster specification": CRC16 of the key, or of its hash tag, modulo 16384), and a tag
 // for each slot: a short string that hashes to it. A key that belongs to a record carries the tag of the record's slot

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Keeps credentials out of every text that people read: exceptions, events, last_refusal(), last_failure(), and the
 // output of the command. This is the only place that hides them.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A store that is one Redis server, as clusters and quorums see it. They make their servers with a factory that is
 // passed in: over Boost.Redis (redis/redis.hpp), or in a simulation.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The interface that runs the scripts. Implementations: redis/redis.hpp (one server), cluster/cluster.hpp,
 // quorum/quorum.hpp. Everything here happens on the client's strand.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // All alarms of a client: deadlines, pauses, renewals. They are in one ordered set, so that a client needs a single
 // timer. No I/O, no clock of its own.

@@ -1,7 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 #include "time/clock.hpp"
 
-#include <time.h>
+#include "time/system.hpp"
 
 #include <atomic>
 
@@ -15,14 +16,8 @@ constinit std::atomic<clock::rep> moved{0};
 
 // In a file of its own: a simulation links another one.
 clock::time_point clock::now() noexcept {
-  timespec t{};
-#ifdef CLOCK_BOOTTIME
-  ::clock_gettime(CLOCK_BOOTTIME, &t);
-#else
-  ::clock_gettime(CLOCK_MONOTONIC, &t);
-#endif
   const std::chrono::nanoseconds ahead(moved.load(std::memory_order_relaxed));
-  return time_point(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec) + ahead);
+  return time_point(detail::system::uptime() + ahead);
 }
 
 void detail::move_clock(clock::duration d) noexcept { moved.fetch_add(d.count(), std::memory_order_relaxed); }

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The only source of time.
 #pragma once
@@ -7,8 +8,9 @@
 
 namespace leasehold {
 
-// CLOCK_BOOTTIME: it is monotonic, and runs on while the machine sleeps, as the leases on the server do. (steady_clock
-// stands still during suspend: a hold would look valid after Redis has granted the lock to another client.)
+// system::uptime(): it is monotonic, and runs on while the machine sleeps, as the leases on the server do.
+// (steady_clock stands still during suspend: a hold would look valid after Redis has granted the lock to another
+// client.)
 struct clock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;

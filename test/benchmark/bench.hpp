@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The sections of leasehold_bench. Each measures on a redis-server of its own and writes what it finds into the report.
 #pragma once

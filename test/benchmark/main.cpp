@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // leasehold_bench: what is compared runs side by side in one run, in turn; figures are medians over the rounds.
 #include "bench.hpp"

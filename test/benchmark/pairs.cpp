@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What a lock costs, beside what it could cost at the least. The loops that are compared each run `n` coroutines on one
 // io_context and one thread; each coroutine acquires and releases a lock of its own, again and again.

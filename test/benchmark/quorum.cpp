@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What a minority that is down costs: a quorum of five servers beside one of five of which two are down.
 #include "bench.hpp"

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Processes that contend for one name. A worker is this program once more (support/child.hpp); it goes on until SIGTERM
 // and tells then of each of its holds.

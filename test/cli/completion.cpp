@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Real shells in a terminal: a line is typed, its last word is completed, and the shell tells which words stand there.
 #include "leasehold_command.hpp"

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Where the URL of the store comes from, which other programs see it, and that no part of a password is shown.
 #include "leasehold_command.hpp"

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Any program that may write a key chooses what stands in it. The terminal of an operator obeys none of it, and JSON
 // stays JSON.

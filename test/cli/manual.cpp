@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // docs/leasehold.1 says what `leasehold --help` says: it is compared piece by piece.
 #include "leasehold_command.hpp"

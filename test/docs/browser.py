@@ -1,4 +1,5 @@
 # Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+# SPDX-License-Identifier: BSL-1.0
 """A headless chromium that a test drives by the DevTools protocol, through a pipe: no other package, no port."""
 
 import base64

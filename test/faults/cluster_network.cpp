@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Networks between clients and the nodes of a cluster: connections that break one by one, fall silent and deliver late.
 #include "protocol/slots.hpp"

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Connections that break at every byte, fall silent, and are made again; the rest is in
 // test/simulation/locks/network.cpp.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A quorum whose connections break at any byte, and one with a Sentinel group; test/simulation/locks/quorum_network.cpp
 // has the rest.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Sentinel groups whose master changes, dies, freezes and forgets, and whose Sentinels do.
 #include "support/sentinel_group.hpp"

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What hangs on real servers and processes: handshakes, scripts that they know, rights, signals;
 // test/simulation/locks/server.cpp has the rest.

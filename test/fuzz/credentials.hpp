@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What hides credentials. The first line of an input has credentials with '|' between them, the rest is what a server
 // says. The whole input is a word of the command line, too, and the name of a file.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Bytes of a server, read by Boost.Redis's parser as leasehold compiles it (store/redis/BoostRedisParser.cmake).
 #pragma once

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Everything that reads bytes from outside. A target is a function that states the properties of every input: it
 // returns what is wrong, or "". libFuzzer calls it (run), and so does a unit test (test/unit/fuzzed.cpp).

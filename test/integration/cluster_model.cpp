@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The nodes of a cluster in memory against real ones: what they say to requests for a slot that is moved key by key,
 // and which subscriptions they end.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Completion tokens that need threads or timers of Asio's own. The others: test/simulation/locks/completion.cpp.
 #include "support/with_redis.hpp"

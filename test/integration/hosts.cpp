@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Hosts: names with several addresses, names that take long to resolve, IPv6, and what is set on the connection.
 #include "support/needs.hpp"

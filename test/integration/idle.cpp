@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A client without a hold, an operation or a release under way disconnects, so that io_context::run() can return, and
 // connects again for the next operation. What does not depend on connections: test/simulation/locks/idle.cpp.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Destruction in every order, with connections to real servers: none may crash, hang, leak, or leave a lock behind that
 // could have been released. What does not depend on connections: test/simulation/locks/lifetimes.cpp.

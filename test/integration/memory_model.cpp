@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The store in memory against real servers: the same random commands and scripts run on both, with the same clock. Each
 // reply, each message and the whole content are compared. LEASEHOLD_SEED repeats a run, LEASEHOLD_COMMANDS makes it

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A Sentinel group as the store, with nothing that fails but Sentinels.
 #include "support/certificates.hpp"
@@ -168,7 +169,7 @@ BOOST_AUTO_TEST_CASE(a_user_of_the_sentinels_needs_few_rights) {
 // Sentinels name servers by their addresses, so these stand in the certificate. The URL names the Sentinels.
 BOOST_AUTO_TEST_CASE(servers_and_sentinels_are_verified) {
   certificates issued;
-  issued.issue("address", "IP:127.0.0.1", 30);
+  issued.issue("address", "IP:127.0.0.1");
   issued.issue("name", "DNS:localhost", 30);
   auto s = small();
   s.sentinels = 1;

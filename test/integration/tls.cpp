@@ -1,6 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // TLS: whom the client believes, as whom it shows itself, and what it says if either is refused.
+#include "support/certificates.hpp"
 #include "support/needs.hpp"
 #include "support/with_redis.hpp"
 
@@ -11,8 +13,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
-#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,50 +21,7 @@ namespace leasehold::test {
 
 namespace {
 
-// A certificate authority of the test's own, and what it has signed.
-struct with_certificates {
-  temporary_folder folder;
-
-  with_certificates() {
-    authority("ca");
-    issue("good", "DNS:localhost,IP:127.0.0.1");
-  }
-
-  std::string operator/(const std::string& file) const { return folder / file; }
-
-  void openssl(const std::string& arguments) {
-    child c({"sh", "-c", "cd " + folder.path() + " && exec openssl " + arguments});
-    c.read_rest();
-    BOOST_REQUIRE_MESSAGE(c.wait() == 0, c.errors());
-  }
-
-  // Its own authority; any other certificate that is signed by itself is one, too.
-  void authority(const std::string& name, const std::string& more = "") {
-    openssl("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout " + name + ".key -out " + name +
-            ".crt -days 30 -subj /CN=" + name + more);
-  }
-
-  // Valid from and until the given days from now.
-  void issue(const std::string& name, const std::string& subject_names, int from = -1, int until = 30) {
-    folder.write(name + ".ext", "subjectAltName=" + subject_names + "\n");
-    folder.write("index-" + name, "");
-    folder.write(name + ".cnf",
-                 "[ca]\ndefault_ca=a\n[a]\ndatabase=index-" + name +
-                     "\nnew_certs_dir=.\nrand_serial=yes\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n");
-    openssl("req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout " + name + ".key -out " + name +
-            ".csr -subj /CN=" + name);
-    openssl("ca -batch -notext -config " + name + ".cnf -cert ca.crt -keyfile ca.key -in " + name + ".csr -out " +
-            name + ".crt -extfile " + name + ".ext -startdate " + day(from) + " -enddate " + day(until));
-  }
-
-  static std::string day(int from_now) {
-    const auto then = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now() + from_now * 24h);
-    std::array<char, 32> text{};
-    std::tm parts{};
-    std::strftime(text.data(), text.size(), "%Y%m%d%H%M%SZ", ::gmtime_r(&then, &parts));
-    return text.data();
-  }
-
+struct with_certificates : certificate_authority {
   struct tls_server {
     unsigned short port;
     redis_server redis;
@@ -155,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_certificate_of_the_authority_for_the_host_is_accepted) {
 
 BOOST_AUTO_TEST_CASE(an_unknown_authority_is_refused) {
   const auto server = serve("good");
-  authority("another");
+  self_sign("another");
   run([&]() -> awaitable<void> {
     co_await refuses(url(*server, "localhost", "?ca=" + *this / "another.crt"),
                      "is refused: self-signed certificate in certificate chain");
@@ -192,7 +149,7 @@ BOOST_AUTO_TEST_CASE(a_certificate_that_is_not_valid_yet_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_certificate_that_is_signed_by_itself_is_refused_unless_it_is_the_authority) {
-  authority("self", " -addext subjectAltName=DNS:localhost");
+  self_sign("self", "-addext subjectAltName=DNS:localhost");
   const auto server = serve("self");
   run([&]() -> awaitable<void> {
     co_await refuses(url(*server, "localhost", ca()), "self-signed certificate");
@@ -241,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_connection_that_is_made_again_is_verified_again) {
 
 BOOST_AUTO_TEST_CASE(a_client_shows_its_certificate_where_the_server_asks_for_one) {
   issue("client", "DNS:client.example");
-  authority("stranger");
+  self_sign("stranger");
   const auto server = serve("good", "yes");
   const auto pair = [&](const std::string& name) {
     return "&cert=" + *this / (name + ".crt") + "&key=" + *this / (name + ".key");
@@ -258,7 +215,7 @@ BOOST_AUTO_TEST_CASE(files_that_cannot_be_used_are_named) {
   issue("client", "DNS:client.example");
   openssl("genrsa -out rsa.key 2048");
   openssl("ec -in client.key -aes128 -passout pass:secret -out encrypted.key");
-  folder.write("nonsense", "nonsense");
+  folder_.write("nonsense", "nonsense");
   const std::string good = *this / "client.crt";
   const auto with = [&](const std::string& cert, const std::string& key) {
     const std::string text = refusal("rediss://h?cert=" + cert + "&key=" + key);

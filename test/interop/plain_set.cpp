@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Programs that lock by SET NX PX with a value of their own, and unlock by compare-and-delete, share a mutex's key.
 #include "interop/other_program.hpp"

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Python programs with redis-py's Lock and C++ programs with a leasehold mutex exclude each other on one name.
 #include "interop/other_program.hpp"

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The classic reentrant scripts (a hash owner -> count, by HINCRBY, HEXISTS and EXPIRE), run by redis-cli, share a
 // recursive mutex's key.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What the scripts are to do, said once more: the queue of a lock, and what its kind has to say to it
 // (lua/shared/call.lua). Times are the server's, in microseconds; leases are in milliseconds.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What must hold whatever the model says: seen from the clients, by what they were told and nothing else.
 #pragma once

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Random schedules for the script of one kind of lock, on a host whose clock the test moves: each reply, each message
 // and the whole state are compared with the model's, and the rules are checked as well.

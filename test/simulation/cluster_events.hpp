@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What happens to a cluster in the course of time: slots are moved key by key, replicas take over, and nodes hear of it
 // late.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The hand-off of a mutex has two forms in Lua: a quick one at the beginning of lua/mutex.lua, and that of all kinds in
 // lua/shared/lock.lua. Random calls run on two stores in memory, one of them without the quick form: whatever can be

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What must be true of what clients have seen and what the servers have done. It is told what happens, and says what is
 // wrong: the first complaint ends a schedule. What clients have seen is judged once more at the end by what judges the

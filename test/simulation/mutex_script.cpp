@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // lua/mutex.lua on the store in memory, without the library around it. Random schedules: scripts.cpp.
 #include "protocol/scripts.hpp"

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The waiters' queue in Lua, on the store in memory: what happens when a server stands still, its clock is stepped,
 // waiters die or a key is evicted.

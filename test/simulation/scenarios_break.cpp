@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Locks of a cluster that an operator breaks, in virtual time: their holders are notified (docs/operations.md,
 // "Breaking a lock").

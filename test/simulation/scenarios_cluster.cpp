@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Slots that move and masters that change while locks are held and waited for, in virtual time. What is promised then
 // is in docs/guarantees.md, "Deployments".

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A hold from its grant to its release, in virtual time: when it ends, and what its client is told. What is promised is
 // in docs/guarantees.md.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Requests that are no longer wanted when they could be sent, and replies that say less than an earlier one,
 // in virtual time.

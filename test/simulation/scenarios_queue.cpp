@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Waiting for a lock, in virtual time: the order of the queue, and what must not hold it up. What is promised is in
 // docs/guarantees.md.

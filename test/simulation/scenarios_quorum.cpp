@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Attacks on the protocol of a quorum, one by one, in virtual time. What each of them must not achieve is in
 // docs/guarantees.md.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // What happens to a server, in virtual time: replicas that do not answer, a clock that is stepped, lost data. What is
 // promised then is in docs/guarantees.md.

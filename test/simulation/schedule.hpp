@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // One random schedule: processes whose coroutines take locks of one kind, and what happens to them, to the network and
 // to the servers meanwhile. Everything follows from the seed.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Random schedules of the whole engine in virtual time, in each deployment. LEASEHOLD_SCHEDULES: how many of each;
 // LEASEHOLD_SECONDS: for how long instead; LEASEHOLD_SEED: the first seed. `./dev simulate` sets them.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The scripts of all kinds on the store in memory, under random schedules that are compared with a model.
 // LEASEHOLD_SEED repeats a run, LEASEHOLD_STEPS makes it longer or shorter.

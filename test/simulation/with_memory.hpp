@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Tests of locks in virtual time: the same words as with a real server (support/with_redis.hpp, support/run.hpp), with a
 // server in memory. run() moves the time on whenever nothing is ready, so pauses and leases cost nothing.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Virtual time, a network, servers in memory, and processes with clients in them, all in one thread. What happens
 // depends on the seed alone. What is in time/clock.cpp, steady.cpp, timer.cpp and random.cpp of the library is replaced

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // docs/attacks.md names a test for each attack, and each fault of test/simulation/mutations a place in the sources.
 #include "support/child.hpp"

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The properties that the fuzz targets state, for their corpora and for random changes to them. `./dev fuzz` looks
 // further.

@@ -1,15 +1,19 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Which room of src/ includes which (src/README.md): arrows run one way, and no units include each other in a circle.
+// One file of the library calls the operating system.
 #include "support/unit_test.hpp"
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <istream>
 #include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -140,6 +144,73 @@ BOOST_AUTO_TEST_CASE(a_wrong_arrow_and_a_circle_are_found) {
   BOOST_TEST(circle(sources).size() >= 2U);
   sources["attic/box.cpp"];
   BOOST_TEST(wrong_arrows(sources).size() == 2U);
+}
+
+// The headers of C++, and of what the library depends on. All others are the operating system's.
+bool is_portable(std::string_view header) {
+  for (const std::string_view folder : {"boost/", "fmt/", "leasehold/", "openssl/"}) {
+    if (header.starts_with(folder)) return true;
+  }
+  for (const std::string_view lua : {"lua.h", "lualib.h", "lauxlib.h"}) {
+    if (header == lua) return true;
+  }
+  return header.find_first_of("/.") == header.npos;
+}
+
+// "::name(" without a scope before it: a function of C.
+bool calls_the_system(std::string_view line) {
+  const auto is_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  const auto is_scope = [&](char c) { return is_name(c) || (c >= 'A' && c <= 'Z') || c == '>' || c == ':'; };
+  for (auto at = line.find("::"); at != line.npos; at = line.find("::", at + 2)) {
+    auto end = at + 2;
+    while (end < line.size() && is_name(line[end])) ++end;
+    if (end > at + 2 && end < line.size() && line[end] == '(' && (at == 0 || !is_scope(line[at - 1]))) return true;
+  }
+  return false;
+}
+
+// Lines of a file that only one system may understand.
+std::vector<std::string> lines_for_one_system(std::istream& text) {
+  std::vector<std::string> found;
+  for (std::string line; std::getline(text, line);) {
+    const std::string_view code = std::string_view(line).substr(0, line.find("//"));
+    constexpr std::string_view begin = "#include <";
+    const bool is_include = code.starts_with(begin);
+    const auto header = is_include ? code.substr(begin.size(), code.find('>') - begin.size()) : std::string_view();
+    const bool asks = code.starts_with("#") && (code.find("__linux") != code.npos || code.find("_WIN32") != code.npos ||
+                                                code.find("__APPLE__") != code.npos);
+    if (asks || (is_include && !is_portable(header)) || calls_the_system(code)) found.push_back(line);
+  }
+  return found;
+}
+
+BOOST_AUTO_TEST_CASE(one_file_of_the_library_calls_the_operating_system) {
+  const fs::path top = LEASEHOLD_SOURCE_DIR "/src";
+  for (const auto& [file, included] : read_sources(top)) {
+    if (room_of(file) == "cli") continue;
+    std::ifstream text(top / file);
+    const auto lines = lines_for_one_system(text);
+    if (file == "time/system.cpp") {
+      BOOST_TEST(lines.size() > 5U);
+    } else {
+      for (const auto& line : lines) BOOST_ERROR("for one system only: " << file << ": " << line);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_call_of_the_operating_system_is_found) {
+  const auto lines_of = [](const std::string& text) {
+    std::istringstream in(text);
+    return lines_for_one_system(in).size();
+  };
+  for (const auto* line : {"#include <unistd.h>", "#include <sys/random.h>", "#include <linux/time.h>",
+                           "#ifdef __linux__", "#if defined(_WIN32)", "  return ::getpid();", "::syscall(1);"}) {
+    BOOST_TEST(lines_of(line) == 1U, line);
+  }
+  for (const auto* line : {"#include <vector>", "#include <boost/asio.hpp>", "#include <lua.h>", "asio::post(f);",
+                           "std::function<void()> f;", "vector<int>::size();", "// ::getpid()", "::SSL_free"}) {
+    BOOST_TEST(lines_of(line) == 0U, line);
+  }
 }
 
 std::string read_map() {

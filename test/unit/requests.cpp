@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Requests as the scripts get them (src/protocol/request.cpp), beside the table of docs/protocol.md, "The scripts".
 #include "protocol/request.hpp"

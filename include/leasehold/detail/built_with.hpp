@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A program and the library share Asio's objects. If they were compiled with another Boost, or with options that change
 // these objects, no handler would ever run. Such a program must not link: it refers to

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The basis of every public asynchronous function: a small initiation. It owns what it needs (a deferred operation may
 // outlive the object it came from), names an executor (cancel_after needs one) and hands a type-erased handler to the

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // For unit tests of programs that take locks: a store without a server, and a clock that the test moves. It is a part
 // of the library leasehold::testing; nothing else includes it.

@@ -1,3 +1,6 @@
+# Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+# SPDX-License-Identifier: BSL-1.0
+#
 # bash completion for leasehold(1); it needs bash 4 and nothing else. The program says which words are possible, so that
 # there are no lists of options here: this file unquotes the words that have been typed, asks, and quotes the answer.
 # Nothing of what has been typed, and no name of a lock, is ever evaluated.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A store that is a Redis Cluster ("Redis cluster specification"): it keeps one connection to each master, and sends
 // each call to the master of the record's slot.

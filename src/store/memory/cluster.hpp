@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A Redis Cluster of servers in memory ("Redis cluster specification"): which node has which slot, and what each node
 // knows about that. A test decides what happens to it.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A model of the data of one Redis server, in memory: the commands that the scripts of leasehold and their tests use,
 // with the replies and the errors of Redis 7. test/integration/memory_model.cpp compares it with real servers.

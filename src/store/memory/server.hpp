@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // One Redis server in memory: its data, its clock, its connections. A test decides what happens to it.
 #pragma once

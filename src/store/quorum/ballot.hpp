@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // One call to all servers of a quorum (quorum_store.hpp), and one answer made of theirs. A renewal or an inspection is
 // one round. An attempt and a downgrade get a fence and need two rounds: each server says yes with a fence of its own,

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The state that the servers of a quorum (quorum_store.hpp) may have under one token, from the attempt until nothing of
 // it can be left on any server.

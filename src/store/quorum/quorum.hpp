@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A store that is a majority of independent servers (docs/protocol.md, "The quorum"; after "Distributed Locks with
 // Redis", redis.io: the algorithm called Redlock).

@@ -1,3 +1,6 @@
+# Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+# SPDX-License-Identifier: BSL-1.0
+#
 # Boost.Redis 1.91 and 1.92 trust the lengths that a server sends: an empty one ends the program, streamed strings (which
 # Redis never sends) write outside an array, large ones overflow, and a line without an end is searched from its beginning
 # with each piece. leasehold compiles Boost's own parser with checks added, if its text is the one that they are made for.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Writes the arguments of a script call. Boost.Redis takes four appends and a std::to_string for each argument; that
 // was a third of what a client does for a call. Boost.Redis finds this function by argument-dependent lookup (its

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Deprecated parts of Boost.Redis that have no replacement. Nothing deprecated is used anywhere else: the build makes
 // such a use an error.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The first exchange on a connection to a server, in one pipeline (docs/protocol.md, "The connection"). The client
 // names itself and its database. It learns which server this is, and the server's time. It subscribes to the

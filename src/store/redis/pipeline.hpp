@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The script calls of one connection: which calls wait for room, which travel in one request, which reply belongs to
 // which call, and whether the server is silent. No I/O and no clock of its own: the connection (redis.cpp) carries out

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Decides when the next connection to a server is made, and to which of its host's addresses. No I/O, no clock and no
 // randomness of its own.

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A store that is one Redis server, over Boost.Redis: the one that the URL names, or the master of a Sentinel group. It
 // may also be a part of a cluster or quorum.

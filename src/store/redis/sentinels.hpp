@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // The Sentinels of a group: they report where the master is, and when another server becomes the master. Boost.Redis
 // can ask Sentinels, too, but it asks one after the other, each for a whole time-out. And it reports neither which host

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 #include "store/redis/tls.hpp"
 
 #include "store/secrets.hpp"
@@ -65,7 +66,7 @@ std::string text_of(const std::string& file, const std::string& what) {
     text.append(part.data(), static_cast<std::size_t>(in.gcount()));
     if (text.size() > longest_file) fail(what, make_error_code(boost::system::errc::file_too_large));
   }
-  if (!in.eof()) fail(what, error_code(errno, boost::system::system_category()));
+  if (!in.eof()) fail(what, error_code(errno, boost::system::generic_category()));
   return text;
 }
 

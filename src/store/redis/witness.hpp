@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Scripts that replicas have to acknowledge (WAIT). WAIT blocks its connection, so these scripts have a connection of
 // their own, made when it is first needed. WAIT covers only the writes of its own connection, so the scripts run on it,

@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // Servers that answer with an error (a foreign script runs, data are being loaded, memory is exhausted), at each instant of
 // the life of a hold, in virtual time.

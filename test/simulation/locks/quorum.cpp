@@ -1,4 +1,5 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
 //
 // A quorum that works: what its locks do as those of one server do, and what they cannot.
 #include "simulation/with_memory.hpp"
