@@ -25,8 +25,8 @@ struct deployment {
   cluster_servers cluster{3, 0, {}, issued.configuration("good")};
 
   deployment() {
-    issued.issue("address", "IP:127.0.0.1", 30);
-    issued.issue("name", "DNS:localhost", 30);
+    issued.issue("address", "IP:127.0.0.1");
+    issued.issue("name", "DNS:localhost");
   }
 };
 

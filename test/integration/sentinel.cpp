@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_user_of_the_sentinels_needs_few_rights) {
 BOOST_AUTO_TEST_CASE(servers_and_sentinels_are_verified) {
   certificates issued;
   issued.issue("address", "IP:127.0.0.1");
-  issued.issue("name", "DNS:localhost", 30);
+  issued.issue("name", "DNS:localhost");
   auto s = small();
   s.sentinels = 1;
   s.tls = issued.configuration("address");
