@@ -16,7 +16,8 @@ using detail::printable;
 
 std::string base64(std::string_view);
 
-// What printable() is for a line, for JSON, which has escapes of its own for its strings: control characters are in nothing else of it.
+// What printable() does to a line, for JSON. It has escapes of its own for its strings: control characters are in
+// nothing else of it.
 std::string printable_json(std::string_view json);
 
 // Printable, between quotes, and shortened if it is long.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "protocol/request.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -93,15 +94,11 @@ std::string_view optional_text(field f, const request& r) {
   }
 }
 
-void write_field(field f, const request& r, const server_clock& server, sending& s, arguments& a) {
+void write_field(field f, const request& r, const sending& s, arguments& a) {
   switch (f) {
     case field::token: return a.arg(r.token);
     case field::lease: return a.arg(r.lease.count());
-    case field::not_after: {
-      const auto [at, passed] = server.not_after(s.at, r.run_within);
-      s.may_run_until = passed;
-      return a.arg(at);
-    }
+    case field::not_after: return a.arg(s.not_after);
     case field::stamp:
       if (s.joins_queue) return a.arg(s.at.time_since_epoch().count());
       return a.arg("");
@@ -126,9 +123,19 @@ void write_field(field f, const request& r, const server_clock& server, sending&
 
 }  // namespace
 
-sending write(const request& r, clock::time_point now, const server_clock& server, bool pushes_grants, arguments& a) {
+sending plan(const request& r, clock::time_point now, const server_clock& server, bool pushes_grants) {
+  sending s{now, now, 0, r.joins_queue && pushes_grants};
+  const auto& fields = table[static_cast<std::size_t>(r.verb)].fields;
+  if (std::find(fields.begin(), fields.end(), field::not_after) != fields.end()) {
+    const auto [at, passed] = server.not_after(now, r.run_within);
+    s.not_after = at;
+    s.may_run_until = passed;
+  }
+  return s;
+}
+
+void write(const request& r, const sending& s, arguments& a) {
   const row& its = table[static_cast<std::size_t>(r.verb)];
-  sending s{now, now, r.joins_queue && pushes_grants};
   write_keys(its.keys, r, a);
   if (!its.word.empty()) a.arg(its.word);
   std::size_t left_out = 0;
@@ -144,10 +151,9 @@ sending write(const request& r, clock::time_point now, const server_clock& serve
       a.arg(text);
     } else {
       for (; left_out != 0; --left_out) a.arg("");
-      write_field(f, r, server, s, a);
+      write_field(f, r, s, a);
     }
   }
-  return s;
 }
 
 }  // namespace leasehold::detail

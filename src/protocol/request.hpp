@@ -86,14 +86,17 @@ using kept_request = basic_request<std::string>;
 
 // What the store says of a request when it is sent.
 struct sending {
-  clock::time_point at;
-  clock::time_point may_run_until;  // Certainly not later, by the local clock, if the request has a not-after.
-  bool joins_queue = false;         // It joins the queue, unless the lock is granted.
+  clock::time_point at{};
+  clock::time_point may_run_until{};  // Certainly not later, by the local clock, if the request has a not-after.
+  std::int64_t not_after = 0;         // By the server's clock, in microseconds.
+  bool joins_queue = false;           // It joins the queue, unless the lock is granted.
 };
 
-// Appends the keys and arguments of a request that is sent `now` to the server with this clock. pushes_grants: the
-// server publishes grants to this client, so that it may wait in a queue.
-sending write(const request&, clock::time_point now, const server_clock&, bool pushes_grants, arguments&);
+// For a request that is sent `now` to the server with this clock. pushes_grants: the server publishes grants to this
+// client, so that it may wait in a queue.
+sending plan(const request&, clock::time_point now, const server_clock&, bool pushes_grants);
+// Appends the keys and arguments of a request that is sent so.
+void write(const request&, const sending&, arguments&);
 
 template <class Text>
 template <class Other>

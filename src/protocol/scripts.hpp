@@ -19,6 +19,7 @@ namespace scripts {
 
 extern const script admin;
 extern const script all;
+extern const script bundle;
 extern const script counting_semaphore;
 extern const script mutex;
 extern const script recursive_mutex;

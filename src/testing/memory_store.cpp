@@ -80,7 +80,7 @@ memory::reply run(memory::server& server, std::string_view name, detail::request
   detail::server_clock clock_there{0.0};
   clock_there.observe(server.time().count(), now, now);
   detail::arguments a;
-  write(r, now, clock_there, /*pushes_grants=*/false, a);
+  write(r, plan(r, now, clock_there, /*pushes_grants=*/false), a);
   return server.run(*r.of_kind, /*whole_text=*/true, a.keys(), a.args());
 }
 

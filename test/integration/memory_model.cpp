@@ -104,7 +104,7 @@ class both {
  public:
   both() {
     for (const auto* s : {&scripts::mutex, &scripts::recursive_mutex, &scripts::shared_mutex,
-                          &scripts::counting_semaphore, &scripts::admin, &scripts::all}) {
+                          &scripts::counting_semaphore, &scripts::admin, &scripts::all, &scripts::bundle}) {
       server_.load(s->text);
       model_.load(s->text);
     }
@@ -614,6 +614,15 @@ class generator {
     return all;
   }
 
+  words bundle(std::int64_t now) {
+    const words a = lock_keys("a"), b = lock_keys("b");
+    words all = {"EVALSHA", std::string(scripts::bundle.sha1), "7", a[1], a[0], b[0], a[2], b[2], a[3], b[3]};
+    const std::string late = one_in(20) ? std::to_string(now - 1) : "9007199254740991";
+    all.insert(all.end(), {std::to_string(random(3)), lease(), late, one_in(2) ? std::to_string(random(100)) : ""});
+    all.insert(all.end(), {token(), token()});
+    return all;
+  }
+
   // What other programs do to the keys of locks. Values are short: Redis keeps the order of small hashes only.
   words disturbance() {
     const words keys = lock_keys(lock_name());
@@ -641,6 +650,8 @@ class generator {
       case 0: return disturbance();
       case 1: return operators(b);
       case 2: return several();
+      case 3:
+      case 4: return bundle(b.now());
       default: return script(one_in(50) ? one_of(kinds) : kind_, b.now());
     }
   }

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -25,10 +26,12 @@ class pipeline_caller final : public detail::caller {
  public:
   detail::request request_of(std::uint32_t tag) const override {
     detail::request r;
-    r.verb = detail::verb::renew;
-    r.of_kind = &script_of_calls;
-    r.keys.record = "n";
-    r.lease = std::chrono::milliseconds(tag);
+    r.verb = its_verb;
+    r.of_kind = its_verb == detail::verb::renew ? &script_of_calls : &detail::scripts::mutex;
+    names[tag % 100] = its_verb == detail::verb::renew ? "n" : "n" + std::to_string(tag % 100);
+    r.keys = {names[tag % 100], "f", "q", "e"};
+    if (its_verb != detail::verb::renew) r.token = "t";
+    r.lease = std::chrono::milliseconds(its_verb == detail::verb::acquire ? 1000 : tag);
     r.publishes_first = notifies;
     return r;
   }
@@ -37,6 +40,8 @@ class pipeline_caller final : public detail::caller {
   std::chrono::milliseconds patience_of(std::uint32_t) const override { return patience; }
   void answered(std::uint32_t, const detail::answer&) override {}
 
+  mutable std::map<std::uint32_t, std::string> names;
+  detail::verb its_verb = detail::verb::renew;
   bool notifies = false;
   bool wanted = true;
   turn its_turn = turn::asks;
@@ -55,9 +60,14 @@ struct with_pipeline {
   // What has come of calls since the last time: "<tag>=<reply>", "<tag> failed".
   std::vector<std::string> results() {
     std::vector<std::string> all;
-    for (const auto& r : calls.take_results(now)) {
-      const auto tag = std::to_string(r.of.tag);
-      all.push_back(r.arrived ? tag + "=" + std::string(r.from_server.text(0)) : tag + " failed");
+    for (auto& r : calls.take_results(now)) {
+      if (!r.arrived) {
+        all.push_back(std::to_string(r.of.front().tag) + " failed");
+        continue;
+      }
+      for_each_reply(r.of, r.from_server, [&](const pipeline::call& c, const detail::reply& one) {
+        all.push_back(std::to_string(c.tag) + (one.is_error() ? "!" : "=") + std::string(one.text(0)));
+      });
     }
     return all;
   }
@@ -65,7 +75,7 @@ struct with_pipeline {
   clock::time_point now = clock::time_point(1h);
   detail::server_clock server{0.0};
   std::shared_ptr<pipeline_caller> caller = std::make_shared<pipeline_caller>();
-  pipeline calls{5s};
+  pipeline calls{5s, /*may_bundle=*/true};
 };
 
 }  // namespace
@@ -141,6 +151,45 @@ BOOST_AUTO_TEST_CASE(what_was_not_sent_fails_with_the_connection) {
   calls.drop();
   BOOST_TEST(results() == (texts{"2 failed", "3 failed"}), boost::test_tools::per_element());
   BOOST_TEST(calls.flush(now) == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(acquires_and_releases_of_one_turn_are_one_command) {
+  const auto acquires = std::make_shared<pipeline_caller>(), releases = std::make_shared<pipeline_caller>();
+  acquires->its_verb = detail::verb::acquire;
+  releases->its_verb = detail::verb::release;
+  const auto add_of = [&](std::uint32_t tag, const auto& of) { calls.add(call(tag, of), server, true); };
+  const auto send = [&](std::initializer_list<std::initializer_list<const char*>> replies, std::size_t commands) {
+    const auto b = calls.flush(now);
+    BOOST_TEST(b->request.get_commands() == commands);
+    for (const auto& texts_of_one : replies) {
+      detail::reply r;
+      for (const char* const text : texts_of_one) r.add(text);
+      calls.on_reply(*b, std::move(r));
+    }
+    calls.end(b);
+    return results();
+  };
+  // One reply for all, or one for each, and an error is that of one request.
+  for (const std::uint32_t tag : {1, 2, 3}) add_of(tag, tag == 2 ? acquires : releases);
+  BOOST_TEST(send({{"1", "granted"}}, 1) == (texts{"1=1", "2=granted", "3=1"}), boost::test_tools::per_element());
+  for (const std::uint32_t tag : {1, 2, 3}) add_of(tag, tag == 2 ? acquires : releases);
+  BOOST_TEST(send({{"1", "!OOM no", "granted"}}, 1) == (texts{"1=1", "2=granted", "3!OOM no"}),
+             boost::test_tools::per_element());
+  // A record is named once, so what is asked of it keeps its order; and so does all that goes out by itself.
+  for (const std::uint32_t tag : {1, 2, 102}) add_of(tag, tag == 102 ? acquires : releases);
+  add(3);
+  add_of(4, acquires);
+  BOOST_TEST(send({{"1"}, {"granted"}, {"renewed"}, {"busy"}}, 4) ==
+                 (texts{"1=1", "2=1", "102=granted", "3=renewed", "4=busy"}),
+             boost::test_tools::per_element());
+  // Not more than a bundle holds; whatever is not answered fails.
+  for (std::uint32_t tag = 0; tag != detail::bundle::most + 1; ++tag) add_of(tag, releases);
+  BOOST_TEST(send({{"1"}}, 2).back() == std::to_string(detail::bundle::most) + " failed");
+  // Where keys of different slots must not be in one call.
+  pipeline alone{5s, /*may_bundle=*/false};
+  alone.add(call(1, releases), server, true);
+  alone.add(call(2, releases), server, true);
+  BOOST_TEST(alone.flush(now)->request.get_commands() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(calls_wait_for_room_and_those_that_keep_a_hold_go_first) {

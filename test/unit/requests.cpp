@@ -74,7 +74,7 @@ std::string text_of(const detail::request& r, bool pushes_grants = true) {
   const detail::server_clock unknown{0.0};
   const auto not_after = std::to_string(unknown.not_after(now_of_requests, r.run_within).first);
   detail::arguments a;
-  write(r, now_of_requests, unknown, pushes_grants, a);
+  write(r, plan(r, now_of_requests, unknown, pushes_grants), a);
   std::string text;
   for (const auto key : a.keys()) text += std::string(key) + ' ';
   text += '|';
@@ -185,14 +185,13 @@ BOOST_AUTO_TEST_CASE(what_is_optional_is_left_out) {
 
 BOOST_AUTO_TEST_CASE(what_is_said_of_a_request_when_it_is_sent) {
   const detail::server_clock unknown{0.0};
-  detail::arguments a;
   const auto r = full_request(verb::acquire);
-  const auto attempt = write(r, now_of_requests, unknown, /*pushes_grants=*/true, a);
+  const auto attempt = plan(r, now_of_requests, unknown, /*pushes_grants=*/true);
   BOOST_TEST(attempt.joins_queue);
   BOOST_TEST(attempt.at == now_of_requests);
   BOOST_TEST(attempt.may_run_until >= now_of_requests + 3s);
-  BOOST_TEST(!write(r, now_of_requests, unknown, /*pushes_grants=*/false, a).joins_queue);
-  const auto renewal = write(full_request(verb::renew), now_of_requests, unknown, /*pushes_grants=*/true, a);
+  BOOST_TEST(!plan(r, now_of_requests, unknown, /*pushes_grants=*/false).joins_queue);
+  const auto renewal = plan(full_request(verb::renew), now_of_requests, unknown, /*pushes_grants=*/true);
   BOOST_TEST(renewal.may_run_until == now_of_requests);
 }
 

@@ -3,6 +3,7 @@
 #include "store/memory/memory_store.hpp"
 
 #include "protocol/slots.hpp"
+#include "store/bundled_calls.hpp"
 #include "store/known_server.hpp"
 #include "time/pauses.hpp"
 #include "time/random.hpp"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <random>
 #include <set>
 #include <utility>
@@ -272,8 +274,9 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   }
 
  private:
-  struct pending_call {
-    call of;
+  struct pending_command {
+    calls of;
+    clock::time_point sent;
     std::chrono::milliseconds patience;
   };
   struct acknowledged_call {
@@ -285,20 +288,61 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   script_call written(caller& the_caller, std::uint32_t tag, std::uint16_t slot = 0) {
     const auto what = the_caller.request_of(tag);
     const bool pushes_grants = router_ == nullptr || router_->pushes_grants(slot);
+    const auto planned = plan(what, clock::now(), clock_, pushes_grants);
     arguments args;
-    the_caller.sent(tag, write(what, clock::now(), clock_, pushes_grants, args));
+    write(what, planned, args);
+    the_caller.sent(tag, planned);
     const auto keys = args.keys();
     const auto rest = args.args();
     return {what.of_kind, false, false, {keys.begin(), keys.end()}, {rest.begin(), rest.end()}, what.verb};
   }
 
+  // What is called in one turn goes out together, as in redis/pipeline.cpp.
   void send_call(call c) {
+    const auto what = c.the_caller->request_of(c.tag);
+    c.verb = what.verb;
+    const bool pushes_grants = router_ == nullptr || router_->pushes_grants(c.slot);
+    if (!bundled_.has_room_for(c, what, pushes_grants)) send_bundle();
+    if (router_ == nullptr && bundle::takes(what)) {
+      if (bundled_.empty()) gather();
+      return bundled_.add(std::move(c), what, clock::now(), clock_, pushes_grants);
+    }
     auto r = written(*c.the_caller, c.tag, c.slot);
-    c.verb = r.verb;
     r.whole_text = c.whole_text;
     r.asking = c.asking;
-    const auto patience = std::min(command_timeout_, c.the_caller->patience_of(c.tag));
-    calls_.push_back({std::move(c), patience});
+    calls one;
+    one.push_back(std::move(c));
+    send_command(std::move(one), std::move(r));
+  }
+
+  void gather() {
+    const auto send = [l = link_](memory_store& self) {
+      if (self.link_ == l && self.up_) self.send_bundle();
+    };
+    const auto longer = where_.over->gathers();
+    if (longer == clock::duration(0)) return asio::post(strand_, [self = shared_from_this(), send] { send(*self); });
+    where_.over->at(where_.over->now() + longer, [weak = weak_from_this(), send] {
+      const auto self = weak.lock();
+      if (self) asio::post(self->strand_, [self, send] { send(*self); });
+    });
+  }
+
+  void send_bundle() {
+    if (bundled_.empty()) return;
+    arguments args;
+    bundled_.write(args);
+    const auto keys = args.keys();
+    const auto rest = args.args();
+    script_call r{
+        &bundled_.of_kind(), bundled_.whole_text(), false, {keys.begin(), keys.end()}, {rest.begin(), rest.end()}};
+    send_command(bundled_.take(), std::move(r));
+  }
+
+  void send_command(calls of, script_call r) {
+    auto patience = command_timeout_;
+    for (const auto& c : of) patience = std::min(patience, c.the_caller->patience_of(c.tag));
+    const auto sent = of.front().sent;
+    commands_.push_back({std::move(of), sent, patience});
     watch(patience);
     link_->send([l = link_, r = std::move(r)](memory_server& at) {
       l->reply_to_client([answered = r.run(at)](memory_store& self) { self.on_reply(answered); });
@@ -306,11 +350,15 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   }
 
   void on_reply(const memory_reply& from) {
-    if (calls_.empty()) return;
-    auto c = std::move(calls_.front().of);
-    calls_.pop_front();
+    if (commands_.empty()) return;
+    auto of = std::move(commands_.front().of);
+    commands_.pop_front();
     client_reply r;
     flatten(from, r);
+    for_each_reply(of, r, [this](call c, const client_reply& one) { settle(std::move(c), one); });
+  }
+
+  void settle(call c, const client_reply& r) {
     const bool unknown = r.is_error() && is_unknown_script(r.text(0)) && !c.whole_text;
     if (unknown && c.the_caller->wants(c.tag)) {
       c.whole_text = true;
@@ -402,10 +450,8 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     std::exchange(link_, nullptr)->drop();
     const bool was_up = std::exchange(up_, false);
     doubted_ = false;
-    for (const auto& c : std::exchange(calls_, {})) {
-      asio::post(strand_, [c = c.of] {
-        c.the_caller->answered(c.tag, answer{nullptr, c.sent, clock::now(), nullptr});
-      });
+    for (const auto& c : take_calls()) {
+      asio::post(strand_, [c] { c.the_caller->answered(c.tag, answer{nullptr, c.sent, clock::now(), nullptr}); });
     }
     for (auto& then : std::exchange(execs_, {})) asio::post(strand_, [then = std::move(then)] { then(nullptr); });
     was_up ? events_->on_down(why) : events_->on_no_answer(why);
@@ -417,10 +463,19 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     });
   }
 
-  void fail_calls() {
-    for (const auto& c : std::exchange(calls_, {})) {
-      c.of.the_caller->answered(c.of.tag, answer{nullptr, c.of.sent, clock::now(), nullptr});
+  // All that are not answered.
+  std::vector<call> take_calls() {
+    std::vector<call> all;
+    for (auto& command : std::exchange(commands_, {})) {
+      std::move(command.of.begin(), command.of.end(), std::back_inserter(all));
     }
+    auto rest = bundled_.take();
+    std::move(rest.begin(), rest.end(), std::back_inserter(all));
+    return all;
+  }
+
+  void fail_calls() {
+    for (const auto& c : take_calls()) c.the_caller->answered(c.tag, answer{nullptr, c.sent, clock::now(), nullptr});
     for (const auto& w : std::exchange(waits_, {})) {
       w.the_caller->answered(w.tag, answer{nullptr, w.sent, clock::now(), nullptr});
     }
@@ -432,7 +487,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   void watch(clock::duration in) {
     where_.over->at(where_.over->now() + in, [weak = weak_from_this(), l = link_] {
       const auto self = weak.lock();
-      if (!self || self->link_ != l || self->calls_.empty()) return;
+      if (!self || self->link_ != l || self->commands_.empty()) return;
       asio::post(self->strand_, [self, l] {
         if (self->link_ == l && self->up_ && !self->stopping_) self->look_for_silence();
       });
@@ -441,11 +496,11 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 
   void look_for_silence() {
     const auto now = clock::now();
-    const bool is_silent = std::any_of(calls_.begin(), calls_.end(), [&](const auto& c) {
-      return now >= later(std::max(c.of.sent, heard_at_), c.patience);
+    const bool is_silent = std::any_of(commands_.begin(), commands_.end(), [&](const auto& c) {
+      return now >= later(std::max(c.sent, heard_at_), c.patience);
     });
     if (!is_silent) {
-      if (!calls_.empty()) watch(second_look);
+      if (!commands_.empty()) watch(second_look);
       return;
     }
     // Perhaps the client stood still, and data that has arrived is not read yet.
@@ -471,7 +526,8 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   bool stopping_ = false;
   bool doubted_ = false;
   clock::time_point heard_at_{};
-  std::deque<pending_call> calls_;
+  std::deque<pending_command> commands_;
+  bundled_calls bundled_;
   std::vector<acknowledged_call> waits_;
   std::deque<std::function<void(const std::vector<client_reply>*)>> execs_;
   std::set<std::string> channels_;

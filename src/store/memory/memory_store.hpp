@@ -27,6 +27,8 @@ class network {
  public:
   // How long the next message takes. Messages of one connection stay in order.
   virtual clock::duration takes() = 0;
+  // How long a client gathers calls before it sends them in one command; 0: until the end of the turn.
+  virtual clock::duration gathers() { return clock::duration(0); }
   // For a message whose connection was cut before it arrived: how much later it arrives; none: never.
   virtual std::optional<clock::duration> late() = 0;
   virtual clock::time_point now() = 0;

@@ -54,28 +54,48 @@ pipeline::then pipeline::add(call c, const server_clock& clock_there, bool pushe
     next_ = take_batch();
   }
   const request r = c.the_caller->request_of(c.tag);
-  arguments args;
   c.verb = r.verb;
-  c.the_caller->sent(c.tag, write(r, clock::now(), clock_there, pushes_grants, args));
+  next_->patience = std::min({next_->patience, patience_, c.the_caller->patience_of(c.tag)});
+  ++under_way_;
+  if (!bundled_.has_room_for(c, r, pushes_grants)) close_bundle();
+  if (may_bundle_ && bundle::takes(r)) {
+    bundled_.add(std::move(c), r, clock::now(), clock_there, pushes_grants);
+    return next;
+  }
+  const sending s = plan(r, clock::now(), clock_there, pushes_grants);
+  arguments args;
+  write(r, s, args);
+  c.the_caller->sent(c.tag, s);
   // Redis writes first to the client that last got something to write. A client that gets another reply first is no
   // longer behind those that its script notifies.
-  if (r.publishes_first && next_->calls.empty()) push_without_caller("PING", c.sent);
-  if (c.asking) push_without_caller("ASKING", c.sent);
-  const auto as_bulk = [](std::string_view text) { return bulk{text}; };
-  next_->request.push_range(
-      c.whole_text ? "EVAL" : "EVALSHA",
-      boost::make_transform_iterator(args.begin(c.whole_text ? r.of_kind->text : r.of_kind->sha1), as_bulk),
-      boost::make_transform_iterator(args.end(), as_bulk));
-  next_->patience = std::min({next_->patience, patience_, c.the_caller->patience_of(c.tag)});
-  next_->calls.push_back(std::move(c));
-  ++under_way_;
+  if (r.publishes_first && next_->commands.empty()) push_without_caller("PING");
+  if (c.asking) push_without_caller("ASKING");
+  calls one;
+  one.push_back(std::move(c));
+  push(*r.of_kind, one.front().whole_text, args);
+  next_->commands.push_back(std::move(one));
   return next;
 }
 
-void pipeline::push_without_caller(std::string_view command, clock::time_point sent) {
+void pipeline::push(const script& of_kind, bool whole_text, arguments& args) {
+  const auto as_bulk = [](std::string_view text) { return bulk{text}; };
+  next_->request.push_range(
+      whole_text ? "EVAL" : "EVALSHA",
+      boost::make_transform_iterator(args.begin(whole_text ? of_kind.text : of_kind.sha1), as_bulk),
+      boost::make_transform_iterator(args.end(), as_bulk));
+}
+
+void pipeline::push_without_caller(std::string_view command) {
   next_->request.push(command);
-  next_->calls.push_back(call{nullptr, 0, sent});
-  ++under_way_;
+  next_->commands.emplace_back();
+}
+
+void pipeline::close_bundle() {
+  if (bundled_.empty()) return;
+  arguments args;
+  bundled_.write(args);
+  push(bundled_.of_kind(), bundled_.whole_text(), args);
+  next_->commands.push_back(bundled_.take());
 }
 
 std::optional<pipeline::call> pipeline::next_waiting(clock::time_point now) {
@@ -103,10 +123,11 @@ std::shared_ptr<pipeline::batch> pipeline::take_batch() {
 
 std::shared_ptr<pipeline::batch> pipeline::flush(clock::time_point now) {
   if (!next_) return nullptr;
+  close_bundle();
   auto b = std::exchange(next_, nullptr);
   b->sent = now;
-  const auto scripts =
-      std::count_if(b->calls.begin(), b->calls.end(), [](const call& c) { return c.the_caller != nullptr; });
+  std::size_t scripts = 0;
+  for (const auto& of : b->commands) scripts += of.size();
   alone_ = scripts == 1 && in_flight_.empty();
   in_flight_.push_back(b);
   return b;
@@ -117,37 +138,46 @@ void pipeline::end(const std::shared_ptr<batch>& b) {
   std::erase(in_flight_, b);
   if (spare_.size() == most_spare) return;
   b->request.clear();
-  b->calls.clear();
+  b->commands.clear();
   b->answered = 0;
   b->patience = milliseconds::max();
   spare_.push_back(b);
 }
 
 void pipeline::drop() {
-  if (next_) fail_rest(*std::exchange(next_, nullptr));
+  if (next_) {
+    next_->commands.push_back(bundled_.take());
+    fail_rest(*std::exchange(next_, nullptr));
+  }
   for (auto& queue : waiting_) {
     for (auto& c : std::exchange(queue, {})) fail(std::move(c));
   }
 }
 
 void pipeline::fail_rest(batch& b) {
-  while (b.answered != b.calls.size()) {
-    call& c = b.calls[b.answered++];
-    --under_way_;
-    if (c.the_caller) fail(std::move(c));
+  while (b.answered != b.commands.size()) {
+    for (call& c : b.commands[b.answered]) {
+      --under_way_;
+      fail(std::move(c));
+    }
+    ++b.answered;
   }
 }
 
-void pipeline::fail(call c) { results_.push_back({std::move(c), {}, false}); }
-
-void pipeline::on_reply(batch& b, reply&& r) {
-  if (b.answered == b.calls.size()) return;
-  call& c = b.calls[b.answered++];
-  --under_way_;
-  if (c.the_caller) results_.push_back({std::move(c), std::move(r), true});
+void pipeline::fail(call c) {
+  calls one;
+  one.push_back(std::move(c));
+  results_.push_back({std::move(one), {}, false});
 }
 
-void pipeline::on_push(reply&& r) { results_.push_back({call{}, std::move(r), true}); }
+void pipeline::on_reply(batch& b, reply&& r) {
+  if (b.answered == b.commands.size()) return;
+  calls& of = b.commands[b.answered++];
+  under_way_ -= of.size();
+  if (!of.empty()) results_.push_back({std::move(of), std::move(r), true});
+}
+
+void pipeline::on_push(reply&& r) { results_.push_back({{}, std::move(r), true}); }
 
 std::vector<pipeline::result> pipeline::take_results(clock::time_point now) {
   heard_at_ = now;
@@ -163,7 +193,7 @@ void pipeline::reuse(std::vector<result>&& taken) {
 clock::time_point pipeline::silent_at() const {
   auto first = clock::time_point::max();
   for (const auto& b : in_flight_) {
-    if (b->answered != b->calls.size()) first = std::min(first, b->gives_up_at(heard_at_));
+    if (b->answered != b->commands.size()) first = std::min(first, b->gives_up_at(heard_at_));
   }
   return first;
 }

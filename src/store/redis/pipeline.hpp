@@ -6,6 +6,7 @@
 // the decisions.
 #pragma once
 
+#include "store/bundled_calls.hpp"
 #include "store/server.hpp"
 #include "store/store.hpp"
 #include "time/clock.hpp"
@@ -30,17 +31,17 @@ class pipeline {
   // The calls of one turn of the event loop. They travel in one request, written once.
   struct batch {
     boost::redis::request request;
-    std::vector<call> calls;
-    std::size_t answered = 0;
-    clock::time_point sent{};  // A call may have been sent to another server before that.
+    std::vector<calls> commands;  // Of each command: none, if no caller waits for its reply.
+    std::size_t answered = 0;     // Commands.
+    clock::time_point sent{};     // A call may have been sent to another server before that.
     std::chrono::milliseconds patience = std::chrono::milliseconds::max();
 
     clock::time_point gives_up_at(clock::time_point heard_at) const;
   };
 
-  // A reply (or the lack of one) on its way to the caller of its call. A push message has no caller.
+  // A reply on its way to the callers of its calls, or the lack of one for one call. A push message has no call.
   struct result {
-    call of;
+    calls of;
     reply from_server;
     bool arrived;
   };
@@ -51,7 +52,8 @@ class pipeline {
   static constexpr std::size_t most_under_way = 1024;
 
   // If nothing is answered on a connection for `patience`, it is given up. A caller may set a shorter patience.
-  explicit pipeline(std::chrono::milliseconds patience) : patience_(patience) {}
+  // may_bundle: the keys of different records may be in one call, as they may not be in a cluster.
+  pipeline(std::chrono::milliseconds patience, bool may_bundle) : patience_(patience), may_bundle_(may_bundle) {}
 
   // --- Calls ---
 
@@ -97,13 +99,18 @@ class pipeline {
   void forget_silence() { doubted_ = false; }
 
  private:
-  void push_without_caller(std::string_view command, clock::time_point sent);
+  void push_without_caller(std::string_view command);
+  void push(const script&, bool whole_text, arguments&);
+  void close_bundle();
   std::shared_ptr<batch> take_batch();
   void fail_rest(batch&);
   void fail(call);
 
   const std::chrono::milliseconds patience_;
+  const bool may_bundle_;
   std::shared_ptr<batch> next_;
+  // Calls of next_ that are to go out in one command, behind those that are written already.
+  bundled_calls bundled_;
   bool alone_ = false;                       // The last batch was one script, and no other call was under way.
   std::array<std::deque<call>, 3> waiting_;  // By caller::turn.
   std::size_t under_way_ = 0;                // Calls in next_ and in_flight_ that are not answered.

@@ -82,7 +82,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         channel_(std::move(channel)),
         another_(std::move(another)),
         random_(static_cast<std::minstd_rand::result_type>(random_bits())),
-        channels_(connection_, [this](std::string_view words) { on_refused_channel(words); }) {
+        channels_(connection_, [this](std::string_view words) { on_refused_channel(words); }),
+        pipeline_(options.command_timeout, /*may_bundle=*/r == nullptr) {
     connection_.set_receive_response(push_sink_);
   }
 
@@ -387,30 +388,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const auto now = clock::now();
     auto results = pipeline_.take_results(now);
     for (auto& r : results) {
-      if (!r.of.the_caller) {
+      if (r.of.empty()) {
         if (events_ != nullptr) on_push_message(r.from_server);
-        continue;
-      }
-      const std::string_view words = r.arrived && r.from_server.is_error() ? r.from_server.text(0) : std::string_view();
-      // After EVAL, NOSCRIPT is an answer like any other.
-      const bool unknown = is_unknown_script(words) && !r.of.whole_text;
-      // The time still counts from the first sending: earlier is safe.
-      if (unknown && up_ && r.of.the_caller->wants(r.of.tag)) {
-        r.of.whole_text = true;
-        append(std::move(r.of));
-        continue;
-      }
-      const bool elsewhere = router_ != nullptr && is_redirection(words);
-      if (elsewhere && r.of.the_caller->wants(r.of.tag) && router_->redirect(r.of, words)) continue;
-      // The master has become a replica: another server must answer.
-      const bool demoted = destination_.is_master() && is_read_only(words);
-      if (demoted) reset(words);
-      const auto the_caller = std::move(r.of.the_caller);
-      if (r.arrived && !unknown && !demoted) {
-        const outcome o = read_outcome(r.of.verb, r.from_server);
-        the_caller->answered(r.of.tag, answer{&o, r.of.sent, now, &clock_});
+      } else if (!r.arrived) {
+        settle(std::move(r.of.front()), nullptr, now);
       } else {
-        the_caller->answered(r.of.tag, answer{nullptr, r.of.sent, now, &clock_});
+        for_each_reply(r.of, r.from_server, [&](call c, const reply& one) { settle(std::move(c), &one, now); });
       }
     }
     pipeline_.reuse(std::move(results));
@@ -421,6 +404,30 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         append(*std::move(next));
       }
     });
+  }
+
+  // from_server: null if there is no reply.
+  void settle(call c, const reply* from_server, clock::time_point now) {
+    const bool is_error = from_server != nullptr && from_server->is_error();
+    const std::string_view words = is_error ? from_server->text(0) : std::string_view();
+    // After EVAL, NOSCRIPT is an answer like any other.
+    const bool unknown = is_unknown_script(words) && !c.whole_text;
+    // The time still counts from the first sending: earlier is safe.
+    if (unknown && up_ && c.the_caller->wants(c.tag)) {
+      c.whole_text = true;
+      return append(std::move(c));
+    }
+    const bool elsewhere = router_ != nullptr && is_redirection(words);
+    if (elsewhere && c.the_caller->wants(c.tag) && router_->redirect(c, words)) return;
+    // The master has become a replica: another server must answer.
+    const bool demoted = destination_.is_master() && is_read_only(words);
+    if (demoted) reset(words);
+    if (from_server != nullptr && !unknown && !demoted) {
+      const outcome o = read_outcome(c.verb, *from_server);
+      c.the_caller->answered(c.tag, answer{&o, c.sent, now, &clock_});
+    } else {
+      c.the_caller->answered(c.tag, answer{nullptr, c.sent, now, &clock_});
+    }
   }
 
   void on_push_message(const reply& push) {
@@ -492,7 +499,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   } this_one_;
 
   channels<redis::basic_connection<Strand>> channels_;
-  pipeline pipeline_{options_.command_timeout};
+  pipeline pipeline_;
   reply reading_;
   push_sink push_sink_{[this](reply& pushed) { on_push(pushed); }, {}};
 };

@@ -59,7 +59,9 @@ void witness::flush() {
     const request r = c.the_caller->request_of(c.tag);
     c.verb = r.verb;
     arguments args;
-    c.the_caller->sent(c.tag, write(r, clock::now(), unknown_, /*pushes_grants=*/true, args));
+    const sending s = plan(r, clock::now(), unknown_, /*pushes_grants=*/true);
+    write(r, s, args);
+    c.the_caller->sent(c.tag, s);
     auto& words = commands.emplace_back();
     words.emplace_back(c.whole_text ? "EVAL" : "EVALSHA");
     const auto* const first = args.begin(c.whole_text ? r.of_kind->text : r.of_kind->sha1);
