@@ -75,6 +75,9 @@ class schedule {
   void stop_faults();
   void note(std::string_view who, const std::string& what);
   void count(std::string_view what) { ++reached_[std::string(what)]; }
+  static void each_request(
+      const detail::script&, const std::vector<std::string_view>& arguments, const detail::memory::reply&,
+      const std::function<void(const std::vector<std::string_view>&, const detail::memory::reply&)>&);
   void note_call(std::size_t server, const std::vector<std::string_view>& arguments, const detail::memory::reply&);
   void count_calls(const detail::script&, const std::vector<std::string_view>& arguments, const detail::memory::reply&);
   void count_client(process&);
@@ -150,6 +153,7 @@ void schedule::plan() {
   clocks_agree_ = rules_.lossy || rules_.of != kind::mutex || of_cluster.chance(0.5);
   steps_ = rules_.one_server && !is_cluster && dice(seed_, 5).chance(0.2);
   if (d.chance(0.2)) world_.slowest = 50ms;
+  if (d.chance(0.4)) world_.gathering = 2ms;
   ends_ = world_.now() + d.between(1s, 4s);
   longest_pause_ = d.chance(0.5) ? clock::duration(40ms) : clock::duration(500ms);
   longest_work_ = d.chance(0.5) ? clock::duration(40ms) : clock::duration(1500ms);
@@ -162,7 +166,17 @@ void schedule::plan() {
   longest_lease_ = d.chance(0.5) ? shortest_lease_ : shortest_lease_ * 2;
   // Each attempt on a quorum is several scripts.
   workers_each_ = static_cast<std::size_t>(d.between(1, deployment_ == deployment::quorum ? 2 : 3));
-  const auto names = d.between(1, 2);
+  // Some have many mutexes, which are acquired and released in bundles.
+  dice of_bundles(seed_, 7);
+  const bool bundles = rules_.one_server && !is_cluster && of_bundles.chance(0.12);
+  if (bundles) {
+    rules_.of = kind::mutex;
+    workers_each_ = 3;
+    longest_pause_ = longest_work_ = 6ms;
+    world_.gathering = of_bundles.between(2ms, 10ms);
+    ends_ = world_.now() + of_bundles.between(200ms, 1s);
+  }
+  const auto names = bundles ? of_bundles.between(3, 6) : d.between(1, 2);
   for (std::int64_t i = 0; i < names; ++i) names_.push_back(fmt::format("n{}", i));
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
     world_.clock_of_server(i) = {d.between(-10s, 10s), d.between(-3000, 3000)};
@@ -175,9 +189,11 @@ void schedule::plan() {
       world_.server(i).on_run = [this, i, counts, notes](const detail::script& s,
                                                          const std::vector<std::string_view>& arguments,
                                                          const detail::memory::reply& r) {
-        if (notes) note_call(i, arguments, r);
-        if (!counts) return;
-        count_calls(s, arguments, r);
+        each_request(s, arguments, r,
+                     [&](const std::vector<std::string_view>& words, const detail::memory::reply& one) {
+                       if (notes) note_call(i, words, one);
+                       if (counts) count_calls(s, words, one);
+                     });
         if (!with_history_) return;
         std::string all;
         for (const auto& a : arguments) all += fmt::format(" {}", a);
@@ -735,6 +751,23 @@ void schedule::note(std::string_view who, const std::string& what) {
   history_.push_back(fmt::format("{:12.3f} ms  {:<10} {}", since, who, what));
 }
 
+// The words and the reply of each request that a call has carried out.
+void schedule::each_request(
+    const detail::script& s, const std::vector<std::string_view>& arguments, const detail::memory::reply& r,
+    const std::function<void(const std::vector<std::string_view>&, const detail::memory::reply&)>& f) {
+  if (s.name != "bundle" || r.is_error()) return f(arguments, r);
+  constexpr std::size_t in_front = 4;
+  const std::size_t all = arguments.size() - in_front;
+  const auto releases = static_cast<std::size_t>(std::stoul(std::string(arguments[0])));
+  for (std::size_t i = 0; i < all; ++i) {
+    const bool is_release = i < releases;
+    const std::size_t which = r.items.size() == all ? i : is_release || releases == 0 ? 0 : 1;
+    detail::memory::reply one = r.items[which];
+    if (one.text.starts_with('!')) one = detail::memory::error(one.text.substr(1));
+    f({is_release ? "release" : "acquire", arguments[in_front + i]}, one);
+  }
+}
+
 void schedule::note_call(std::size_t server, const std::vector<std::string_view>& arguments,
                          const detail::memory::reply& r) {
   if (arguments.size() < 2 || r.is_error() || arguments.front() == "release") return;
@@ -750,7 +783,7 @@ void schedule::note_call(std::size_t server, const std::vector<std::string_view>
 
 void schedule::count_calls(const detail::script& s, const std::vector<std::string_view>& arguments,
                            const detail::memory::reply& r) {
-  const std::string_view verb = arguments.empty() ? std::string_view() : arguments.front();
+  const std::string_view verb = arguments.empty() || s.name == "all" ? std::string_view() : arguments.front();
   const bool is_number = r.type == detail::memory::reply::kind::integer;
   const auto status = is_number      ? std::to_string(r.integer)
                       : r.is_error() ? r.text.substr(0, r.text.find(' '))

@@ -101,6 +101,12 @@ std::vector<std::string> required(deployment d) {
       all.push_back(kind + ' ' + status);
     }
   }
+  if (queue && d != deployment::cluster) {
+    for (const char* const what : {"bundle acquire -> 0", "bundle acquire -> 1", "bundle acquire -> 2",
+                                   "bundle acquire -> OOM", "bundle release -> -1", "bundle release -> 1"}) {
+      all.emplace_back(what);
+    }
+  }
   if (queue) {
     for (const char* const what : {"client: granted by the one before", "client: passed on in the client",
                                    "mutex refresh -> 1", "mutex refresh -> 2", "shared_mutex downgrade -> 1"}) {

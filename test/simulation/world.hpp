@@ -93,6 +93,8 @@ class world final : public detail::memory::network {
 
   clock::duration fastest = std::chrono::microseconds(50), slowest = std::chrono::milliseconds(2);
   // How often what was sent on a connection that is cut arrives later than the cut.
+  // For how long at most a client gathers calls (memory::network::gathers).
+  clock::duration gathering{0};
   double lateness = 0.5;
   clock::duration latest = std::chrono::milliseconds(500);
 
@@ -100,6 +102,9 @@ class world final : public detail::memory::network {
   void at(clock::time_point, std::function<void()>) override;
   void after(clock::duration d, std::function<void()> f) { at(now() + d, std::move(f)); }
   clock::duration takes() override { return network_.between(fastest, slowest); }
+  clock::duration gathers() override {
+    return gathering == clock::duration(0) ? gathering : network_.between(clock::duration(0), gathering);
+  }
   std::optional<clock::duration> late() override;
 
   // --- Servers ---
