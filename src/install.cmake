@@ -78,10 +78,11 @@ if(boost_is_unpacked)
 elseif(Boost_INCLUDE_DIRS AND NOT Boost_INCLUDE_DIRS MATCHES "^/usr/(local/)?include$")
   set(pc_boost " -isystem ${Boost_INCLUDE_DIRS}")
 endif()
-# A static library leaves it to the program to link what it uses inside.
-set(pc_requires "Requires")
+# A static library leaves it to the program to link what it uses inside. A shared one needs no pkg-config files of these:
+# pkg-config would demand them for Requires.private, too.
+set(pc_requires "Requires: fmt openssl")
 if(BUILD_SHARED_LIBS)
-  set(pc_requires "Requires.private")
+  set(pc_requires "Requires:")
 endif()
 # From the folder of the file, so that a prefix can be moved.
 file(RELATIVE_PATH pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
