@@ -18,7 +18,6 @@
 #include <leasehold/leasehold.hpp>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <boost/asio.hpp>
 
