@@ -1,11 +1,14 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the scripts reply to list, show, break_lock and inspect. Several replies are those of a quorum to inspect, too.
+// What the scripts reply to list, show, break_lock and inspect, and to a bundle. Several replies are those of a quorum to
+// inspect, too.
 #pragma once
 
 #include "fuzz/replies_of.hpp"
+#include "protocol/bundle.hpp"
 #include "protocol/lock_replies.hpp"
+#include "protocol/outcome.hpp"
 #include "store/quorum/inspections.hpp"
 #include "store/quorum/majority.hpp"
 
@@ -81,6 +84,22 @@ inline std::string check_quorum(const std::vector<detail::reply>& replies) {
   return {};
 }
 
+// Of a bundle with so many requests, every third of them a release.
+inline std::string check_bundle(const detail::reply& r, std::size_t requests) {
+  detail::bundle_replies all(r, (requests + 2) / 3, requests);
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < requests; ++i) {
+    const auto v = i % 3 == 0 ? detail::verb::release : detail::verb::acquire;
+    detail::reply one;
+    all.next(v, one);
+    if (one.size() != 1) return "a request of a bundle has no reply of its own";
+    if (one.is_error() != read_outcome(v, one).refused.has_value()) return "an error is no refusal";
+    bytes += one.bytes();
+  }
+  if (r.size() == requests && bytes > r.bytes()) return "a request of a bundle has more than its reply";
+  return {};
+}
+
 inline std::string check_lock_replies(std::string_view text) {
   const auto replies = replies_of(text);
   detail::scan cursor;
@@ -99,6 +118,9 @@ inline std::string check_lock_replies(std::string_view text) {
       if (lock.fence == 0 || !lock.held) return "the list has a lock that none of this library's can be";
     }
     if (auto wrong = check_inspection(detail::read_inspection(r)); !wrong.empty()) return wrong;
+    for (const std::size_t requests : {r.size(), r.size() + 2, std::size_t{64}}) {
+      if (auto wrong = check_bundle(r, requests); !wrong.empty()) return wrong;
+    }
     if (cursor.take(r) == nullptr && ++pages > replies.size()) return "a scan has more pages than replies";
   }
   return check_quorum(replies);
