@@ -5,6 +5,7 @@
 #pragma once
 
 #include "protocol/bundle.hpp"
+#include "protocol/refusal.hpp"
 #include "store/server.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -23,12 +24,14 @@ class bundled_calls {
   using call = redis_server::call;
 
   bool empty() const { return of_.empty(); }
+  // False: the call is sent by itself.
+  static bool takes(const call& c, const request& r) { return !c.alone && bundle::takes(r); }
   // False: those that are in have to be sent before this call.
   bool has_room_for(const call& c, const request& r, bool pushes_grants) const {
     return of_.empty() ||
-           (bundle::takes(r) && of_.front().whole_text == c.whole_text && bundle_.has_room_for(r, pushes_grants));
+           (takes(c, r) && of_.front().whole_text == c.whole_text && bundle_.has_room_for(r, pushes_grants));
   }
-  // Of a request that a bundle takes.
+  // A call that it takes and has room for.
   void add(call c, const request& r, clock::time_point now, const server_clock& server, bool pushes_grants) {
     c.the_caller->sent(c.tag, bundle_.add(r, now, server, pushes_grants));
     of_.push_back(std::move(c));
@@ -47,6 +50,14 @@ class bundled_calls {
   bundle bundle_;
   calls of_;
 };
+
+// The server has refused to run the script of a bundle: for lack of a right to one of its keys, for example. That says
+// nothing of the other requests. Each call of it then has to be sent by itself.
+inline bool is_refused_as_a_whole(const calls& of, const reply& from_server) {
+  if (of.size() < 2 || !from_server.is_error()) return false;
+  const auto words = from_server.text(0);
+  return classify(words) == refusal::no && !is_unknown_script(words) && !is_read_only(words);
+}
 
 // Calls f(call, reply) for each call of a command with this reply.
 template <class F>

@@ -34,6 +34,7 @@ class redis_server : public store {
     std::uint8_t redirections = 0;
     bool asking = false;      // The slot is being moved to this server (ASK).
     bool whole_text = false;  // The server did not know the script's digest.
+    bool alone = false;       // Not in a bundle: its bundle was refused as a whole.
     detail::verb verb{};      // Of the request, once it was sent.
   };
 

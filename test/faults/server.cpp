@@ -396,6 +396,31 @@ BOOST_AUTO_TEST_CASE(a_user_without_rights_is_refused) {
   });
 }
 
+// What goes out together may be one script call (protocol.md, "Bundles"). A missing right to one of its keys concerns
+// the lock that has this key.
+BOOST_AUTO_TEST_CASE(a_missing_right_to_one_lock_refuses_no_other) {
+  redis.command("ACL", "SETUSER", "some", "on", ">pw", "~n*", "~leasehold:*", "&*", "+@all");
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, "redis://some:pw@127.0.0.1:" + std::to_string(redis.port()));
+    mutex one(c, "n1"), two(c, "n2"), forbidden(c, "m");
+    co_await c.ready();
+    for (int i = 0; i < 3; ++i) {
+      outcome first, refused, last;
+      hold h1, h2;
+      one.acquire([&](error_code ec, hold h) { first.ec = ec, h1 = std::move(h); });
+      forbidden.acquire([&](error_code ec, hold) { refused.ec = ec; });
+      two.acquire([&](error_code ec, hold h) { last.ec = ec, h2 = std::move(h); });
+      co_await eventually("all have ended", [&] { return first.ended() && refused.ended() && last.ended(); });
+      BOOST_TEST(!*first.ec);
+      BOOST_TEST(!*last.ec);
+      BOOST_TEST(*refused.ec == error::refused);
+      BOOST_TEST(c.last_refusal().starts_with("NOPERM"), c.last_refusal());
+      co_await h1.release();
+      co_await h2.release();
+    }
+  });
+}
+
 // While it loads its data a server says LOADING: it will be able to answer soon. (Here: BUSY, with a script that runs.)
 BOOST_AUTO_TEST_CASE(a_busy_server_is_waited_for) {
   redis.command("CONFIG", "SET", "busy-reply-threshold", "1");

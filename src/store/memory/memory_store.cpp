@@ -303,7 +303,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     c.verb = what.verb;
     const bool pushes_grants = router_ == nullptr || router_->pushes_grants(c.slot);
     if (!bundled_.has_room_for(c, what, pushes_grants)) send_bundle();
-    if (router_ == nullptr && bundle::takes(what)) {
+    if (router_ == nullptr && bundled_calls::takes(c, what)) {
       if (bundled_.empty()) gather();
       return bundled_.add(std::move(c), what, clock::now(), clock_, pushes_grants);
     }
@@ -355,7 +355,12 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     commands_.pop_front();
     client_reply r;
     flatten(from, r);
-    for_each_reply(of, r, [this](call c, const client_reply& one) { settle(std::move(c), one); });
+    const bool refused = is_refused_as_a_whole(of, r);
+    for_each_reply(of, r, [this, refused](call c, const client_reply& one) {
+      c.alone = refused;
+      if (!refused || !c.the_caller->wants(c.tag)) return settle(std::move(c), one);
+      send_call(std::move(c));
+    });
   }
 
   void settle(call c, const client_reply& r) {

@@ -392,6 +392,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         if (events_ != nullptr) on_push_message(r.from_server);
       } else if (!r.arrived) {
         settle(std::move(r.of.front()), nullptr, now);
+      } else if (is_refused_as_a_whole(r.of, r.from_server)) {
+        for (auto& c : r.of) send_alone(std::move(c), r.from_server, now);
       } else {
         for_each_reply(r.of, r.from_server, [&](call c, const reply& one) { settle(std::move(c), &one, now); });
       }
@@ -404,6 +406,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         append(*std::move(next));
       }
     });
+  }
+
+  void send_alone(call c, const reply& to_its_bundle, clock::time_point now) {
+    if (!up_ || !c.the_caller->wants(c.tag)) return settle(std::move(c), &to_its_bundle, now);
+    c.alone = true;
+    append(std::move(c));
   }
 
   // from_server: null if there is no reply.
