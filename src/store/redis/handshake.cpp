@@ -16,7 +16,7 @@ namespace leasehold::detail {
 namespace {
 
 // The indexes of the replies. SUBSCRIBE has no reply.
-enum : std::size_t { hello, select, info, publish, time, role };
+enum : std::size_t { hello, select, info, publish, time, role_of_server };
 
 // The value of "name:value\r\n" in the reply to INFO.
 std::string field_of(std::string_view text, std::string_view name) {
@@ -79,7 +79,7 @@ handshake::handshake(const address& where, const std::string& channel, bool must
 }
 
 std::optional<handshake::outcome> handshake::read(const std::vector<reply>& replies) const {
-  if (replies.size() != (must_be_master_ ? role + 1 : time + 1)) return std::nullopt;
+  if (replies.size() != (must_be_master_ ? role_of_server + 1 : time + 1)) return std::nullopt;
   outcome o;
   for (const auto needed : {hello, select, time}) {
     if (!replies[needed].is_error()) continue;
@@ -98,7 +98,7 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
   // Either the Sentinels or the server have not noticed the failover yet. If the user has the right to neither ROLE nor
   // INFO, the first script finds out.
   const std::string_view about = replies[info].text(0);
-  if (must_be_master_ && (replies[role].text(0) == "slave" || field_of(about, "role") == "slave")) {
+  if (must_be_master_ && (replies[role_of_server].text(0) == "slave" || field_of(about, "role") == "slave")) {
     o.problem = "the master is a replica";
     return o;
   }
