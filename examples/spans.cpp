@@ -52,8 +52,8 @@ std::int64_t unix_nanoseconds(std::chrono::system_clock::time_point t) {
 }
 
 // [spans]
-// A span ends when its event comes, and has begun as long ago as the event says. A hold that is lost is in two spans: the
-// second one comes with its release.
+// A span ends when its event comes, and has begun as long ago as the event says. A hold that is lost is in two spans:
+// the second one comes with its release.
 void write_span(std::string_view client, const leasehold::event& e) {
   using kind = leasehold::event::kind;
   std::string_view name = "lock.wait";
