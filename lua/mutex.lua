@@ -117,7 +117,8 @@ if what == 'acquire' and held and waited_for and ARGV[5] ~= '' and now <= tonumb
       local w, due = waiting[i], dues[i]
       often = often or due < now - slack
       if w and due > now + poll_often + slack then
-        redis.call('HSET', entries, front[w], string.match(texts[w + 2], '^%S+ %S+ ') .. string.format('%d', now + poll_often))
+        local stamp_and_lease = string.match(texts[w + 2], '^%S+ %S+ ')
+        redis.call('HSET', entries, front[w], stamp_and_lease .. string.format('%d', now + poll_often))
         watching[#watching + 1] = front[w]
       end
     end

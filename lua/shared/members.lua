@@ -61,14 +61,16 @@ if there == 1 and found[1] and not count and (what == 'acquire' and not found[2]
       local ends = now + left * 1000
       if left >= 0 and (own_deadline + tolerance + 10000 < ends or ends - soonest <= tolerance) then
         redis.call('HDEL', record, 'leasehold:' .. token)
-        redis.call('HSET', record, 'leasehold', kind .. ' ' .. fence .. ' ' .. string.format('%d', members - 1) .. ' ' .. first .. ' ' .. about)
+        local header = kind .. ' ' .. fence .. ' ' .. string.format('%d ', members - 1) .. first .. ' ' .. about
+        redis.call('HSET', record, 'leasehold', header)
         return 1
       end
     elseif what == 'acquire' and now <= tonumber(ARGV[4]) and now < soonest and admits(ARGV[6]) then
       -- As in enter.
       fence = shares_fence and fence or next_fence(fences, now)
       local deadline = now + ARGV[3] * 1000
-      redis.call('HSET', record, 'leasehold', kind .. ' ' .. fence .. ' ' .. string.format('%d %d ', members + 1, math.min(soonest, deadline)) .. about,
+      local header = string.format('%d %d ', members + 1, math.min(soonest, deadline)) .. about
+      redis.call('HSET', record, 'leasehold', kind .. ' ' .. fence .. ' ' .. header,
         'leasehold:' .. token, string.format('%d ', deadline) .. fence .. ' ' .. ARGV[6])
       if left >= 0 and left < tonumber(ARGV[3]) then
         redis.call('PEXPIRE', record, ARGV[3])

@@ -54,8 +54,10 @@ struct before_a_push : scene {
       h.lost([this, mine](error_code e) {
         if (!e) turns[mine].told = w.now();
       });
-      auto pause = p.sleep(work);
-      co_await std::move(pause);
+      if (work != clock::duration(0)) {
+        auto pause = p.sleep(work);
+        co_await std::move(pause);
+      }
       auto ending = scenarios::release(h);
       turns[mine].released = co_await std::move(ending);
     });
@@ -182,19 +184,20 @@ BOOST_AUTO_TEST_CASE(a_confirmation_on_its_way_lengthens_no_shorter_lease) {
   s.finish();
 }
 
-// So does the poll that was on its way when the message came.
+// So does the poll that was on its way when the message came. The first holder releases at once, before a confirmation
+// is sent.
 BOOST_AUTO_TEST_CASE(a_poll_on_its_way_lengthens_no_shorter_lease) {
   bool met = false;
   for (auto after = 0ms; after < 700ms; after += 5ms) {
     before_a_push s;
-    s.add_waiter({.lease = 60s}, 100us);
-    s.add_waiter({.lease = 1990ms, .renew = renewal::none}, 30ms);
+    s.add_waiter({.lease = 60s}, 0ms);
+    s.add_waiter({.lease = 1990ms, .renew = renewal::none}, 60ms);
     s.wait(after);
     s.push();
-    s.wait(70ms);
+    s.wait(25ms);
     const auto left = s.w.server(0).data().execute({"PTTL", "n"}).integer;
-    if (s.turns.size() == 2U && !s.turns[1].released) BOOST_TEST(left <= 1990);
-    met = met || s.calls["acquire"] > 1;
+    if (s.turns.size() == 2U) BOOST_TEST(left <= 1990);
+    met = met || (s.turns.size() == 1U && s.calls["acquire"] > 0);
     s.finish();
   }
   BOOST_TEST(met);
