@@ -100,7 +100,7 @@ struct client_options {
   std::chrono::milliseconds drift_floor{2};  ///< The part of the allowance that does not grow with the lease.
 
   /// For how long coroutines of this client may pass a lock on to each other without asking Redis, counted from Redis's
-  /// last answer about the hold. In that time they overtake waiters of other clients. 0 to 1 s; 0 switches it off.
+  /// last answer or message about the hold. In that time they overtake waiters of other clients. 0 to 1 s; 0: never.
   std::chrono::microseconds cohort{10000};
 
   /// For a quorum. A server that was restarted has forgotten what it had granted. So its grants do not count until it

@@ -187,7 +187,7 @@ void acquire_all_op::take_all(const answer& a) {
     g.lease = options_.lease;
     g.renew = options_.renew;
     g.margin = options_.margin;
-    g.confirmed_at = a.sent;
+    g.confirmed_at = g.cohort_since = a.sent;
     g.next = &cohort();
     g.deadline = local_deadline(a.sent, options_.lease, lease.left, core_->drift());
     auto state = make_recycled<hold_state>(lock->handle, lock->identity, std::move(g));

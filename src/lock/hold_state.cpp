@@ -48,14 +48,7 @@ void hold_state::start(bool confirmed) {
   const auto& lease = grant_.lease;
   may_last_until_ = std::max(may_last_until_, later(later(now, lease), core_->drift().of(lease)));
   if (!confirmed_) {
-    // The new holder's handler runs before the confirmation: if it releases at once, there is nothing to confirm.
-    core_->post([self = shared_from_this()] {
-      self->core_->post([self] {
-        if (self->loss_reported_ || self->released()) return;
-        self->ask();
-        self->schedule();
-      });
-    });
+    confirm_soon();
   } else if (renewals_left_ != 0) {
     renew_at_ = renewal_due(now, deadline() - grant_.margin, core_->identity().phase());
   }
@@ -69,6 +62,31 @@ void hold_state::notify(event::kind what, clock::duration d) const {
                  .fence = fence(),
                  .duration = std::chrono::duration_cast<std::chrono::microseconds>(d),
                  .label = lock_->label()});
+}
+
+// The new holder's handler runs before the confirmation: if it releases at once and the cohort ends with it, there is
+// nothing to confirm. If it passes the hold on, the confirmation is that of the next holder.
+void hold_state::confirm_soon() {
+  const auto& tenure = grant_.tenure;
+  if (tenure) {
+    tenure->holder = weak_from_this();
+    if (tenure->confirming || std::exchange(tenure->will_confirm, true)) return;
+  }
+  core_->post([self = shared_from_this()] {
+    self->core_->post([self] {
+      if (self->grant_.tenure) self->grant_.tenure->will_confirm = false;
+      const auto heir = self->is_unconfirmed() ? self : self->heir();
+      if (!heir) return;
+      heir->ask();
+      heir->schedule();
+    });
+  });
+}
+
+std::shared_ptr<hold_state> hold_state::heir() const {
+  if (confirmed_ || !grant_.tenure) return nullptr;
+  auto next = grant_.tenure->holder.lock();
+  return next && next.get() != this && next->is_unconfirmed() ? next : nullptr;
 }
 
 // The renewal may still succeed until the local deadline.
@@ -100,8 +118,13 @@ void hold_state::ask() {
   renew_at_ = clock::time_point::max();  // Until the answer.
   if (asking_) return;
   const std::uint32_t tag = !confirmed_ ? confirming : renewals_left_ != 0 ? renewing : checking;
+  cohort_tenure* const tenure = tag == confirming ? grant_.tenure.get() : nullptr;
+  if (tenure != nullptr && tenure->confirming) return;  // A holder before this one has asked.
   asking_ = core_->send(shared_from_this(), tag);
-  if (!asking_) core_->when_up(*this);
+  if (!asking_) return core_->when_up(*this);
+  if (tenure == nullptr) return;
+  tenure->confirming = true;
+  tenure->lengthening = std::max(tenure->lengthening, grant_.lease);
 }
 
 void hold_state::store_is_up() {
@@ -136,6 +159,11 @@ void hold_state::sent(std::uint32_t tag, const sending&) {
 }
 
 void hold_state::answered(std::uint32_t tag, const answer& a) {
+  if (tag == confirming && grant_.tenure) {
+    grant_.tenure->confirming = false;
+    if (a.from_store != nullptr) grant_.tenure->lengthening = milliseconds(0);
+    if (const auto next = heir()) return next->answered(confirming, a);
+  }
   core_->note_round_trip(a);
   asking_ = false;
   if (loss_reported_ || released()) {
@@ -242,8 +270,9 @@ void hold_state::lose(bool left_in_store) {
 // still, a request that lengthens the lease may be answered much later than its limit, and the server then carries it
 // out just as late.
 clock::time_point hold_state::left_until() const {
-  if (!confirmed_) return std::max(may_last_until_, later(clock::now(), longest_in_queue));
-  return longest_asked_.count() == 0 ? may_last_until_ : std::max(may_last_until_, core_->may_last(longest_asked_));
+  auto until = may_last_until_;
+  if (!confirmed_) until = std::max(until, later(clock::now(), longest_in_queue));
+  return longest_asked_.count() == 0 ? until : std::max(until, core_->may_last(longest_asked_));
 }
 
 void hold_state::report_loss() {
@@ -295,7 +324,7 @@ void hold_state::release(release_op::listener l) {
   if (gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists) {
     // Redis has already said that the hold is gone.
     if (l) l(error::lost);
-  } else if (loss_reported_ || !confirmed_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
+  } else if (loss_reported_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
              !grant_.next->pass_on(*this, l)) {
     auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
     if (!loss_reported_) op->of_a_hold();
@@ -311,7 +340,7 @@ hold_state::grant hold_state::as_granted() const {
   grant g = grant_;
   g.deadline = deadline();
   g.confirmed_at = confirmed_at_;
-  g.may_last_until = left_until();
+  g.may_last_until = confirmed_ ? left_until() : may_last_until_;
   g.longest_asked = longest_asked_;
   return g;
 }

@@ -221,6 +221,11 @@ class judge {
     clock::time_point since{};
   };
   std::map<std::string, tenure> tenures_;  // Of mutexes, by their names: what the record says.
+  struct arrival {
+    std::uint64_t fence = 0;
+    clock::time_point at{};
+  };
+  std::map<std::string, arrival> arrivals_;  // Of the latest grants that were pushed, by the names of mutexes.
 };
 
 }  // namespace leasehold::simulation
