@@ -10,6 +10,8 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
+#include <fstream>
 #include <future>
 #include <iostream>
 #include <memory>
@@ -216,6 +218,41 @@ std::string metrics_of(const leasehold::client& orders, const leasehold::client&
 }
 // [/two_clients]
 
+// [password_file]
+leasehold::client with_a_password_file(asio::io_context& context, const std::string& url, std::string path) {
+  leasehold::client_options options;
+  options.credentials = [path](const leasehold::credentials_request&, leasehold::credentials_handler done) {
+    std::string password;
+    std::ifstream file(path);
+    if (!std::getline(file, password)) return done("there is no password in " + path);
+    // The client asks again before that, so it finds a new password although its connection lives.
+    done(leasehold::credentials("default", password, std::chrono::steady_clock::now() + 1min));
+  };
+  return leasehold::client(context, url, options);
+}
+// [/password_file]
+
+// Stands for a service that signs tokens, as that of a cloud does.
+asio::awaitable<std::string> sign(std::string server) {
+  asio::steady_timer work(co_await asio::this_coro::executor, 5ms);
+  co_await work.async_wait();
+  co_return "token for " + server;
+}
+
+// [token]
+leasehold::client with_tokens(asio::io_context& context, const std::string& url) {
+  auto ask = [](leasehold::credentials_request request) -> asio::awaitable<leasehold::credentials> {
+    const auto asked = std::chrono::steady_clock::now();
+    const std::string token = co_await sign(request.server);
+    leasehold::credentials given("default", token, asked + 15min);
+    co_return given;
+  };
+  leasehold::client_options options;
+  options.credentials = leasehold::credentials_from(ask);
+  return leasehold::client(context, url, options);
+}
+// [/token]
+
 // [threads]
 void on_a_pool(asio::thread_pool& pool, leasehold::client redis) {
   for (int i = 0; i < 4; ++i) {
@@ -285,6 +322,16 @@ int main(int argc, char** argv) try {
     asio::co_spawn(context, all(configured(context, url), url), [](std::exception_ptr failure) {
       if (failure) std::rethrow_exception(failure);
     });
+    context.run();
+  }
+  {
+    // A server without a password accepts any from its default user, and so the first line of any file.
+    asio::io_context context;
+    const auto rethrow = [](std::exception_ptr failure) {
+      if (failure) std::rethrow_exception(failure);
+    };
+    asio::co_spawn(context, connect(with_a_password_file(context, url, "/proc/version")), rethrow);
+    asio::co_spawn(context, connect(with_tokens(context, url)), rethrow);
     context.run();
   }
   asio::thread_pool pool(2);

@@ -103,7 +103,11 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
     const auto which = urls.size() == 1 ? "" : fmt::format("URL {} of {}: ", addresses.size() + 1, urls.size());
     addresses.push_back(parse_url(url, which));
     const address& a = addresses.back();
-    read_tls_files(addresses.back());
+    check_tls_files(a);
+    if (options.credentials && !(a.user.empty() && a.password.empty())) {
+      throw exception(make_error_code(error::invalid_option),
+                      {.option = "client_options::credentials", .detail = "'" + a.shown + "' has a password, too"});
+    }
     if (a.kind == address::scheme::cluster && urls.size() > 1) {
       fail(error::not_supported, "'" + a.shown + "' in a quorum");
     }
@@ -159,6 +163,7 @@ std::string_view to_string(event::kind what) noexcept {
     case event::kind::timed_out: return "timed_out";
     case event::kind::cancelled: return "cancelled";
     case event::kind::slow_wait: return "slow_wait";
+    case event::kind::credentials: return "credentials";
   }
   return "unknown";
 }

@@ -13,6 +13,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <map>
@@ -44,6 +45,9 @@ struct event {
     cancelled,     ///< An acquire or try_acquire operation was cancelled.
     slow_wait,  ///< An acquire operation has waited for client_options::slow_wait, and goes on waiting. `text`: which
                 ///< client has the lock, since when, and how many entries are in the queue.
+    credentials,   ///< What the client proves its identity with has a fault, and the connection goes on for now: the
+                   ///< function client_options::credentials has failed, a server has refused a new password, or a
+                   ///< certificate of the URL has expired. `text`: which and why. Not repeated while it stays the same.
   };
   kind what;  ///< What has happened.
   std::string_view
@@ -68,6 +72,72 @@ struct event {
 /// The enumerator's name, for example "clock_jump".
 /// @ingroup ref_observation
 std::string_view to_string(event::kind what) noexcept;
+
+/// What client_options::credentials gives. Not an aggregate, on purpose (docs/gcc12.md).
+/// @ingroup ref_clients
+struct credentials {
+  credentials();  ///< Of a server that asks for no password.
+  /// `expires`: when the server forgets the password, or the living connection with it.
+  credentials(std::string user, std::string password,
+              std::chrono::steady_clock::time_point expires = std::chrono::steady_clock::time_point::max());
+  credentials(const credentials&);                 ///< Copies.
+  credentials(credentials&&) noexcept;             ///< Moves.
+  credentials& operator=(const credentials&);      ///< Copies.
+  credentials& operator=(credentials&&) noexcept;  ///< Moves.
+  ~credentials();
+
+  std::string user;      ///< "": the default user.
+  std::string password;  ///< With an empty user and an empty password, the client does not authenticate itself.
+  /// The function is asked again in time before this: after four fifths of the time that is left when it answers, and
+  /// at least a second earlier if there is that much. `max()`: only before the next connection.
+  std::chrono::steady_clock::time_point expires = std::chrono::steady_clock::time_point::max();
+};
+
+/// What client_options::credentials is asked for.
+/// @ingroup ref_clients
+struct credentials_request {
+  /// What the connection leads to.
+  enum class role {
+    server,    ///< A server that has the locks: the only one, a master, a node of a cluster, a member of a quorum.
+    sentinel,  ///< A Sentinel, which has users and a password of its own.
+  };
+  credentials_request(std::string server, role of, asio::any_io_executor executor);  ///< Made by the client.
+  credentials_request(const credentials_request&);                                   ///< Copies.
+  credentials_request& operator=(const credentials_request&);                        ///< Copies.
+  ~credentials_request();
+
+  std::string server;              ///< "host:port", or the path of a unix socket.
+  role of;                         ///< What is there.
+  asio::any_io_executor executor;  ///< The client's.
+};
+
+/// Takes the answer of client_options::credentials: once, from any thread, at once or later. Only the first call
+/// counts.
+///
+/// It is a completion handler: for an operation that completes with `void(error_code, credentials)`, and for
+/// `asio::co_spawn` of a coroutine that returns credentials (docs/guide.md).
+/// @ingroup ref_clients
+class credentials_handler {
+ public:
+  using function = std::function<void(std::string why, leasehold::credentials)>;  ///< `why`: of the failure, or "".
+  explicit credentials_handler(function);                                         ///< Made by the client.
+  credentials_handler(const credentials_handler&);                                ///< Copies.
+  credentials_handler& operator=(const credentials_handler&);                     ///< Copies.
+  ~credentials_handler();
+
+  void operator()(leasehold::credentials) const;                                  ///< The answer.
+  void operator()(const error_code&, leasehold::credentials = {}) const;          ///< The answer, or why there is none.
+  void operator()(const std::exception_ptr&, leasehold::credentials = {}) const;  ///< The same.
+  void operator()(std::string why, leasehold::credentials = {}) const;            ///< The same; "": there is an answer.
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+/// See client_options::credentials.
+/// @ingroup ref_clients
+using credentials_function = std::function<void(const credentials_request&, credentials_handler)>;
 
 /// Settings of a client. Not an aggregate, on purpose: `client c(co_await this_coro::executor, url)` with an aggregate
 /// default argument corrupts memory under g++ 12. Set members one by one: `client_options o; o.prefix = "app:";`
@@ -144,6 +214,21 @@ struct client_options {
   /// event::kind::slow_wait, while it still waits. If there is an observer, the client asks the server which hold is in
   /// the way: one script for all waits of a lock that become slow together. 1 ms to 30 days, or `forever`: never.
   std::chrono::milliseconds slow_wait = forever;
+
+  /// For passwords that change: where the client gets the user and the password of each connection, instead of from
+  /// the URL. A URL with a password, too, is error::invalid_option, except `?sentinel_password=`: then the function is
+  /// not asked for Sentinels.
+  ///
+  /// The client asks it before each connection, to a server or to a Sentinel, and again before the credentials expire.
+  /// With the new ones the client authenticates the living connection (AUTH), on which everything else goes on. It has
+  /// connect_timeout to answer; a later answer is dropped. If it fails, or if the server refuses what it gave, the
+  /// client reports that as an event (unreachable without a connection, else credentials) and asks again, with the
+  /// pauses of `reconnect`.
+  ///
+  /// It is called on one of the execution context's threads, once for each connection, and maybe again before it has
+  /// answered. It must not block. An exception counts as a failure. No text of the library shows a user or a password
+  /// that it gave (of the latest 256). With a coroutine: `leasehold/credentials.hpp`. It is not asked for `memory:`.
+  credentials_function credentials;
 };
 
 /// What a client has done so far. Counters never decrease; gauges show the present state.
@@ -211,7 +296,9 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 /// - `redis://[user:password@]host[:port][/db]`: one server.
 /// - `rediss://...`: one server, by TLS. Certificate and host name are verified; `?insecure=1` switches that off.
 ///   `?ca=FILE` names a certificate authority, `?cert=FILE&key=FILE` the certificate that the client shows and its key,
-///   unencrypted. All are PEM files, read by the constructor.
+///   unencrypted. All are PEM files, read by the constructor and again before each connection.
+///   `?tls_server_name=NAME` is what the server's certificate must name instead of the host, and what the client asks
+///   for (SNI); in a group or a cluster, of all servers.
 /// - `unix:///path[?db=N]`: one server on this host; user and password as in redis://.
 /// - `redis+sentinel://[user:password@]h1:26379,h2:26379/master-name[/db]` and `rediss+sentinel://...` (TLS to
 ///   Sentinels and servers, with the parameters of rediss://): the master of a Sentinel group, which the client
@@ -316,7 +403,7 @@ class client {
   std::string explain(const error_code& ec) const;
 
   /// The server's words for the latest error::refused, or "". Neither here nor elsewhere does the library show a user
-  /// or a password of a URL, even if a server repeats it: it shows "***" instead. One line of at most 500 bytes of the
+  /// or a password of a URL or of client_options::credentials, even if a server repeats it: it shows "***" instead. One line of at most 500 bytes of the
   /// server's, in which what a terminal would obey, or is not UTF-8, is escaped.
   std::string last_refusal() const;
 

@@ -7,6 +7,7 @@
 #include <leasehold/admin.hpp>
 #include <leasehold/client.hpp>
 #include <leasehold/counting_semaphore.hpp>
+#include <leasehold/credentials.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/histogram.hpp>
 #include <leasehold/hold.hpp>

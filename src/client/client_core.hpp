@@ -224,6 +224,7 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   void on_moved(std::uint16_t slot) override;
   void on_clock_jump(clock::duration) override;
   void on_refused(std::string_view words) override;
+  void on_credentials(std::string_view why) override;
   void on_stopped() override;
 
   // f may remove its activity and add others.
@@ -231,6 +232,10 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   void each_activity(F f) {
     for (auto it = activities_.begin(); it != activities_.end();) f(*it++);
   }
+  // As the stores see client_options::credentials: its answers come on the strand, and its exceptions are answers. All
+  // that it gives is hidden from then on.
+  client_options guarded(client_options);
+  void ask_for_credentials(const credentials_function&, const credentials_request&, const credentials_handler&);
   void start_store();
   // Disconnects if the store was not asked anything for client_options::idle_timeout.
   void rest_if_idle();

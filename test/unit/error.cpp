@@ -94,9 +94,10 @@ BOOST_AUTO_TEST_CASE(events_have_names) {
   BOOST_TEST(to_string(kind::clock_jump) == "clock_jump");
   BOOST_TEST(to_string(kind::slow_wait) == "slow_wait");
   BOOST_TEST(to_string(kind::cancelled) == "cancelled");
+  BOOST_TEST(to_string(kind::credentials) == "credentials");
   std::set<std::string_view> names;
-  for (int i = 0; i <= static_cast<int>(kind::slow_wait); ++i) names.insert(to_string(static_cast<kind>(i)));
-  BOOST_TEST(names.size() == static_cast<std::size_t>(kind::slow_wait) + 1);
+  for (int i = 0; i <= static_cast<int>(kind::credentials); ++i) names.insert(to_string(static_cast<kind>(i)));
+  BOOST_TEST(names.size() == static_cast<std::size_t>(kind::credentials) + 1);
   BOOST_TEST(names.count("unknown") == 0U);
 }
 

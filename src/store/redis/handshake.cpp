@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/handshake.hpp"
 
+#include "protocol/refusal.hpp"
 #include "store/redis/connections.hpp"
 
 #include <algorithm>
@@ -52,11 +53,19 @@ std::chrono::seconds read_uptime(const std::string& text) {
   return std::chrono::seconds(ec == std::errc() && end == text.data() + text.size() ? seconds : 0);
 }
 
+// A proxy may accept HELLO 3 and go on as before. The reply names the protocol then.
+bool speaks_resp2(const reply& to_hello) {
+  for (std::size_t i = 0; i + 1 < to_hello.size(); i += 2) {
+    if (to_hello.text(i) == "proto") return to_hello.text(i + 1) == "2";
+  }
+  return false;
+}
+
 }  // namespace
 
-handshake::handshake(const address& where, const std::string& channel, bool must_be_master)
-    : request_(make_request()), must_be_master_(must_be_master) {
-  push_hello(request_, where.user, where.password);
+handshake::handshake(const address& where, const credentials& as, const std::string& channel, bool must_be_master)
+    : request_(make_request()), has_channel_(!channel.empty()), must_be_master_(must_be_master) {
+  push_hello(request_, as.user, as.password);
   // Database 0 needs no SELECT, and the user may not have the right to it. PING keeps the other replies at their
   // indexes.
   if (where.database == 0) {
@@ -83,10 +92,20 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
   outcome o;
   for (const auto needed : {hello, select, time}) {
     if (!replies[needed].is_error()) continue;
-    o.problem = words_of(replies[needed]);
-    if (needed == hello) o.problem = why_no_hello(o.problem);
+    // The reply to TIME is that to SUBSCRIBE if there is one.
+    const std::string_view command = needed == hello    ? "HELLO"
+                                     : needed == select ? "SELECT"
+                                     : has_channel_     ? "SUBSCRIBE"
+                                                        : "TIME";
+    o.problem = why_it_cannot_serve(words_of(replies[needed]), command);
     // A busy server counts as one that does not answer yet.
     o.refused = classify(o.problem) != refusal::try_again;
+    return o;
+  }
+  // RESP2 has no pushes: the confirmation of SUBSCRIBE takes the place of the reply to TIME.
+  if (speaks_resp2(replies[hello]) || replies[time].text(0) == "subscribe") {
+    o.problem = why_no_resp3();
+    o.refused = true;
     return o;
   }
   if (const auto now = read_time(replies[time])) {
@@ -114,7 +133,8 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
     o.server.uptime = read_uptime(field_of(about, "uptime_in_seconds"));
     o.run_id = field_of(about, "run_id");
   }
-  if (replies[publish].is_error()) o.server.publish_refusal = words_of(replies[publish]);
+  if (replies[publish].is_error())
+    o.server.publish_refusal = why_it_cannot_serve(words_of(replies[publish]), "PUBLISH");
   return o;
 }
 
