@@ -40,7 +40,10 @@ error_code check_ask(ask_is ask, std::string_view owner, std::uint32_t limit, bo
 
 std::shared_ptr<lock_state> make_lock(const std::shared_ptr<client_handle>& handle, const kind& k, std::string name,
                                       const std::string& owner, std::uint32_t limit) {
-  const error_code bad = check_ask(k.ask, owner, limit, handle->core->is_quorum());
+  const bool is_quorum = handle->core->is_quorum();
+  // An observer of a quorum cannot know whether the majority that it asks has heard of the newest term.
+  const error_code bad =
+      k.is_election && is_quorum ? make_error_code(error::not_supported) : check_ask(k.ask, owner, limit, is_quorum);
   return std::make_shared<lock_state>(handle, std::move(name), k, owner, limit, bad);
 }
 

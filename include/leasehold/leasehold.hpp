@@ -8,6 +8,7 @@
 #include <leasehold/client.hpp>
 #include <leasehold/counting_semaphore.hpp>
 #include <leasehold/credentials.hpp>
+#include <leasehold/election.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/histogram.hpp>
 #include <leasehold/hold.hpp>

@@ -238,7 +238,7 @@ class local_successors final : public successors {
 
 }  // namespace
 
-bool passes_on(const lock_identity& lock) { return lock.kind.mode == hold_mode::exclusive; }
+bool passes_on(const lock_identity& lock) { return lock.kind.mode == hold_mode::exclusive && !lock.kind.is_election; }
 
 successors& cohort() {
   static local_successors all;

@@ -19,11 +19,13 @@ lock_identity::lock_identity(const key_space& space, std::string n, const detail
       kind(k),
       ask(make_ask(k, owner)),
       limit(l),
-      local_queue(fmt::format("{} {} {}{}", kind.code->name, record.size(), record, ask)),
+      local_queue(
+          fmt::format("{}{} {} {}{}", kind.is_election ? "-" : "", kind.code->name, record.size(), record, ask)),
       notifies_redisson(space.redisson && kind.is_redissons) {
   const std::string_view tag = space.has_slots ? tag_of_slot(slot) : only_tag;
   queue = queue_key(tag, record);
   entries = entries_key(tag, record);
+  if (kind.is_election) leader = leader_key(tag, record);
   if (notifies_redisson) {
     unlock_channel = redisson_channel(record);
   } else if (!space.has_queue) {

@@ -30,6 +30,7 @@ struct lock_identity {
   std::string_view fences;  // Derived from the record alone: the keys of its fences and its queue.
   std::string queue;
   std::string entries;
+  std::string leader;  // Of an election; "" elsewhere.
   const detail::kind& kind;
   std::string ask;
   mutable std::atomic<std::uint32_t> limit;
@@ -43,7 +44,7 @@ struct lock_identity {
   std::string_view label() const { return its_class ? std::string_view(its_class->label) : std::string_view(); }
 
   std::string local_queue_with(std::uint32_t l) const { return local_queue + " " + std::to_string(l); }
-  basic_keys<std::string_view> keys() const { return {record, fences, queue, entries}; }
+  basic_keys<std::string_view> keys() const { return {record, fences, queue, entries, leader}; }
   // A request about this lock, with its ask.
   request request_for(verb, std::string_view token = {}) const;
   std::string ask_text() const;

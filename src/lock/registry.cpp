@@ -50,10 +50,26 @@ void registry::listen(registered_entry& entry) {
   core_.listen(channel);
 }
 
+void registry::watch(channel_watcher& w) {
+  watchers_.emplace(w.channel(), &w);
+  core_.listen(w.channel());
+}
+
+void registry::unwatch(channel_watcher& w) {
+  const auto [first, last] = watchers_.equal_range(w.channel());
+  const auto found = std::find_if(first, last, [&w](const auto& other) { return other.second == &w; });
+  if (found == last) return;
+  watchers_.erase(found);
+  if (!watchers_.contains(w.channel())) core_.ignore(w.channel());
+}
+
 void registry::poll_all() {
   std::vector<std::shared_ptr<registered_entry>> in_queue;
   for (const auto& [token, entry] : in_queue_) in_queue.push_back(entry->shared());
+  std::vector<std::shared_ptr<channel_watcher>> watching;
+  for (const auto& [channel, watcher] : watchers_) watching.push_back(watcher->shared());
   for (const auto& entry : in_queue) entry->poll_now();
+  for (const auto& watcher : watching) watcher->look();
 }
 
 void registry::poll_slots(const std::unordered_set<std::uint16_t>& slots) {
@@ -68,7 +84,11 @@ void registry::on_channel(std::string_view channel) {
   std::vector<std::shared_ptr<registered_entry>> woken;
   const auto [first, last] = listeners_.equal_range(std::string(channel));
   for (auto l = first; l != last; ++l) woken.push_back(l->second->shared());
+  std::vector<std::shared_ptr<channel_watcher>> watching;
+  const auto [first_watcher, last_watcher] = watchers_.equal_range(std::string(channel));
+  for (auto w = first_watcher; w != last_watcher; ++w) watching.push_back(w->second->shared());
   for (const auto& entry : woken) entry->poll_now();
+  for (const auto& watcher : watching) watcher->look();
 }
 
 void registry::on_message(const message& m) {
@@ -87,6 +107,7 @@ void registry::abandon() {
   holder_queries_.clear();
   in_queue_.clear();
   listeners_.clear();
+  watchers_.clear();
   auto entries = std::move(entries_);
   entries_.clear();
   entries.clear();

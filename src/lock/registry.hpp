@@ -49,6 +49,19 @@ class registered_entry {
   ~registered_entry() = default;
 };
 
+// What follows the announcements on a channel of its own: implemented by leader_watch.hpp.
+class channel_watcher {
+ public:
+  virtual const std::string& channel() const = 0;
+  // The same object.
+  virtual std::shared_ptr<channel_watcher> shared() = 0;
+  // Something was announced, or announcements may have been lost.
+  virtual void look() = 0;
+
+ protected:
+  ~channel_watcher() = default;
+};
+
 class registry final : public queued_entries {
  public:
   explicit registry(client_core& core) : core_(core) {}
@@ -66,6 +79,9 @@ class registry final : public queued_entries {
   void listen(registered_entry&);
   // Those under way, by record.
   auto& holder_queries() { return holder_queries_; }
+  // Until unwatch, the watcher looks at each message on its channel, and whenever messages may have been lost.
+  void watch(channel_watcher&);
+  void unwatch(channel_watcher&);
 
   void poll_all() override;
   void poll_slots(const std::unordered_set<std::uint16_t>& slots) override;
@@ -80,6 +96,7 @@ class registry final : public queued_entries {
   std::unordered_map<std::string, registered_entry*> in_queue_;                 // By token.
   std::unordered_multimap<std::string, registered_entry*> listeners_;           // By lock_identity::unlock_channel.
   std::unordered_map<std::string, std::weak_ptr<holder_query>> holder_queries_;
+  std::unordered_multimap<std::string, channel_watcher*> watchers_;             // By channel.
 };
 
 }  // namespace leasehold::detail

@@ -14,6 +14,17 @@ std::string entries_key(std::string_view tag, std::string_view record) {
   return fmt::format("leasehold:{{{}}}:entries:{}", tag, record);
 }
 
+std::string leader_key(std::string_view tag, std::string_view record) {
+  return fmt::format("leasehold:{{{}}}:leader:{}", tag, record);
+}
+
+// A client's own channel has no colon behind the tag.
+bool is_leader_channel(std::string_view channel) noexcept {
+  constexpr std::string_view begins = "leasehold:{", goes_on = "}:leader:";
+  const auto tag_ends = channel.find('}');
+  return channel.starts_with(begins) && tag_ends != channel.npos && channel.substr(tag_ends).starts_with(goes_on);
+}
+
 std::string client_channel(std::string_view tag, std::string_view client) {
   return fmt::format("leasehold:{{{}}}:{}", tag, client);
 }

@@ -23,6 +23,9 @@ struct key_space {
 
 std::string queue_key(std::string_view tag, std::string_view record);
 std::string entries_key(std::string_view tag, std::string_view record);
+// The key of an election's value, which is also the channel on which its changes are announced.
+std::string leader_key(std::string_view tag, std::string_view record);
+bool is_leader_channel(std::string_view channel) noexcept;
 
 // The channel on which a client is notified of its grants, where there is one.
 std::string client_channel(std::string_view tag, std::string_view client);

@@ -17,6 +17,7 @@ extern constexpr kind reader{
     .code = &scripts::shared_mutex, .ask = ask_is::role_and_owner, .mode = hold_mode::shared, .role = role::reader};
 extern constexpr kind counting_semaphore{
     .code = &scripts::counting_semaphore, .ask = ask_is::limit, .mode = hold_mode::shared};
+extern constexpr kind election{.code = &scripts::mutex, .is_election = true};
 extern constexpr kind any{.code = &scripts::admin};
 
 }  // namespace kinds
@@ -25,6 +26,7 @@ namespace {
 
 constexpr char writers = 'w', readers = 'r';
 
+// An election is a mutex to Redis.
 constexpr std::array all{&kinds::mutex, &kinds::recursive_mutex, &kinds::writer, &kinds::reader,
                          &kinds::counting_semaphore};
 

@@ -31,6 +31,9 @@ struct kind {
   hold_mode mode = hold_mode::exclusive;
   detail::role role = role::none;
   bool is_redissons = false;  // Redisson has locks of the same form.
+  // The holder has a value that others see (lua/election.lua). The hold is not passed on within a client, so each has a
+  // token and a record of its own.
+  bool is_election = false;
 };
 
 // The rows are in kind.cpp. The public header of a kind declares its own rows.

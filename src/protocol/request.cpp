@@ -9,7 +9,7 @@
 namespace leasehold::detail {
 namespace {
 
-enum class keys_of { nothing, record, all_four, all_four_of_each };
+enum class keys_of { nothing, record, all_four, all_four_of_each, record_and_leader };
 
 enum class field {
   none,
@@ -26,6 +26,9 @@ enum class field {
   queue_prefix,
   fence_text,
   members,
+  revision,
+  since,
+  value,
   // Left out if they and what follows them are empty:
   repair,
   follows,
@@ -45,7 +48,7 @@ struct row {
 
 // In the order of the enumeration.
 using enum field;
-constexpr std::array<row, 14> table{{
+constexpr std::array<row, 17> table{{
     {verb::acquire, keys_of::all_four, "acquire", {token, lease, not_after, stamp, ask, repair, follows}},
     {verb::confirm, keys_of::all_four, "confirm", {token, lease}},
     {verb::renew, keys_of::record, "renew", {token, lease}},
@@ -60,6 +63,9 @@ constexpr std::array<row, 14> table{{
     {verb::list, keys_of::nothing, "list", {pattern, cursor, queue_prefix}},
     {verb::show, keys_of::all_four, "show", {}},
     {verb::break_lock, keys_of::all_four, "break", {token, fence_text, force}},
+    {verb::proclaim, keys_of::record_and_leader, "proclaim", {token, fence, revision, since, value}},
+    {verb::withdraw, keys_of::record_and_leader, "withdraw", {token, fence}},
+    {verb::leader, keys_of::record_and_leader, "leader", {}},
 }};
 
 constexpr std::uint64_t passes_per_fence = 2048;  // docs/protocol.md, "Fences".
@@ -79,6 +85,10 @@ void write_keys(keys_of which, const request& r, arguments& a) {
     case keys_of::all_four: write_all_four(r.keys, a); break;
     case keys_of::all_four_of_each:
       for (const auto& m : r.members) write_all_four(m.keys, a);
+      break;
+    case keys_of::record_and_leader:
+      a.key(r.keys.record);
+      a.key(r.keys.leader);
       break;
   }
 }
@@ -110,6 +120,9 @@ void write_field(field f, const request& r, const sending& s, arguments& a) {
     case field::cursor: return a.arg(r.cursor);
     case field::queue_prefix: return a.arg(r.queue_prefix);
     case field::fence_text: return a.arg(r.fence_text);
+    case field::revision: return a.arg(static_cast<std::int64_t>(r.revision));
+    case field::since: return a.arg(r.since);
+    case field::value: return a.arg(r.value);
     case field::members:
       for (const auto& m : r.members) {
         a.arg(m.kind);

@@ -33,12 +33,16 @@ enum class verb : std::uint8_t {
   list,  // This and the following: of operators.
   show,
   break_lock,
+  proclaim,  // This and the following: of elections.
+  withdraw,
+  leader,
 };
 
 // The keys of a script that may change the queue (protocol/keys.hpp).
 template <class Text>
 struct basic_keys {
   Text record, fences, queue, entries;
+  Text leader{};  // Of an election.
 };
 
 // One lock of acquire_all.
@@ -65,12 +69,15 @@ struct basic_request {
   bool record_only = false;                   // release: the server may lack the other keys.
   bool publishes_first = false;               // The messages of the script must leave the server before its reply does.
   Text channel{};                             // release: on which Redisson listens.
-  std::uint64_t fence = 0;                    // raise
+  std::uint64_t fence = 0;                    // raise, proclaim, withdraw
   bool exact = false;                         // raise: a larger fence is lowered.
   std::span<const member_request> members{};  // acquire_all
   Text pattern{}, cursor{}, queue_prefix{};   // list: of SCAN; of the queues' keys, if they all have the same.
   Text fence_text{};                          // break_lock: the fence of the hold that was seen, as the server has it.
   bool force = false;                         // break_lock: also what another program holds.
+  std::uint64_t revision = 0;                 // proclaim: of the hold's values.
+  std::int64_t since = 0;                     // proclaim: by the server's clock, in microseconds; 0: not known yet.
+  Text value{};                               // proclaim
 
   basic_request() = default;
   // Of the other kind of text. `members` and publishes_first are not copied: a store that keeps requests has no use for
@@ -103,7 +110,7 @@ template <class Other>
 basic_request<Text>::basic_request(const basic_request<Other>& r)
     : verb(r.verb),
       of_kind(r.of_kind),
-      keys{Text(r.keys.record), Text(r.keys.fences), Text(r.keys.queue), Text(r.keys.entries)},
+      keys{Text(r.keys.record), Text(r.keys.fences), Text(r.keys.queue), Text(r.keys.entries), Text(r.keys.leader)},
       token(r.token),
       lease(r.lease),
       ask(r.ask),
@@ -121,6 +128,9 @@ basic_request<Text>::basic_request(const basic_request<Other>& r)
       cursor(r.cursor),
       queue_prefix(r.queue_prefix),
       fence_text(r.fence_text),
-      force(r.force) {}
+      force(r.force),
+      revision(r.revision),
+      since(r.since),
+      value(r.value) {}
 
 }  // namespace leasehold::detail

@@ -21,6 +21,7 @@ extern const script admin;
 extern const script all;
 extern const script bundle;
 extern const script counting_semaphore;
+extern const script election;
 extern const script mutex;
 extern const script recursive_mutex;
 extern const script shared_mutex;

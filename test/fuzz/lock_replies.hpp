@@ -7,6 +7,7 @@
 
 #include "fuzz/replies_of.hpp"
 #include "protocol/bundle.hpp"
+#include "protocol/leader_reply.hpp"
 #include "protocol/lock_replies.hpp"
 #include "protocol/outcome.hpp"
 #include "store/quorum/inspections.hpp"
@@ -118,6 +119,11 @@ inline std::string check_lock_replies(std::string_view text) {
       if (lock.fence == 0 || !lock.held) return "the list has a lock that none of this library's can be";
     }
     if (auto wrong = check_inspection(detail::read_inspection(r)); !wrong.empty()) return wrong;
+    const detail::leader_reply leads(r);
+    if (leads.leader && (leads.leader->fence == 0 || leads.leader->value.size() > longest_value ||
+                         leads.leader->since.time_since_epoch().count() < 0)) {
+      return "a leader that cannot be";
+    }
     for (const std::size_t requests : {r.size(), r.size() + 2, std::size_t{64}}) {
       if (auto wrong = check_bundle(r, requests); !wrong.empty()) return wrong;
     }

@@ -103,8 +103,9 @@ std::string first_word(std::string_view text) { return std::string(text.substr(0
 class both {
  public:
   both() {
-    for (const auto* s : {&scripts::mutex, &scripts::recursive_mutex, &scripts::shared_mutex,
-                          &scripts::counting_semaphore, &scripts::admin, &scripts::all, &scripts::bundle}) {
+    for (const auto* s :
+         {&scripts::mutex, &scripts::recursive_mutex, &scripts::shared_mutex, &scripts::counting_semaphore,
+          &scripts::election, &scripts::admin, &scripts::all, &scripts::bundle}) {
       server_.load(s->text);
       model_.load(s->text);
     }

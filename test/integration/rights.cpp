@@ -192,6 +192,18 @@ awaitable<void> use_several(client c, report& r) {
   if (!ec) r.note("release of all", std::get<0>(co_await all.release(as_tuple)));
 }
 
+awaitable<void> elect(client a, client b, report& r) {
+  auto [campaigned, led] = co_await election(a, "e").campaign("value", quick, as_tuple);
+  r.note("campaign", campaigned);
+  if (campaigned) co_return;
+  auto [proclaimed] = co_await led.proclaim("another", as_tuple);
+  r.note("proclaim", proclaimed);
+  auto [asked, found] = co_await election(b, "e").leader(as_tuple);
+  r.note("leader", asked);
+  auto [resigned] = co_await led.resign(as_tuple);
+  r.note("resign", resigned);
+}
+
 // Everything that a program does with locks. After the first refusal it goes no further. `set` makes the record of another
 // program's lock.
 awaitable<void> use_everything(std::string url, std::string prefix, report& r, std::string& last_words,
@@ -219,6 +231,7 @@ awaitable<void> use_everything(std::string url, std::string prefix, report& r, s
   if (!r.refused) co_await use(a, b, counting_semaphore(a, "c", 1), counting_semaphore(b, "c", 1), r, "semaphore");
   if (!r.refused) co_await resize(a, r);
   if (!r.refused) co_await use_several(a, r);
+  if (!r.refused) co_await elect(a, b, r);
   last_words = a.last_refusal() + b.last_refusal();
   for (const client& c : {std::ref(a), std::ref(b)}) r.note("close", std::get<0>(co_await c.close(as_tuple)));
 }
@@ -240,6 +253,33 @@ BOOST_AUTO_TEST_CASE(what_the_documentation_names_suffices) {
   run([&]() -> awaitable<void> { co_await use_everything(url("billing"), "billing:", r, last_words, foreign); });
   BOOST_TEST(r.failures.empty(), listed(r.failures));
   BOOST_TEST(last_words == "");
+  BOOST_TEST(admin.command({"ACL", "LOG"}).items.empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_observer_of_an_election_needs_what_the_documentation_names) {
+  words line = documented("billing");
+  line.push_back("+unsubscribe");
+  create(line);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client_options o;
+    o.prefix = "billing:";
+    client c(executor, url("billing"), o);
+    const election place(c, "n");
+    {
+      leader_observer observer = place.observe();
+      const auto nobody = co_await observer.next();
+      BOOST_TEST(!nobody.has_value());
+      leadership led = co_await place.campaign("value");
+      const auto leader = co_await observer.next();
+      BOOST_REQUIRE(leader.has_value());
+      BOOST_TEST(leader->value == "value");
+      co_await led.resign();
+    }
+    co_await c.ready();
+    BOOST_TEST(c.stats().reconnects == 0U);
+    co_await c.close();
+  });
   BOOST_TEST(admin.command({"ACL", "LOG"}).items.empty());
 }
 

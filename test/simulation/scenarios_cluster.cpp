@@ -9,6 +9,7 @@
 #include "protocol/keys.hpp"
 #include "protocol/slots.hpp"
 
+#include <leasehold/election.hpp>
 #include <leasehold/mutex.hpp>
 #include <leasehold/shared_mutex.hpp>
 
@@ -92,6 +93,46 @@ BOOST_AUTO_TEST_CASE(a_hold_is_renewed_while_its_slot_moves_key_by_key) {
   s.wait(5s);
   BOOST_TEST(held.valid());
   BOOST_TEST(s.get("n", s.other).starts_with("leasehold:" + held.token()));
+}
+
+// The channel of an election is at the master of its slot.
+BOOST_AUTO_TEST_CASE(an_observer_is_told_at_once_before_and_after_the_slot_of_an_election_has_moved) {
+  cluster_scene s;
+  process &leads = s.add(), &watches = s.add();
+  std::string seen;
+  clock::time_point at{};
+  s.spawn(watches, [&]() -> awaitable<void> {
+    leader_observer observer = election(watches.client(), s.record).observe();
+    while (seen != "the end") {
+      auto [ec, found] = co_await observer.next(as_tuple);
+      BOOST_TEST(!ec);
+      seen = found ? found->value : "-";
+      at = s.w.now();
+    }
+  });
+  s.spawn(leads, [&]() -> awaitable<void> {
+    auto campaign = election(leads.client(), s.record).campaign("0", {.lease = 30s});
+    leadership led = co_await std::move(campaign)(boost::asio::use_awaitable);
+    const auto told_at_once = [&](std::string value) -> awaitable<void> {
+      co_await leads.sleep(1s);
+      const auto proclaimed = s.w.now();
+      co_await led.proclaim(value, boost::asio::use_awaitable);
+      co_await leads.sleep(100ms);
+      BOOST_TEST(seen == value);
+      BOOST_TEST((at - proclaimed < 50ms));
+    };
+    co_await told_at_once("1");
+    s.w.cluster()->begin_to_move(s.slot, s.other);
+    for (const auto& key : {s.record, s.fence, detail::leader_key(s.tag, s.record)}) s.move_key(key);
+    s.w.cluster()->end_move(s.slot);
+    s.tell_all();
+    co_await leads.sleep(1s);
+    co_await told_at_once("2");
+    BOOST_TEST(led.valid());
+    co_await told_at_once("the end");
+    co_await led.resign(boost::asio::use_awaitable);
+  });
+  s.finish();
 }
 
 // The message of the grant comes from another node than the one that the waiter has joined at.

@@ -40,6 +40,9 @@ const std::map<std::string, std::string, std::less<>> names_of_values{
     {"Q", "prefix of the queues' keys"},
     {"81", "fence"},
     {"K", "kind"},
+    {"55", "revision"},
+    {"1234567", "since"},
+    {"V", "value"},
 };
 
 const std::array<detail::member_request, 2> two_members{
@@ -49,7 +52,7 @@ detail::request full_request(verb v) {
   detail::request r;
   r.verb = v;
   r.of_kind = &detail::scripts::mutex;
-  r.keys = {"r", "f", "q", "e"};
+  r.keys = {"r", "f", "q", "e", "l"};
   r.token = "T";
   if (v != verb::downgrade) r.lease = 7001ms;
   r.ask = "A";
@@ -67,6 +70,9 @@ detail::request full_request(verb v) {
   r.queue_prefix = "Q";
   r.fence_text = "81";
   r.force = true;
+  r.revision = 55;
+  r.since = 1234567;
+  r.value = "V";
   return r;
 }
 
@@ -114,6 +120,7 @@ std::string row_of(std::string_view name) {
                                                  {"all four, or the record", "r f q e "},
                                                  {"record", "r "},
                                                  {"none", ""},
+                                                 {"the record, the value's key", "r l "},
                                                  {"all four of each lock", "r f q e r2 f q2 e2 "}};
     const auto known = all.find(which);
     if (known == all.end()) return "keys that are not understood: " + which;
@@ -148,6 +155,9 @@ BOOST_AUTO_TEST_CASE(the_table_of_the_protocol_is_what_the_scripts_get) {
       {verb::list, "list"},
       {verb::show, "show"},
       {verb::break_lock, "break"},
+      {verb::proclaim, "proclaim"},
+      {verb::withdraw, "withdraw"},
+      {verb::leader, "leader"},
   };
   for (const auto& [v, name] : rows) {
     auto r = full_request(v);
@@ -200,7 +210,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_is_kept_is_the_same) {
   r.exact = false;
   const detail::kept_request kept(r);
   BOOST_TEST(text_of(detail::request(kept)) == text_of(r));
-  for (const auto v : {verb::release, verb::keep, verb::raise, verb::list, verb::break_lock}) {
+  for (const auto v : {verb::release, verb::keep, verb::raise, verb::list, verb::break_lock, verb::proclaim}) {
     const auto other = full_request(v);
     const detail::kept_request its(other);
     BOOST_TEST(text_of(detail::request(its)) == text_of(other));

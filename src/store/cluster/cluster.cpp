@@ -43,9 +43,7 @@ constexpr std::size_t most_idle_slots = 64;
 
 std::string name_of(const host_and_port& where) { return where.host + ' ' + where.port; }
 
-class cluster_store final : public store,
-                            public node::owner,
-                            public std::enable_shared_from_this<cluster_store> {
+class cluster_store final : public store, public node::owner, public std::enable_shared_from_this<cluster_store> {
  public:
   cluster_store(server_maker servers, address where, store::events& client)
       : servers_(std::move(servers)),
@@ -94,14 +92,19 @@ class cluster_store final : public store,
     return n != nullptr && n->server->run_acknowledged(std::move(the_caller), tag, replicas, limit);
   }
 
-  // For Redisson's unlock channels: a message on one node reaches all nodes.
+  // An election's channel is in the slot of its record. Redisson's unlock channels are not: a message on one node
+  // reaches all nodes.
   void listen(const std::string& channel) override {
     channels_.insert(channel);
+    if (is_leader_channel(channel)) {
+      if (node* const n = by_slot_[slot_of(channel)]) n->listen_to(channel);
+      return;
+    }
     for (const auto& [name, n] : nodes_) n->server->listen(channel);
   }
   void ignore(const std::string& channel) override {
     channels_.erase(channel);
-    for (const auto& [name, n] : nodes_) n->server->ignore(channel);
+    for (const auto& [name, n] : nodes_) is_leader_channel(channel) ? n->ignore(channel) : n->server->ignore(channel);
   }
 
   std::vector<std::string> routes() const override {
@@ -140,7 +143,9 @@ class cluster_store final : public store,
     one.kind = where_.tls ? address::scheme::rediss : address::scheme::redis;
     one.hosts = {where};
     n->server = servers_.make(std::move(one), {}, *n, n.get());
-    for (const auto& c : channels_) n->server->listen(c);
+    for (const auto& c : channels_) {
+      if (!is_leader_channel(c)) n->server->listen(c);
+    }
     // The server's coroutines keep the node alive, and with it the cluster and the client.
     n->server->start(
         std::make_shared<std::pair<std::shared_ptr<node>, std::shared_ptr<cluster_store>>>(n, shared_from_this()));
@@ -188,6 +193,7 @@ class cluster_store final : public store,
     for (const auto slot : wanted_slots_) {
       if (by_slot_[slot] == &n) n.listen_in(slot);
     }
+    listen_to_leaders();
     // The client forgets its last failure now. A node that still fails is reported again at its next attempt.
     for (const auto& [name, other] : nodes_) other->failure.clear();
     if (events_ != nullptr) events_->on_up(n.found);
@@ -197,6 +203,16 @@ class cluster_store final : public store,
     ++epoch_;
     withdraw(n, why);
     refresh_soon();
+  }
+
+  // At the masters of their slots, unless the client listens there already.
+  void listen_to_leaders() {
+    for (const auto& channel : channels_) {
+      if (!is_leader_channel(channel)) continue;
+      node* const its = by_slot_[slot_of(channel)];
+      if (its != nullptr) its->listen_to(channel);
+      // (A node that has lost the slot ends the subscription by itself.)
+    }
   }
 
   void withdraw(node& n, std::string_view why) {
@@ -278,6 +294,7 @@ class cluster_store final : public store,
       by_slot_[slot] = &to;
       to.wanted = true;
       if (wanted_slots_.contains(slot)) to.listen_in(slot);
+      listen_to_leaders();
       if (events_ != nullptr) events_->on_moved(slot);
     }
     if (!to.serves()) return false;
@@ -392,6 +409,7 @@ class cluster_store final : public store,
     for (const auto slot : wanted_slots_) {
       if (by_slot_[slot] != nullptr && by_slot_[slot] != before[slot]) by_slot_[slot]->listen_in(slot);
     }
+    listen_to_leaders();
     if (events_ != nullptr) events_->on_rerouted();
     if (!complete()) refresh_soon();
   }

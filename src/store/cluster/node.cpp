@@ -20,6 +20,16 @@ void node::ignore_in(std::uint16_t slot) {
   server->change_shard_channel(client_channel(tag_of_slot(slot), client_), false);
 }
 
+void node::listen_to(const std::string& channel) {
+  if (server->up() && others_.insert(channel).second) server->change_shard_channel(channel, true);
+}
+
+void node::ignore(const std::string& channel) {
+  if (others_.erase(channel) == 0) return;
+  left_others_.insert(channel);
+  server->change_shard_channel(channel, false);
+}
+
 void node::on_up(const store::server& s) {
   found = s;
   failure.clear();
@@ -63,7 +73,21 @@ void node::on_stopped() {
   owner_.on_node_stopped(*this);
 }
 
+void node::on_other_channel(const std::string& channel, bool subscribed) {
+  if (subscribed) {
+    if (others_.contains(channel)) on_channel(channel);
+    return;
+  }
+  if (const auto own = left_others_.find(channel); own != left_others_.end()) {
+    left_others_.erase(own);
+    return;
+  }
+  // The client has not asked to leave the channel.
+  if (others_.erase(channel) != 0) return owner_.on_slot_left();
+}
+
 void node::on_shard_channel(std::string_view channel, bool subscribed) {
+  if (is_leader_channel(channel)) return on_other_channel(std::string(channel), subscribed);
   const auto slot = slot_of(channel);
   if (const auto own = left_.find(slot); !subscribed && own != left_.end()) {
     left_.erase(own);
@@ -82,6 +106,8 @@ void node::forget_channels() {
   asked_.clear();
   subscribed_.clear();
   left_.clear();
+  others_.clear();
+  left_others_.clear();
 }
 
 }  // namespace leasehold::detail

@@ -47,6 +47,9 @@ class node final : public store::events, public redis_server::router, public std
   }
   void listen_in(std::uint16_t slot);
   void ignore_in(std::uint16_t slot);
+  // The same for another channel of a slot.
+  void listen_to(const std::string& channel);
+  void ignore(const std::string& channel);
 
   const host_and_port where;
   std::shared_ptr<redis_server> server;
@@ -74,14 +77,17 @@ class node final : public store::events, public redis_server::router, public std
   bool redirect(redis_server::call& c, std::string_view words) override { return owner_.redirect(*this, c, words); }
   bool pushes_grants(std::uint16_t slot) const override { return subscribed_.contains(slot); }
   void on_shard_channel(std::string_view channel, bool subscribed) override;
+  void on_other_channel(const std::string& channel, bool subscribed);
   void forget_channels();
 
   owner& owner_;
   const std::string client_;
   bool leaving_ = false;
-  std::unordered_set<std::uint16_t> asked_;       // Slots whose channel the server was asked for,
-  std::unordered_set<std::uint16_t> subscribed_;  // and has confirmed.
-  std::unordered_multiset<std::uint16_t> left_;   // Slots whose channel was left, without a confirmation so far.
+  std::unordered_set<std::uint16_t> asked_;           // Slots whose channel the server was asked for,
+  std::unordered_set<std::uint16_t> subscribed_;      // and has confirmed.
+  std::unordered_multiset<std::uint16_t> left_;       // Slots whose channel was left, without a confirmation so far.
+  std::unordered_set<std::string> others_;            // Of the other channels: those that the server was asked for,
+  std::unordered_multiset<std::string> left_others_;  // and those that were left, without a confirmation so far.
 };
 
 }  // namespace leasehold::detail

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/memory/memory_store.hpp"
 
+#include "protocol/keys.hpp"
 #include "protocol/slots.hpp"
 #include "store/bundled_calls.hpp"
 #include "store/known_server.hpp"
@@ -267,7 +268,8 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     });
   }
   void on_published(const std::string& channel, const std::string& message) {
-    channels_.contains(channel) ? events_->on_channel(channel) : events_->on_message(message);
+    const bool is_own = !channels_.contains(channel) && !is_leader_channel(channel);
+    is_own ? events_->on_message(message) : events_->on_channel(channel);
   }
   void on_left(const std::string& channel) {
     if (router_ != nullptr) router_->on_shard_channel(channel, false);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis.hpp"
 
+#include "protocol/keys.hpp"
 #include "protocol/refusal.hpp"
 #include "protocol/slots.hpp"
 #include "store/known_server.hpp"
@@ -504,7 +505,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const auto channel = push.text(1);
     if (kind.ends_with("unsubscribe") || kind == "ssubscribe") {
       if (router_ != nullptr) router_->on_shard_channel(channel, kind == "ssubscribe");
-    } else if (kind == "smessage" || channel == channel_) {
+    } else if ((kind == "smessage" && !is_leader_channel(channel)) || channel == channel_) {
       events_->on_message(push.text(2));
     } else {
       events_->on_channel(channel);

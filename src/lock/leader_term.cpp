@@ -1,0 +1,157 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
+#include "lock/leader_term.hpp"
+
+#include "protocol/leader_reply.hpp"
+
+#include <algorithm>
+
+namespace leasehold::detail {
+namespace {
+
+// The pause between two requests to a server that cannot answer yet.
+constexpr std::chrono::milliseconds repeats_soon{50};
+
+// The server forgets the value an hour after the record (lua/election.lua).
+constexpr std::chrono::minutes repeat_after{20};
+
+}  // namespace
+
+void leader_term::begin() {
+  core_->add(*this);
+  if (const auto hold = hold_.lock()) {
+    hold->wait_for_loss(shared_from_this());
+  } else {
+    end(error::not_held);
+  }
+}
+
+void leader_term::propose(shared_text value, std::shared_ptr<proclaim_listener> listener) {
+  // (It is over before the operation that waits for the hold's end was notified.)
+  if (over_) {
+    const auto hold = hold_.lock();
+    const bool lost = hold && !hold->released();
+    return listener->proclaimed(lost ? error::lost : error::not_held);
+  }
+  latest_ = value;
+  proposals_.push_back({++revision_, std::move(value), std::move(listener)});
+  send();
+}
+
+std::string leader_term::value() const {
+  const std::lock_guard lock(mutex_);
+  return proclaimed_ ? *proclaimed_ : std::string();
+}
+
+void leader_term::send() {
+  if (over_ || asking_ || revision_ == 0) return;
+  unset();
+  asking_ = core_->send(shared_from_this(), proclaiming);
+  if (asking_) return;
+  if (core_->refused()) fail(error::refused);
+  core_->when_up(*this);
+}
+
+void leader_term::store_refuses(error_code ec) {
+  fail(ec);
+  core_->when_up(*this);
+}
+
+request leader_term::request_of(std::uint32_t tag) const {
+  request r = lock_->request_for(tag == proclaiming ? verb::proclaim : verb::withdraw, token_);
+  r.of_kind = &scripts::election;
+  r.fence = fence_;
+  if (tag == proclaiming) {
+    r.revision = revision_;
+    r.since = since_;
+    r.value = *latest_;
+  }
+  return r;
+}
+
+// The latest value was written now. A later one is sent when this one was answered.
+void leader_term::sent(std::uint32_t tag, const sending&) {
+  if (tag == proclaiming) sent_revision_ = revision_;
+}
+
+void leader_term::answered(std::uint32_t tag, const answer& a) {
+  core_->note_round_trip(a);
+  if (tag == withdrawing) return core_->end_work();
+  asking_ = false;
+  if (over_) return;
+  if (a.from_store == nullptr) return send();
+  const outcome& o = *a.from_store;
+  const auto hold = hold_.lock();
+  if (o.refused) {
+    if (is_temporary(*o.refused)) return retry(a.received);
+    if (*o.refused == refusal::wrong_type) {
+      // Another program has overwritten the record, or the value: the hold's next renewal tells which.
+      core_->note_refusal(o.words);
+      fail(error::wrong_type);
+    } else {
+      core_->note_refusal(o.words);
+      fail(error::refused);
+    }
+    return core_->set(*this, later(a.received, repeat_after));
+  }
+  const proclaim_reply told(*o.scalars);
+  if (!told.understood) return retry(a.received);
+  if (!told.held) {
+    // The record is another's.
+    if (hold) hold->lose();
+    return;
+  }
+  since_ = told.since;
+  proclaimed(sent_revision_);
+  if (over_) return;
+  if (sent_revision_ != revision_) return send();
+  core_->set(*this, later(a.received, repeat_after));
+}
+
+void leader_term::retry(clock::time_point now) { core_->set(*this, later(now, repeats_soon)); }
+
+// The server has this value, or a later one.
+void leader_term::proclaimed(std::uint64_t revision) {
+  const auto self = shared_from_this();
+  const auto rest = std::find_if(proposals_.begin(), proposals_.end(),
+                                 [revision](const proposal& p) { return p.revision > revision; });
+  std::vector<proposal> known(std::make_move_iterator(proposals_.begin()), std::make_move_iterator(rest));
+  proposals_.erase(proposals_.begin(), rest);
+  if (known.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    proclaimed_ = known.back().value;
+  }
+  for (const auto& p : known) p.listener->proclaimed(error_code());
+}
+
+void leader_term::fail(error_code ec) {
+  // Posted: the core may be going through its activities, of which only the present one may end.
+  core_->post([failed = std::exchange(proposals_, {}), ec] {
+    for (const auto& p : failed) p.listener->proclaimed(ec);
+  });
+}
+
+void leader_term::complete(error_code ec) {
+  if (over_) return;
+  end(!core_->open() ? make_error_code(error::closed) : ec ? ec : make_error_code(error::lost));
+  // It goes out before the release of the hold. If it is lost, the value is not believed without the record.
+  if (sent_revision_ != 0 && core_->send(shared_from_this(), withdrawing)) core_->begin_work();
+}
+
+void leader_term::end(error_code ec) {
+  if (std::exchange(over_, true)) return;
+  unset();
+  caller::unlink();
+  fail(ec);
+  core_->post([self = shared_from_this()] { self->activity::unlink(); });
+}
+
+void leader_term::abandon() {
+  over_ = true;
+  unset();
+  auto dropped = std::move(proposals_);
+  proposals_.clear();
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,50 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
+#include "protocol/leader_reply.hpp"
+
+#include <utility>
+
+namespace leasehold::detail {
+namespace {
+
+// system_clock counts nanoseconds, so a larger number would overflow. (The year 2262.)
+constexpr std::int64_t latest = 9223372036854775;
+
+}  // namespace
+
+leader_reply::leader_reply(const reply& r) : left(r.left(0)) {
+  leader_info found;
+  std::int64_t since = 0;
+  const bool understood = r.size() == 5 && r.read(1, found.fence) && r.read(2, revision) && r.read(3, since);
+  if (!understood || found.fence == 0 || since < 0 || since > latest || r.text(4).size() > longest_value) return;
+  found.since = std::chrono::system_clock::time_point(
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::microseconds(since)));
+  found.value = r.text(4);
+  leader = std::move(found);
+}
+
+proclaim_reply::proclaim_reply(const reply& r) {
+  std::int64_t status = 0;
+  understood = r.size() == 2 && r.read(0, status) && r.read(1, since) && (status == 0 || status == 1);
+  held = understood && status == 1;
+}
+
+void leader_view::take(leader_reply r) {
+  if (!r.leader) {
+    now_.reset();
+    return;
+  }
+  const auto fence = r.leader->fence;
+  if (fence < fence_) {
+    // The server does not know the newest term (after a failover, for example), so that one is over.
+    now_.reset();
+    return;
+  }
+  // The leader repeats its newest value to a server that has lost it.
+  if (fence == fence_ && r.revision < revision_) return;
+  fence_ = fence;
+  revision_ = r.revision;
+  now_ = std::move(r.leader);
+}
+
+}  // namespace leasehold::detail
