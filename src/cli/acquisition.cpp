@@ -10,6 +10,7 @@
 
 #include <leasehold/acquire_all.hpp>
 #include <leasehold/counting_semaphore.hpp>
+#include <leasehold/election.hpp>
 #include <leasehold/mutex.hpp>
 #include <leasehold/shared_mutex.hpp>
 
@@ -88,18 +89,33 @@ int acquisition::not_in_time() const {
   return wanted_.conflict_exit_code;
 }
 
-template <class Make>
-asio::awaitable<acquisition::acquired> acquisition::acquire_all_of(Make make) {
-  const auto token = asio::bind_cancellation_slot(stop_waiting_.slot(), asio::as_tuple(asio::use_awaitable));
+acquire_options acquisition::options() const {
   acquire_options how;
   how.lease = wanted_.lease;
   how.wait = wanted_.wait;
   how.renew = wanted_.renew;
   how.replicas = wanted_.replicas;
   how.margin = std::min(wanted_.grace, wanted_.lease / 3);
+  return how;
+}
+
+// The value is withdrawn when the hold ends.
+asio::awaitable<acquisition::acquired> acquisition::campaign() {
+  const auto token = asio::bind_cancellation_slot(stop_waiting_.slot(), asio::as_tuple(asio::use_awaitable));
+  const election place(store_, wanted_.names[0]);
+  auto operation = place.campaign(wanted_.value, options());
+  auto [ec, led] = co_await std::move(operation)(token);
+  std::vector<hold> holds;
+  if (!ec) holds.push_back(std::move(led.hold()));
+  co_return acquired(ec, std::move(holds));
+}
+
+template <class Make>
+asio::awaitable<acquisition::acquired> acquisition::acquire_all_of(Make make) {
+  const auto token = asio::bind_cancellation_slot(stop_waiting_.slot(), asio::as_tuple(asio::use_awaitable));
   std::vector<decltype(make(wanted_.names[0]))> locks;
   for (const auto& name : wanted_.names) locks.push_back(make(name));
-  auto operation = leasehold::acquire_all(how, locks);
+  auto operation = leasehold::acquire_all(options(), locks);
   auto [ec, granted] = co_await std::move(operation)(token);
   co_return acquired(ec, std::move(granted));
 }
@@ -112,6 +128,7 @@ asio::awaitable<acquisition::acquired> acquisition::acquire_all() {
       co_return co_await acquire_all_of([&](const std::string& name) { return shared_mutex(store_, name).shared(); });
     case lock_kind::writer:
       co_return co_await acquire_all_of([&](const std::string& name) { return shared_mutex(store_, name); });
+    case lock_kind::leadership: co_return co_await campaign();
     case lock_kind::permit:
       co_return co_await acquire_all_of(
           [&](const std::string& name) { return counting_semaphore(store_, name, wanted_.permits); });
@@ -153,7 +170,7 @@ asio::awaitable<std::pair<error_code, lock_status>> acquisition::inspected(const
   const auto token = asio::as_tuple(asio::use_awaitable);
   const mutex exclusive(store_, name);
   const shared_mutex shared(store_, name);
-  auto asking = wanted_.kind == lock_kind::mutex ? exclusive.inspect(token) : shared.inspect(token);
+  auto asking = is_mutex() ? exclusive.inspect(token) : shared.inspect(token);
   auto [ec, found] = co_await std::move(asking);
   lock_status lock;
   static_cast<lock_info&>(lock) = std::move(found);
@@ -195,7 +212,7 @@ std::string acquisition::waiting_text(const std::string& name, error_code ec, co
 
 // Reports which key is another kind of lock, or a semaphore with another limit, if it still is: reads each of them.
 asio::awaitable<void> acquisition::throw_conflict(error_code ec) {
-  const char* const asked = wanted_.kind == lock_kind::mutex    ? "mutex"
+  const char* const asked = is_mutex()                          ? "mutex"
                             : wanted_.kind == lock_kind::permit ? "counting_semaphore"
                                                                 : "shared_mutex";
   const std::string permits = fmt::format("with {} {}", wanted_.permits, wanted_.permits == 1 ? "permit" : "permits");
@@ -208,7 +225,7 @@ asio::awaitable<void> acquisition::throw_conflict(error_code ec) {
       but = "something that is no lock";
     } else if (failed || !found.held) {
       continue;
-    } else if (wanted_.kind == lock_kind::mutex && found.kind.empty() && found.owner.empty()) {
+    } else if (is_mutex() && found.kind.empty() && found.owner.empty()) {
       continue;  // Another program's mutex.
     } else if (ec == error::wrong_limit && found.limit != wanted_.permits && found.limit != 0) {
       but = fmt::format("one with {}", found.limit);

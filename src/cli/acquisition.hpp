@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// How `leasehold run` acquires its locks, and what it reports while it waits for them.
+// How `leasehold run` and `leasehold elect` acquire their locks, and what they report while they wait for them.
 #pragma once
 
 #include "options.hpp"
@@ -47,7 +47,11 @@ class acquisition {
  private:
   using acquired = std::pair<error_code, std::vector<hold>>;
 
+  acquire_options options() const;
+  // To Redis the leadership of an election is a mutex.
+  bool is_mutex() const { return wanted_.kind == lock_kind::mutex || wanted_.kind == lock_kind::leadership; }
   asio::awaitable<acquired> acquire_all();
+  asio::awaitable<acquired> campaign();
   template <class Make>
   asio::awaitable<acquired> acquire_all_of(Make);
   asio::awaitable<void> poll_while_waiting();

@@ -26,7 +26,7 @@ int break_by_force(const break_options& wanted) {
   });
   context.run();
   if (failed == error::not_held) {
-    throw failure(exit_code::nothing_to_break, fmt::format("{}: the lock is not held", in_quotes(wanted.name)));
+    throw failure(exit_code::none, fmt::format("{}: the lock is not held", in_quotes(wanted.name)));
   }
   if (failed == error::wrong_type) {
     throw failure(exit_code::wrong_type,

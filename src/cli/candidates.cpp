@@ -65,7 +65,7 @@ class reader {
   }
 
  private:
-  bool runs() const { return subcommand_->name == "run"; }
+  bool runs() const { return subcommand_->name == "run" || subcommand_->name == "elect"; }
 
   void take(const std::string& word) {
     if (separated_) {
@@ -110,7 +110,8 @@ class reader {
     if (!subcommand_->takes_name || (!runs() && !names_.empty())) {
       return last_.empty() && !separated_ ? options() : completion{};
     }
-    completion a = held();
+    // An election has one name.
+    completion a = names_.empty() || subcommand_->name == "run" ? held() : completion{};
     if (runs() && !names_.empty() && last_.empty()) a.candidates.push_back(command_follows());
     return a;
   }

@@ -12,7 +12,7 @@
 namespace leasehold::cli {
 
 enum class exit_code : int {
-  nothing_to_break = 1,
+  none = 1,           // No hold to break, no leader.
   usage = 64,         // EX_USAGE: wrong usage, invalid option, name or URL
   wrong_type = 65,    // EX_DATAERR: the key holds something else
   unreachable = 69,   // EX_UNAVAILABLE: the store does not answer

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "grammar.hpp"
 
+#include <leasehold/election.hpp>
+
 #include <fmt/format.h>
 
 #include <memory>
@@ -31,6 +33,8 @@ class formatter : public CLI::Formatter {
   std::string make_usage(const CLI::App* app, std::string) const override {
     const std::string& name = app->get_name();
     return fmt::format("\nUsage: {}\n", name == "run"      ? run_usage
+                                        : name == "elect"  ? elect_usage
+                                        : name == "leader" ? leader_usage
                                         : name == "status" ? status_usage
                                         : name == "list"   ? list_usage
                                         : name == "watch"  ? watch_usage
@@ -80,20 +84,8 @@ void add_common(CLI::App& app, typed& t, const char* name_help = "The lock's nam
   app.add_option("NAME", t.name, name_help)->option_text(" ");
 }
 
-void add_run(CLI::App& run, typed& t) {
-  add_common(run, t, "The lock's name: 1 to 65536 bytes. Several names: all or none\nof these locks");
-  CLI::Option* shared =
-      run.add_flag(
-             "--shared", t.shared,
-             "NAME is a shared mutex: run at the same time as other\nreaders, and never at the same time as a writer")
-          ->option_text(" ");
-  CLI::Option* exclusive =
-      run.add_flag("--exclusive", t.exclusive, "NAME is a shared mutex: run as its only writer")->option_text(" ");
-  CLI::Option* permits = add_text(run, "--permits", t.permits, "N",
-                                  "NAME is a semaphore: at most N run at a time. The same N\n"
-                                  "everywhere (without any of these NAME is a mutex)");
-  shared->excludes(exclusive)->excludes(permits);
-  exclusive->excludes(permits);
+// What `run` and `elect` have in common.
+void add_command(CLI::App& run, typed& t) {
   add_text(run, "--lease", t.lease, "TIME", "How long Redis keeps the lock after the last renewal (default: 30s)");
   add_text(run, "--renewals", t.renewals, "N",
            "Renew the lease N times and no more: a command that hangs is\nstopped then (default: no limit)");
@@ -111,10 +103,52 @@ void add_run(CLI::App& run, typed& t) {
   run.add_flag("--hide-redis", t.hide_redis,
                "Remove LEASEHOLD_REDIS and LEASEHOLD_REDIS_FILE from the\ncommand's environment")
       ->option_text(" ");
+}
+
+void add_run(CLI::App& run, typed& t) {
+  add_common(run, t, "The lock's name: 1 to 65536 bytes. Several names: all or none\nof these locks");
+  CLI::Option* shared =
+      run.add_flag(
+             "--shared", t.shared,
+             "NAME is a shared mutex: run at the same time as other\nreaders, and never at the same time as a writer")
+          ->option_text(" ");
+  CLI::Option* exclusive =
+      run.add_flag("--exclusive", t.exclusive, "NAME is a shared mutex: run as its only writer")->option_text(" ");
+  CLI::Option* permits = add_text(run, "--permits", t.permits, "N",
+                                  "NAME is a semaphore: at most N run at a time. The same N\n"
+                                  "everywhere (without any of these NAME is a mutex)");
+  shared->excludes(exclusive)->excludes(permits);
+  exclusive->excludes(permits);
+  add_command(run, t);
   run.footer(
       fmt::format("The command finds LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_FENCE in its environment.\n"
                   "Of several locks there is a name in each line, and a token and a fence in each word.\n{}\n\n{}",
                   duration_help, exit_codes));
+}
+
+void add_elect(CLI::App& elect, typed& t) {
+  add_common(elect, t, "The election's name: 1 to 65536 bytes");
+  add_text(elect, "--value", t.value, "TEXT",
+           fmt::format("What others see of the leader: its address, for example.\n{} bytes at most", longest_value));
+  add_command(elect, t);
+  elect.footer(fmt::format(
+      "All who campaign for NAME wait in one queue. The leader holds the mutex NAME; leasehold leader NAME\n"
+      "shows its value. The command finds LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_FENCE in its\n"
+      "environment. A quorum has no elections.\n{}\n\nExit status: as for run.",
+      duration_help));
+}
+
+void add_leader(CLI::App& leader, typed& t) {
+  add_common(leader, t, "The election's name: 1 to 65536 bytes");
+  leader.add_flag("--follow", t.follow, "Go on, and print each change until a signal comes")->option_text(" ");
+  leader
+      .add_flag("--json", t.json,
+                "Print one JSON object, with --follow one in each line:\n"
+                "name, value, fence, since (without a leader null)")
+      ->option_text(" ");
+  leader.footer(
+      "The value of the leader is printed. Without a leader nothing is, with --follow an empty line.\n\n"
+      "Exit status: 0; 1 if there is no leader; 128 + n after signal n; else as for run.");
 }
 
 void add_status(CLI::App& status, typed& t) {
@@ -176,6 +210,8 @@ program::program() : App("Runs a command while holding a lock in Redis: flock(1)
 
 grammar::grammar() {
   add_run(run, t);
+  add_elect(elect, t);
+  add_leader(leader, t);
   add_status(status, t);
   add_list(list, t);
   add_watch(watch, t);

@@ -13,6 +13,8 @@
 namespace leasehold::cli {
 
 inline constexpr const char* run_usage = "leasehold run [OPTION]... NAME... -- COMMAND [ARG]...";
+inline constexpr const char* elect_usage = "leasehold elect [OPTION]... --value TEXT NAME -- COMMAND [ARG]...";
+inline constexpr const char* leader_usage = "leasehold leader [OPTION]... NAME";
 inline constexpr const char* status_usage = "leasehold status [OPTION]... NAME";
 inline constexpr const char* list_usage = "leasehold list [OPTION]...";
 inline constexpr const char* watch_usage = "leasehold watch [OPTION]...";
@@ -34,6 +36,8 @@ struct typed {
   std::string renewals;
   bool hide_redis = false;
   bool wait_children = false;
+  std::string value;
+  bool follow = false;
   bool json = false;
   bool force = false;
   std::string interval = "1s";
@@ -52,6 +56,9 @@ struct grammar {
   typed t;
   program app;
   CLI::App& run = *app.add_subcommand("run", "Acquire the lock NAME, run COMMAND while it is held, and release it.");
+  CLI::App& elect =
+      *app.add_subcommand("elect", "Run COMMAND while this host leads the election NAME, for all to see.");
+  CLI::App& leader = *app.add_subcommand("leader", "Show who leads the election NAME.");
   CLI::App& status = *app.add_subcommand("status", "Show the holders of the lock NAME and its waiters.");
   CLI::App& list = *app.add_subcommand("list", "List the locks that are held.");
   CLI::App& watch = *app.add_subcommand("watch", "Show the locks that are held, live, as top does.");

@@ -6,6 +6,7 @@
 #include "complete.hpp"
 #include "descriptors.hpp"
 #include "exit_code.hpp"
+#include "leader.hpp"
 #include "list.hpp"
 #include "lock_text.hpp"
 #include "options.hpp"
@@ -52,6 +53,7 @@ int main(int argc, char** argv) {
     if (const auto* o = std::get_if<list_options>(&wanted)) return list(*o);
     if (const auto* o = std::get_if<watch_options>(&wanted)) return watch(*o);
     if (const auto* o = std::get_if<break_options>(&wanted)) return break_by_force(*o);
+    if (const auto* o = std::get_if<leader_options>(&wanted)) return leader(*o);
     if (const auto* o = std::get_if<complete_options>(&wanted)) complete(*o);
     print(std::get<information>(wanted).text);
     return 0;

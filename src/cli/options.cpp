@@ -6,6 +6,8 @@
 #include "grammar.hpp"
 #include "text.hpp"
 
+#include <leasehold/election.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,10 +25,10 @@
 namespace leasehold::cli {
 namespace {
 
-constexpr std::array<std::string_view, 5> subcommands{"run", "status", "list", "watch", "break"};
+constexpr std::array<std::string_view, 7> subcommands{"run", "elect", "leader", "status", "list", "watch", "break"};
 // For the completion of the shells, not for people. CLI11 does not know it, and --help does not show it.
 constexpr const char* complete_word = "__complete";
-constexpr const char* all_subcommands = "run, status, list, watch or break";
+constexpr const char* all_subcommands = "run, elect, leader, status, list, watch or break";
 
 failure wrong_usage(const std::string& text) { return {exit_code::usage, text}; }
 
@@ -73,23 +75,25 @@ void check_left_over(const CLI::App& app) {
 }
 
 // The names before the command. Names that look like options stand between two separators: `run -- -name -- command`.
-std::vector<std::string> take_names(const CLI::App& app, typed& t, std::optional<std::vector<std::string>>& rest) {
+std::vector<std::string> take_names(const CLI::App& app, typed& t, std::optional<std::vector<std::string>>& rest,
+                                    const char* usage) {
+  const std::string& subcommand = app.get_name();
   std::vector<std::string> names = app.remaining();
   if (app.get_option("NAME")->count() > 0) {
     if (!rest && !names.empty()) {
       refuse_options(app, {names[0]});
       throw wrong_usage(
-          fmt::format("run: '--' is missing before the command {}: {}", word_in_quotes(names[0]), run_usage));
+          fmt::format("{}: '--' is missing before the command {}: {}", subcommand, word_in_quotes(names[0]), usage));
     }
     refuse_options(app, names);
     names.insert(names.begin(), std::move(t.name));
     return names;
   }
   refuse_options(app, names);
-  if (!rest) throw wrong_usage(fmt::format("run: NAME is missing: {}", run_usage));
+  if (!rest) throw wrong_usage(fmt::format("{}: NAME is missing: {}", subcommand, usage));
   const auto second = std::find(rest->begin(), rest->end(), "--");
   if (second == rest->begin() || second == rest->end()) {
-    throw wrong_usage(fmt::format("run: NAME is missing: {}", run_usage));
+    throw wrong_usage(fmt::format("{}: NAME is missing: {}", subcommand, usage));
   }
   names.assign(std::make_move_iterator(rest->begin()), std::make_move_iterator(second));
   rest->erase(rest->begin(), second + 1);
@@ -122,24 +126,20 @@ void check_names(const std::vector<std::string>& names, const store_options& whe
   }
 }
 
-run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
+// What `run` and `elect` have in common.
+run_options to_command(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest, const char* usage) {
+  const std::string& subcommand = app.get_name();
   run_options o;
-  o.names = take_names(app, t, rest);
+  o.names = take_names(app, t, rest, usage);
   if (!rest) {
-    throw wrong_usage(
-        fmt::format("run: '--' and the command are missing after {}: {}", word_in_quotes(o.names.back()), run_usage));
+    throw wrong_usage(fmt::format("{}: '--' and the command are missing after {}: {}", subcommand,
+                                  word_in_quotes(o.names.back()), usage));
   }
-  if (rest->empty()) throw wrong_usage(fmt::format("run: the command is missing after '--': {}", run_usage));
+  if (rest->empty()) throw wrong_usage(fmt::format("{}: the command is missing after '--': {}", subcommand, usage));
   o.store = store_of(std::move(t.store));
   check_names(o.names, o.store);
   o.hide_redis = t.hide_redis;
   o.wait_children = t.wait_children;
-  if (t.shared) o.kind = lock_kind::reader;
-  if (t.exclusive) o.kind = lock_kind::writer;
-  if (app.get_option("--permits")->count() > 0) {
-    o.kind = lock_kind::permit;
-    o.permits = count<std::uint32_t>("--permits", t.permits, "from 1 to 4294967295");
-  }
   if (app.get_option("--replicas")->count() > 0) {
     o.replicas = count<std::uint32_t>("--replicas", t.replicas, "from 1 to 4294967295");
   }
@@ -160,6 +160,38 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
     o.conflict_exit_code = count<int>("--conflict-exit-code", t.conflict_exit_code, "from 0 to 255", 0, 255);
   }
   o.command = std::move(*rest);
+  return o;
+}
+
+run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
+  auto o = to_command(app, t, std::move(rest), run_usage);
+  if (t.shared) o.kind = lock_kind::reader;
+  if (t.exclusive) o.kind = lock_kind::writer;
+  if (app.get_option("--permits")->count() > 0) {
+    o.kind = lock_kind::permit;
+    o.permits = count<std::uint32_t>("--permits", t.permits, "from 1 to 4294967295");
+  }
+  return o;
+}
+
+// What is known before the store answers.
+void refuse_quorum(const CLI::App& app, const store_options& where) {
+  if (where.urls.size() <= 1) return;
+  throw wrong_usage(fmt::format("{}: not supported on a quorum of servers", app.get_name()));
+}
+
+run_options to_elect(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
+  auto o = to_command(app, t, std::move(rest), elect_usage);
+  if (o.names.size() > 1) throw wrong_usage(fmt::format("elect: one word too many: {}", word_in_quotes(o.names[1])));
+  if (app.get_option("--value")->count() == 0) {
+    throw wrong_usage(fmt::format("elect: --value is missing: {}", elect_usage));
+  }
+  if (t.value.size() > longest_value) {
+    throw wrong_usage(fmt::format("--value: longer than {} bytes", longest_value));
+  }
+  refuse_quorum(app, o.store);
+  o.kind = lock_kind::leadership;
+  o.value = std::move(t.value);
   return o;
 }
 
@@ -198,6 +230,14 @@ Options to_named(const CLI::App& app, typed& t, std::optional<std::vector<std::s
 
 status_options to_status(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
   auto o = to_named<status_options>(app, t, std::move(rest), status_usage);
+  o.json = t.json;
+  return o;
+}
+
+leader_options to_leader(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
+  auto o = to_named<leader_options>(app, t, std::move(rest), leader_usage);
+  refuse_quorum(app, o.store);
+  o.follow = t.follow;
   o.json = t.json;
   return o;
 }
@@ -289,6 +329,8 @@ request parse_options(std::vector<std::string> arguments) {
   }
   check_left_over(g.app);
   if (g.app.got_subcommand(&g.run)) return to_run(g.run, g.t, std::move(rest));
+  if (g.app.got_subcommand(&g.elect)) return to_elect(g.elect, g.t, std::move(rest));
+  if (g.app.got_subcommand(&g.leader)) return to_leader(g.leader, g.t, std::move(rest));
   if (g.app.got_subcommand(&g.status)) return to_status(g.status, g.t, std::move(rest));
   if (g.app.got_subcommand(&g.list)) return to_list(g.list, g.t, rest);
   if (g.app.got_subcommand(&g.watch)) return to_watch(g.watch, g.t, rest);

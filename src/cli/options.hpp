@@ -17,14 +17,15 @@
 
 namespace leasehold::cli {
 
-// What `run` acquires.
-enum class lock_kind { mutex, reader, writer, permit };
+// What `run` acquires; leadership: `elect`.
+enum class lock_kind { mutex, reader, writer, permit, leadership };
 
 struct run_options {
   store_options store;
   std::vector<std::string> names;  // never empty, all different
   lock_kind kind = lock_kind::mutex;
   std::uint32_t permits = 0;  // how many there are, for lock_kind::permit
+  std::string value;          // that others see, for lock_kind::leadership
   std::chrono::milliseconds lease{30'000};
   renewal renew = renewal::automatic;
   std::chrono::milliseconds wait = forever;
@@ -39,6 +40,13 @@ struct run_options {
 struct status_options {
   store_options store;
   std::string name;
+  bool json = false;
+};
+
+struct leader_options {
+  store_options store;
+  std::string name;
+  bool follow = false;
   bool json = false;
 };
 
@@ -71,7 +79,7 @@ struct information {
 
 // What the user wants.
 using request = std::variant<information, run_options, status_options, list_options, watch_options, break_options,
-                             complete_options>;
+                             leader_options, complete_options>;
 
 // Throws failure for what it does not understand.
 request parse_options(std::vector<std::string> arguments);

@@ -37,7 +37,16 @@ inline std::string check_request(const cli::run_options& o) {
   if (o.wait < 0ms || o.grace < 0ms) return "run: a time is negative";
   if (o.conflict_exit_code < 0 || o.conflict_exit_code > 255) return "run: the exit status is out of range";
   if ((o.kind == cli::lock_kind::permit) != (o.permits != 0)) return "run: permits are not those of a semaphore";
+  if ((o.kind != cli::lock_kind::leadership && !o.value.empty()) || o.value.size() > 65536) {
+    return "run: the value is not that of a leader";
+  }
+  if (o.kind == cli::lock_kind::leadership && (o.names.size() != 1 || o.store.urls.size() != 1)) {
+    return "elect: there are several names or servers";
+  }
   return {};
+}
+inline std::string check_request(const cli::leader_options& o) {
+  return o.store.urls.size() != 1 || !is_name(o.name, o.store) ? "leader: there is no store or no valid name" : "";
 }
 inline std::string check_request(const cli::status_options& o) {
   return o.store.urls.empty() || !is_name(o.name, o.store) ? "status: there is no store or no valid name" : "";
