@@ -1,9 +1,10 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// A service of several instances of which one leads: it alone does some work, here writing lines to a file. The others
-// follow, and one of them leads when the leader is gone. The leader's work is stopped before anybody else can begin it:
-// at SIGTERM, when Redis does not answer, and when the leader itself was paused for too long.
+// A service of several instances of which one leads: it alone does some work, here writing lines to a file, and it alone
+// serves clients, which find its address in the election (leader_client.cpp). The others follow, and one of them leads
+// when the leader is gone. The leader's work is stopped before anybody else can begin it: at SIGTERM, when Redis does not
+// answer, and when the leader itself was paused for too long.
 
 #include "support/arguments.hpp"
 #include "support/connection_events.hpp"
@@ -21,6 +22,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -73,8 +75,8 @@ class log_file {
 // Tells of the time as the leader: its end is told on every way out, before the lock goes back.
 class told_leadership {
  public:
-  told_leadership(const leasehold::hold& h, const std::string& instance)
-      : name_(h.name()), more_(fmt::format("fence={} instance={}", h.fence(), instance)) {
+  told_leadership(const leasehold::leadership& led, const std::string& instance)
+      : name_(led.name()), more_(fmt::format("fence={} instance={}", led.fence(), instance)) {
     support::write_event("leading", name_, more_);
   }
   ~told_leadership() { support::write_event("stopped", name_, more_); }
@@ -86,28 +88,76 @@ class told_leadership {
   std::string more_;
 };
 
+// Where clients reach the leader. While the door is open, each connection is answered with a line: the leader's term, and
+// its name.
+class door {
+ public:
+  explicit door(asio::io_context& context) : acceptor_(context, {asio::ip::address_v4::loopback(), 0}) {}
+
+  // What the election tells others.
+  std::string address() const {
+    const auto at = acceptor_.local_endpoint();
+    return fmt::format("{}:{}", at.address().to_string(), at.port());
+  }
+  void open(const std::string& answer) {
+    answer_ = answer;
+    accept(++openings_);
+  }
+  void shut() {
+    ++openings_;
+    acceptor_.cancel();
+  }
+
+ private:
+  void accept(int opening) {
+    acceptor_.async_accept([this, opening](boost::system::error_code ec, asio::ip::tcp::socket client) {
+      if (ec || opening != openings_) return;
+      const auto to = std::make_shared<asio::ip::tcp::socket>(std::move(client));
+      const auto answer = std::make_shared<std::string>(answer_);
+      asio::async_write(*to, asio::buffer(*answer), [to, answer](boost::system::error_code, std::size_t) {});
+      accept(opening);
+    });
+  }
+
+  asio::ip::tcp::acceptor acceptor_;
+  std::string answer_;
+  int openings_ = 0;
+};
+
+class open_door {
+ public:
+  open_door(door& d, const std::string& answer) : door_(d) { door_.open(answer); }
+  ~open_door() { door_.shut(); }
+  open_door(const open_door&) = delete;
+  open_door& operator=(const open_door&) = delete;
+
+ private:
+  door& door_;
+};
+
 // [lead]
-// The leader's work. It ends where it awaits something: when the lock is lost, and when the program is to end.
-asio::awaitable<void> work(leasehold::hold& hold, log_file& log, settings s) {
-  const told_leadership told(hold, s.instance);
+// The leader's work. It ends where it awaits something: when the leadership is lost, and when the program is to end.
+asio::awaitable<void> work(const leasehold::leadership& led, log_file& log, door& clients, settings s) {
+  const told_leadership told(led, s.instance);
+  const open_door open(clients, fmt::format("{} {}\n", led.term(), s.instance));
   asio::steady_timer next(co_await asio::this_coro::executor);
   // After a pause of the whole process, the work's timer may complete before the loss is reported.
-  while (hold.valid()) {
-    log.append(fmt::format("{} {}\n", hold.fence(), s.instance));
+  while (led.valid()) {
+    log.append(fmt::format("{} {}\n", led.fence(), s.instance));
     next.expires_after(s.every);
     co_await next.async_wait();
   }
 }
 
-asio::awaitable<void> lead(leasehold::client redis, log_file& log, settings s) {
-  const leasehold::mutex leadership(redis, s.name);
-  // The body has a name because g++ 12 miscompiles a temporary one inside the co_await expression.
-  auto body = [&](leasehold::hold& hold) { return work(hold, log, s); };
+asio::awaitable<void> lead(leasehold::client redis, log_file& log, door& clients, settings s) {
+  const leasehold::election election(redis, s.name);
   for (;;) {
     support::write_event("following", s.name, fmt::format("instance={}", s.instance));
     try {
-      // A tenth of the lease is left for the work to end.
-      co_await leasehold::with_lock(leadership, {.lease = s.lease, .margin = s.lease / 10}, body);
+      // A tenth of the lease is left for the work to end. The destructor resigns.
+      leasehold::leadership led =
+          co_await election.campaign(clients.address(), {.lease = s.lease, .margin = s.lease / 10});
+      co_await leasehold::while_held(led.hold(), work(led, log, clients, s));
     } catch (const leasehold::system_error& e) {
       if (e.code() != leasehold::error::lost) throw;
     }
@@ -136,10 +186,11 @@ int run(int argc, char** argv) {
 
   log_file log(arguments.text("--log"));
   asio::io_context context(1);
+  door clients(context);
   leasehold::client_options options;
   options.observer = support::tell_connection(s.instance);
   // The client goes with the coroutine: this returns when the release is out.
-  auto leading = lead(leasehold::client(context, arguments.text("--redis"), options), log, s);
+  auto leading = lead(leasehold::client(context, arguments.text("--redis"), options), log, clients, s);
   support::run_until_signal(context, std::move(leading), SIGINT, SIGTERM);
   return 0;
 }

@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(at_sigterm_the_leader_makes_way_at_once) {
   const told before = next(first, "leading");
   child second = instance("second", "10m");
   next(second, "following");
-  wait_until("a follower in the queue", [this] { return redis.size() > 1; });
+  wait_until("a follower in the queue", [this] { return redis.size() > 2; });
   await_lines_of(before);
   first.signal(SIGTERM);
   next(first, "stopped");
@@ -237,6 +237,47 @@ BOOST_AUTO_TEST_CASE(a_leader_that_was_frozen_follows) {
   // The one that was frozen follows in earnest.
   second.signal(SIGTERM);
   BOOST_TEST(next(first, "leading").number("fence") > heir.number("fence"));
+}
+
+BOOST_AUTO_TEST_CASE(clients_find_each_leader_at_its_address) {
+  child client = start({"leader_client"});
+  next(client, "nobody");
+  child first = instance("first", "10m");
+  next(first, "following");
+  const told before = next(first, "leading");
+  const told found = next(client, "found");
+  BOOST_TEST(found.number("fence") == before.number("fence"));
+  BOOST_TEST(found.text("value").starts_with("127.0.0.1:"));
+  BOOST_TEST(next(client, "answered").number("fence") == before.number("fence"));
+  child second = instance("second", "10m");
+  next(second, "following");
+  wait_until("a follower in the queue", [this] { return redis.size() > 2; });
+  first.signal(SIGTERM);
+  const told heir = next(second, "leading");
+  std::string line;
+  // Between the two there may be a moment without a leader.
+  do line = client.read_line().value_or("answered ended at=0 fence=0");
+  while (!line.starts_with("answered"));
+  BOOST_TEST(told{line}.number("fence") == heir.number("fence"));
+  client.signal(SIGTERM);
+  BOOST_TEST(end_of(client).status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_coordinator_leads_follows_and_releases) {
+  child first = start({"coordinator", "cluster", "10.0.0.1:7000", redis.url()});
+  BOOST_TEST(first.read_line().value().starts_with("leads in term "));
+  child second = start({"coordinator", "cluster", "10.0.0.2:7000", redis.url()});
+  BOOST_TEST(second.read_line().value() == "follows 10.0.0.1:7000");
+  first.signal(SIGTERM);
+  BOOST_TEST(end_of(first).status == 0);
+  std::string line;
+  do line = second.read_line().value_or("leads no more");
+  while (!line.starts_with("leads"));
+  BOOST_TEST(line.starts_with("leads in term "));
+  second.signal(SIGTERM);
+  BOOST_TEST(end_of(second).status == 0);
+  BOOST_TEST(redis.size() == 0U);
+  BOOST_TEST(contains(run({"coordinator"}).errors, "usage: coordinator"));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_is_named) {
