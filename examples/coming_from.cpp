@@ -8,6 +8,7 @@
 #include <boost/asio.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -103,7 +104,21 @@ asio::awaitable<void> lead(leasehold::client redis) {
 }
 // [/margin]
 
-asio::awaitable<void> all(leasehold::client redis) {
+asio::awaitable<void> schedule(std::uint64_t term) {
+  std::cout << "schedules in term " << term << std::endl;
+  co_return;
+}
+
+// [election]
+asio::awaitable<void> lead_in_turn(leasehold::client redis) {
+  leasehold::election election(redis, "scheduler");
+  leasehold::leadership led = co_await election.campaign("10.0.0.7:8000", {.lease = 15s});
+  co_await leasehold::while_held(led.hold(), schedule(led.term()));
+  co_await led.resign();
+}
+// [/election]
+
+asio::awaitable<void> all(leasehold::client redis, bool is_quorum) {
   const std::string request = "request 9f86";
   co_await report(redis);
   co_await order(redis, request);
@@ -111,6 +126,7 @@ asio::awaitable<void> all(leasehold::client redis) {
   co_await guarded(redis);
   co_await by_hand(redis);
   co_await lead(redis);
+  if (!is_quorum) co_await lead_in_turn(redis);
 }
 
 }  // namespace
@@ -120,7 +136,7 @@ int main(int argc, char** argv) try {
   const char* given = std::getenv("LEASEHOLD_REDIS");
   if (urls.empty()) urls.emplace_back(given ? given : "redis://127.0.0.1:6379");
   asio::io_context context;
-  asio::co_spawn(context, all(connect(context, urls)), [](std::exception_ptr failure) {
+  asio::co_spawn(context, all(connect(context, urls), urls.size() > 1), [](std::exception_ptr failure) {
     if (failure) std::rethrow_exception(failure);
   });
   context.run();

@@ -15,6 +15,7 @@
 #include <future>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -261,6 +262,37 @@ void on_a_pool(asio::thread_pool& pool, leasehold::client redis) {
 }
 // [/threads]
 
+asio::awaitable<void> serve(std::uint64_t term) {
+  std::cout << "leads in term " << term << std::endl;
+  co_return;
+}
+
+// [elections]
+asio::awaitable<void> lead_for_a_while(leasehold::client redis) {
+  leasehold::election election(redis, "api");
+  leasehold::leadership led = co_await election.campaign("10.0.0.7:8000", {.lease = 10s, .margin = 1s});
+  co_await leasehold::while_held(led.hold(), serve(led.term()));
+  co_await led.proclaim("10.0.0.7:8001");  // Others see another value from now on.
+  co_await led.resign();
+}
+
+asio::awaitable<void> follow(leasehold::client redis) {
+  leasehold::leader_observer changes = leasehold::election(redis, "api").observe();
+  for (int i = 0; i < 2; ++i) {
+    const std::optional<leasehold::leader_info> leader = co_await changes.next();  // First of all, the present state.
+    std::cout << (leader ? leader->value : "no leader") << std::endl;
+  }
+}
+// [/elections]
+
+asio::awaitable<void> lead_once(leasehold::election election) {
+  // [election]
+  leasehold::leadership led = co_await election.campaign("10.0.0.7:8000", {.lease = 10s});
+  co_await leasehold::while_held(led.hold(), serve(led.term()));
+  co_await led.resign();
+  // [/election]
+}
+
 void write_report(std::uint64_t fence) { std::cout << "report " << fence << std::endl; }
 
 asio::awaitable<void> report_once(std::string url) {
@@ -310,6 +342,9 @@ asio::awaitable<void> all(leasehold::client redis, std::string url) {
   co_await a_few_at_once(redis);
   co_await transfer(redis);
   co_await watched(url, redis);
+  asio::co_spawn(redis.get_executor(), follow(redis), asio::detached);
+  co_await lead_for_a_while(redis);
+  co_await lead_once(leasehold::election(redis, "once"));
 }
 
 }  // namespace

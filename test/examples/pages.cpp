@@ -43,8 +43,8 @@ BOOST_FIXTURE_TEST_SUITE(pages, with_examples)
 BOOST_AUTO_TEST_CASE(the_guide_runs_from_top_to_bottom) {
   const ended e = run({"guide"});
   BOOST_TEST(e.status == 0, e.errors);
-  for (const char* line :
-       {"report ", "row ", "Smith is served", "invoice: 1 acquired, 0 contended", "bytes of metrics"}) {
+  for (const char* line : {"report ", "row ", "Smith is served", "leads in term ", "10.0.0.7:800",
+                           "invoice: 1 acquired, 0 contended", "bytes of metrics"}) {
     BOOST_TEST(contains(e.output, line), e.output);
   }
 }
@@ -88,7 +88,8 @@ BOOST_AUTO_TEST_CASE(the_first_server_names_a_port_that_is_none) {
 BOOST_AUTO_TEST_CASE(what_other_libraries_do_can_be_done) {
   const ended e = run({"coming_from"});
   BOOST_TEST(e.status == 0, e.errors);
-  for (const char* line : {"report is written\n", "in 2 times, fence ", "moved\n", "\nfence ", "leader has served\n"}) {
+  for (const char* line : {"report is written\n", "in 2 times, fence ", "moved\n", "\nfence ", "leader has served\n",
+                           "schedules in term "}) {
     BOOST_TEST(contains(e.output, line), e.output);
   }
   BOOST_TEST(!contains(e.output, "it was already lost"));
