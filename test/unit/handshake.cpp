@@ -163,6 +163,33 @@ BOOST_AUTO_TEST_CASE(a_32_bit_server_is_refused) {
   BOOST_TEST(handshake(server, nobody, "channel", false).read(all)->problem == "");
 }
 
+BOOST_AUTO_TEST_CASE(a_server_that_is_too_old_is_refused) {
+  for (const std::string version : {"6.0.16", "5.0.14", "6.1.240", "2.8.0-rc1"}) {
+    auto all = replies();
+    all[2] = of({"redis_version:" + version + "\r\n"});
+    const auto o = handshake(server, nobody, "channel", false).read(all);
+    BOOST_REQUIRE(o);
+    BOOST_TEST(o->problem == "the server has version " + version + ": Redis 6.2 or later is needed");
+    BOOST_TEST(o->refused);
+  }
+  for (const std::string version : {"6.2.0", "6.10.1", "7.0.15", "10.0.0", "255.255.255", "", "unstable", "6", "6."}) {
+    auto all = replies();
+    all[2] = of({"redis_version:" + version + "\r\n"});
+    BOOST_TEST(handshake(server, nobody, "channel", false).read(all)->problem == "", version);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_asks_for_a_password_before_it_looks_for_hello) {
+  auto all = replies();
+  all[0] = error_of("NOAUTH Authentication required.");
+  const auto o = handshake(server, credentials("app", "secret"), "channel", false).read(all);
+  BOOST_REQUIRE(o);
+  BOOST_TEST(o->problem.starts_with("the server does not know HELLO: "), o->problem);
+  BOOST_TEST(o->refused);
+  // Without a password in HELLO, the server may know it.
+  BOOST_TEST(handshake(server, nobody, "channel", false).read(all)->problem == "NOAUTH Authentication required.");
+}
+
 BOOST_AUTO_TEST_CASE(a_time_that_cannot_be_is_a_problem) {
   for (const auto& time : {of({"9223372036854775807", "0"}), of({"4294967296", "0"}), of({"1", "1000000"}),
                            of({"-1", "0"}), of({"0", "0"}), of({"1"}), of({}), of({"1x", "2"}), of({"", ""})}) {

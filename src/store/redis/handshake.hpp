@@ -44,6 +44,7 @@ class handshake {
 
  private:
   boost::redis::request request_;
+  const bool has_login_;
   const bool has_channel_;
   const bool must_be_master_;
 };
