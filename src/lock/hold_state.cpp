@@ -39,7 +39,7 @@ void hold_state::start(bool confirmed) {
   core_->notify(event::kind::acquired, lock_->name, {});
   counted_ = true;
   began_ = clock::now();
-  if (core_->is_cluster()) listen_at_ = later(began_, listens_after);
+  if (core_->has_slots()) listen_at_ = later(began_, listens_after);
   confirmed_ = confirmed;
   confirmed_at_ = grant_.confirmed_at;
   raised_at_ = grant_.confirmed_at;

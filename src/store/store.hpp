@@ -82,8 +82,9 @@ class store {
     std::string maxmemory_policy;  // "" if the server does not say.
     std::string publish_refusal;   // The server's words if it does not let the client publish, else "".
     std::chrono::seconds uptime{0};
-    bool again = false;    // It is not the first connection of this store to the server.
-    bool another = false;  // It may not know earlier grants: it is another process, or another server.
+    bool has_slots = false;  // It is in cluster mode.
+    bool again = false;      // It is not the first connection of this store to the server.
+    bool another = false;    // It may not know earlier grants: it is another process, or another server.
   };
 
   // What a store knows about its servers and the next store of the same client must not forget.
@@ -119,6 +120,10 @@ class store {
     // A server's clock was stepped forward by this much.
     virtual void on_clock_jump(clock::duration) = 0;
     virtual void on_refused(std::string_view words) = 0;
+    // The client's keys are tagged (protocol/keys.hpp),
+    virtual bool has_tagged_keys() const { return false; }
+    // and have to be from now on, for this reason.
+    virtual void on_tagged_keys(std::string_view why) { (void)why; }
     virtual void on_stopped() = 0;
 
    protected:
