@@ -34,18 +34,19 @@ hold_state::~hold_state() = default;
 
 void hold_state::start(bool confirmed) {
   core_->add(*this);
-  core_->count().held.fetch_add(1, std::memory_order_relaxed);
-  core_->count().acquired.fetch_add(1, std::memory_order_relaxed);
-  core_->notify(event::kind::acquired, lock_->name, {});
-  counted_ = true;
-  began_ = clock::now();
-  if (core_->has_slots()) listen_at_ = later(began_, listens_after);
+  core_->count().count(lock_->its_class.get(), &lock_figures::held);
+  core_->count().count(lock_->its_class.get(), &lock_figures::acquired);
+  const auto now = clock::now();
+  tenure_.began = now;
+  tenure_.is_counted = true;
+  notify(event::kind::acquired, now - grant_.asked_at);
+  if (core_->has_slots()) listen_at_ = later(now, listens_after);
   confirmed_ = confirmed;
   confirmed_at_ = grant_.confirmed_at;
   raised_at_ = grant_.confirmed_at;
   // The server counts the lease from the arrival of the request, but the deadline counts from its sending.
   const auto& lease = grant_.lease;
-  may_last_until_ = std::max(may_last_until_, later(later(began_, lease), core_->drift().of(lease)));
+  may_last_until_ = std::max(may_last_until_, later(later(now, lease), core_->drift().of(lease)));
   if (!confirmed_) {
     // The new holder's handler runs before the confirmation: if it releases at once, there is nothing to confirm.
     core_->post([self = shared_from_this()] {
@@ -56,9 +57,18 @@ void hold_state::start(bool confirmed) {
       });
     });
   } else if (renewals_left_ != 0) {
-    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin, core_->identity().phase());
+    renew_at_ = renewal_due(now, deadline() - grant_.margin, core_->identity().phase());
   }
   schedule();
+}
+
+void hold_state::notify(event::kind what, clock::duration d) const {
+  core_->notify({.what = what,
+                 .name = lock_->name,
+                 .token = grant_.token,
+                 .fence = fence(),
+                 .duration = std::chrono::duration_cast<std::chrono::microseconds>(d),
+                 .label = lock_->label()});
 }
 
 // The renewal may still succeed until the local deadline.
@@ -237,8 +247,8 @@ clock::time_point hold_state::left_until() const {
 }
 
 void hold_state::report_loss() {
-  core_->count().lost.fetch_add(1, std::memory_order_relaxed);
-  core_->notify(event::kind::lost, lock_->name, {});
+  core_->count().count(lock_->its_class.get(), &lock_figures::lost);
+  notify(event::kind::lost, clock::now() - tenure_.began);
   stop_holding();
 }
 
@@ -254,9 +264,10 @@ void hold_state::leave() {
   caller::unlink();
   renew_at_ = listen_at_ = clock::time_point::max();
   if (std::exchange(listens_, false)) core_->unsubscribe_slot(lock_->slot);
-  if (!std::exchange(counted_, false)) return;
-  core_->count().held.fetch_sub(1, std::memory_order_relaxed);
-  core_->count().hold_time.record(clock::now() - began_);
+  if (!std::exchange(tenure_.is_counted, false)) return;
+  tenure_.lasted = clock::now() - tenure_.began;
+  core_->count().count(lock_->its_class.get(), &lock_figures::held, -1);
+  core_->count().record(lock_->its_class.get(), &lock_figures::hold_time, tenure_.lasted);
 }
 
 void hold_state::complete_waiters(error_code ec) {
@@ -280,7 +291,7 @@ void hold_state::release(release_op::listener l) {
   activity::unlink();
   leave();
   complete_waiters(error::not_held);
-  core_->notify(event::kind::released, lock_->name, {});
+  notify(event::kind::released, tenure_.lasted);
   if (gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists) {
     // Redis has already said that the hold is gone.
     if (l) l(error::lost);
