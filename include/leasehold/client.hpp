@@ -43,11 +43,13 @@ struct event {
     lost,          ///< A hold was lost.
     timed_out,     ///< An acquire operation ended with error::timed_out.
     cancelled,     ///< An acquire or try_acquire operation was cancelled.
-    slow_wait,  ///< An acquire operation has waited for client_options::slow_wait, and goes on waiting. `text`: which
-                ///< client has the lock, since when, and how many entries are in the queue.
-    credentials,   ///< What the client proves its identity with has a fault, and the connection goes on for now: the
-                   ///< function client_options::credentials has failed, a server has refused a new password, or a
-                   ///< certificate of the URL has expired. `text`: which and why. Not repeated while it stays the same.
+    slow_wait,    ///< An acquire operation has waited for client_options::slow_wait, and goes on waiting. `text`: which
+                  ///< client has the lock, since when, and how many entries are in the queue.
+    credentials,  ///< What the client proves its identity with has a fault, and the connection goes on for now: the
+                  ///< function client_options::credentials has failed, a server has refused a new password, or a
+                  ///< certificate of the URL has expired. `text`: which and why. Not repeated while it stays the same.
+    tagged_keys,  ///< The client's keys carry the tags of slots from now on, as with `?keys=tagged`. Once, at most.
+                  ///< `text`: why, usually in the server's words.
   };
   kind what;  ///< What has happened.
   std::string_view
@@ -304,6 +306,9 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 ///   Sentinels and servers, with the parameters of rediss://): the master of a Sentinel group, which the client
 ///   follows. User and password are those of the servers, `?sentinel_password=P` and `&sentinel_user=U` those of the
 ///   Sentinels.
+/// - `?keys=tagged` behind a URL of one of these: the address has shards behind it, so all keys of a lock have to be in
+///   one slot. The client finds that out by itself, with the first request that the server refuses
+///   (docs/managed-services.md).
 /// - `redis+cluster://h1:7000,h2:7001` and `rediss+cluster://...` (TLS): a Redis Cluster, reached by some of its nodes.
 /// - `memory:NAME`: a store inside a unit test (leasehold/testing/memory_store.hpp).
 ///

@@ -56,5 +56,11 @@ local kind, fence_of, admits, reenters, enter, leave, finish, lengthen, refresh,
 -- Set by a kind that has made room by itself.
 local made_room = false
 
+-- Clients with the tagged layout put the mark in the place of the plain layout's fence counter (docs/protocol.md, "One
+-- address with slots behind it"). A client with the plain layout that meets it knows these words (protocol/refusal.cpp).
+-- next_fence checks for it; so does whatever grants nothing.
+local tags_mark <const> = 'tagged'
+local tags_error <const> = 'leasehold: the keys of this server are tagged; see ?keys=tagged'
+
 -- The record of a mutex.
 local record_form <const> = '^leasehold:(.+):(%d+)$'

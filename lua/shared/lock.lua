@@ -49,6 +49,10 @@ local function acquire()
     redis.call('PEXPIRE', entries, 60000)
   end
   if stamp ~= '' then
+    -- Clients with tagged keys do not see this queue.
+    if string.sub(fences, 12, 13) == '0}' and redis.call('GET', fences) == tags_mark then
+      error(tags_error)
+    end
     local entry = stamp .. ' ' .. lease .. ' ' .. string.format('%d', now + poll_often) ..
       (ask == '' and '' or ' ' .. ask)
     if not redis.call('ZSCORE', queue, token) then

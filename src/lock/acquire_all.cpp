@@ -68,8 +68,10 @@ void acquire_all_op::begin() {
   if (const error_code ec = check()) return complete(ec);
   if (!core_->open()) return complete(error::closed);
   one_server_ = !core_->is_quorum();
+  one_slot_ = true;
   for (const auto& l : locks) {
-    one_server_ = one_server_ && l->handle->core == core_ && l->identity->slot == locks.front()->identity->slot;
+    one_server_ = one_server_ && l->handle->core == core_;
+    one_slot_ = one_slot_ && l->identity->slot == locks.front()->identity->slot;
   }
   if (options_.wait != forever) {
     deadline_ = later(began_, options_.wait == milliseconds(0) ? core_->options().command_timeout : options_.wait);
@@ -88,7 +90,8 @@ void acquire_all_op::begin_again() {
   holds_.clear();
   holds_.resize(order_.size());
   next_ = 0;
-  if (!one_server_ || options_.replicas != 0 || !core_->up()) return acquire_next();
+  const bool fits_in_one_script = one_server_ && (one_slot_ || !core_->has_slots());
+  if (!fits_in_one_script || options_.replicas != 0 || !core_->up()) return acquire_next();
   tokens_.clear();
   for (std::size_t i = 0; i < order_.size(); ++i) tokens_.push_back(core_->identity().next_token());
   asks_ = asks();
@@ -158,7 +161,11 @@ void acquire_all_op::take(const answer& a) {
   if (a.from_store != nullptr && a.from_store->refused) {
     switch (*a.from_store->refused) {
       case refusal::wrong_type: return release_all(error::wrong_type);
-      case refusal::no: core_->note_refusal(a.from_store->words); return release_all(error::refused);
+      case refusal::no:
+        // The server has granted nothing, and from now on the keys are tagged: one lock after the other.
+        if (wants_tagged_keys(a.from_store->words) && core_->has_slots()) break;
+        core_->note_refusal(a.from_store->words);
+        return release_all(error::refused);
       case refusal::try_again:
       case refusal::moving_slot:
       case refusal::no_majority: break;

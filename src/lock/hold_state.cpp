@@ -40,7 +40,7 @@ void hold_state::start(bool confirmed) {
   tenure_.began = now;
   tenure_.is_counted = true;
   notify(event::kind::acquired, now - grant_.asked_at);
-  if (core_->is_cluster()) listen_at_ = later(now, listens_after);
+  if (core_->has_slots()) listen_at_ = later(now, listens_after);
   confirmed_ = confirmed;
   confirmed_at_ = grant_.confirmed_at;
   raised_at_ = grant_.confirmed_at;

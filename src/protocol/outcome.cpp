@@ -40,7 +40,8 @@ outcome read_outcome(verb v, const reply& r) {
       break;
     case verb::list:
     case verb::show:
-    case verb::break_lock: o.scalars = &r; break;
+    case verb::break_lock:
+    case verb::scan: o.scalars = &r; break;
   }
   return o;
 }

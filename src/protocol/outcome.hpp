@@ -30,7 +30,7 @@ struct outcome {
   bool released = false;                        // release, keep
   std::uint32_t acknowledged = 0;               // The number of replicas, see store::run_acknowledged.
   std::shared_ptr<const inspection> inspected;  // inspect
-  // acquire_all: what was granted, otherwise null. list, show, break_lock: the reply (lock_replies.hpp).
+  // acquire_all: what was granted, otherwise null. list, show, break_lock, scan: the reply (lock_replies.hpp).
   const reply* scalars = nullptr;
 
   // acquire_all: so many locks were granted.

@@ -9,7 +9,7 @@
 namespace leasehold::detail {
 namespace {
 
-enum class keys_of { nothing, record, all_four, all_four_of_each };
+enum class keys_of { record, all_four, all_four_of_each, fences_records_queues };
 
 enum class field {
   none,
@@ -21,9 +21,6 @@ enum class field {
   limit,
   fence,
   counter,  // G of the fence.
-  pattern,
-  cursor,
-  queue_prefix,
   fence_text,
   members,
   // Left out if they and what follows them are empty:
@@ -57,7 +54,7 @@ constexpr std::array<row, 14> table{{
     {verb::raise, keys_of::all_four, "raise", {token, fence, counter, exact}},
     {verb::inspect, keys_of::all_four, "inspect", {}},
     {verb::acquire_all, keys_of::all_four_of_each, "", {lease, not_after, repair, members}},
-    {verb::list, keys_of::nothing, "list", {pattern, cursor, queue_prefix}},
+    {verb::list, keys_of::fences_records_queues, "list", {}},
     {verb::show, keys_of::all_four, "show", {}},
     {verb::break_lock, keys_of::all_four, "break", {token, fence_text, force}},
 }};
@@ -74,11 +71,15 @@ void write_all_four(const basic_keys<std::string_view>& keys, arguments& a) {
 void write_keys(keys_of which, const request& r, arguments& a) {
   if (r.record_only) which = keys_of::record;
   switch (which) {
-    case keys_of::nothing: break;
     case keys_of::record: a.key(r.keys.record); break;
     case keys_of::all_four: write_all_four(r.keys, a); break;
     case keys_of::all_four_of_each:
       for (const auto& m : r.members) write_all_four(m.keys, a);
+      break;
+    case keys_of::fences_records_queues:
+      a.key(r.keys.fences);
+      for (const auto& m : r.members) a.key(m.keys.record);
+      for (const auto& m : r.members) a.key(m.keys.queue);
       break;
   }
 }
@@ -106,9 +107,6 @@ void write_field(field f, const request& r, const sending& s, arguments& a) {
     case field::limit: return a.arg(std::int64_t{r.limit});
     case field::fence: return a.arg(static_cast<std::int64_t>(r.fence));
     case field::counter: return a.arg(static_cast<std::int64_t>(r.fence / passes_per_fence));
-    case field::pattern: return a.arg(r.pattern);
-    case field::cursor: return a.arg(r.cursor);
-    case field::queue_prefix: return a.arg(r.queue_prefix);
     case field::fence_text: return a.arg(r.fence_text);
     case field::members:
       for (const auto& m : r.members) {
@@ -125,6 +123,7 @@ void write_field(field f, const request& r, const sending& s, arguments& a) {
 
 sending plan(const request& r, clock::time_point now, const server_clock& server, bool pushes_grants) {
   sending s{now, now, 0, r.joins_queue && pushes_grants};
+  if (r.of_kind == nullptr) return s;
   const auto& fields = table[static_cast<std::size_t>(r.verb)].fields;
   if (std::find(fields.begin(), fields.end(), field::not_after) != fields.end()) {
     const auto [at, passed] = server.not_after(now, r.run_within);
@@ -132,6 +131,10 @@ sending plan(const request& r, clock::time_point now, const server_clock& server
     s.may_run_until = passed;
   }
   return s;
+}
+
+std::vector<std::string> command_of(const request& r) {
+  return {"SCAN", std::string(r.cursor), "MATCH", std::string(r.pattern), "COUNT", "1000"};
 }
 
 void write(const request& r, const sending& s, arguments& a) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // What a client asks of a server: values, which one function turns into the KEYS and ARGV of a script. That function is
-// the table of docs/protocol.md, "The scripts"; test/unit/requests.cpp compares the two.
+// the table of docs/protocol.md, "The scripts"; test/unit/requests.cpp compares the two. One request is no script: scan.
 #pragma once
 
 #include "protocol/arguments.hpp"
@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace leasehold::detail {
 
@@ -33,6 +34,7 @@ enum class verb : std::uint8_t {
   list,  // This and the following: of operators.
   show,
   break_lock,
+  scan,  // Of operators, too; a command.
 };
 
 // The keys of a script that may change the queue (protocol/keys.hpp).
@@ -41,7 +43,7 @@ struct basic_keys {
   Text record, fences, queue, entries;
 };
 
-// One lock of acquire_all.
+// One lock of acquire_all, or of list.
 struct member_request {
   basic_keys<std::string_view> keys;
   std::string_view kind, token, ask;
@@ -51,8 +53,8 @@ struct member_request {
 template <class Text>
 struct basic_request {
   detail::verb verb{};
-  const script* of_kind = nullptr;  // The script that runs.
-  basic_keys<Text> keys{};          // list: the record says which server scans, and is no key.
+  const script* of_kind = nullptr;  // The script that runs; null: scan.
+  basic_keys<Text> keys{};          // scan: the record says which server scans, and is no key.
   Text token{};
   std::chrono::milliseconds lease{0};
   Text ask{};
@@ -67,8 +69,8 @@ struct basic_request {
   Text channel{};                             // release: on which Redisson listens.
   std::uint64_t fence = 0;                    // raise
   bool exact = false;                         // raise: a larger fence is lowered.
-  std::span<const member_request> members{};  // acquire_all
-  Text pattern{}, cursor{}, queue_prefix{};   // list: of SCAN; of the queues' keys, if they all have the same.
+  std::span<const member_request> members{};  // acquire_all; list
+  Text pattern{}, cursor{};                   // scan
   Text fence_text{};                          // break_lock: the fence of the hold that was seen, as the server has it.
   bool force = false;                         // break_lock: also what another program holds.
 
@@ -97,6 +99,8 @@ struct sending {
 sending plan(const request&, clock::time_point now, const server_clock&, bool pushes_grants);
 // Appends the keys and arguments of a request that is sent so.
 void write(const request&, const sending&, arguments&);
+// The words of a request that is no script.
+std::vector<std::string> command_of(const request&);
 
 template <class Text>
 template <class Other>
@@ -119,7 +123,6 @@ basic_request<Text>::basic_request(const basic_request<Other>& r)
       exact(r.exact),
       pattern(r.pattern),
       cursor(r.cursor),
-      queue_prefix(r.queue_prefix),
       fence_text(r.fence_text),
       force(r.force) {}
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "simulation/judge.hpp"
 
+#include "protocol/slots.hpp"
+
 #include "lock/hold_state.hpp"
 #include "time/lease.hpp"
 
@@ -548,8 +550,13 @@ void judge::forget(const process& p) {
 // It lives until two days after the server's clock has reached it.
 void judge::look_at_counter(std::size_t server, const std::string& key) const {
   auto& s = world_.server(server);
-  const auto last = std::stoll(s.data().execute({"GET", key}).text);
+  const auto text = s.data().execute({"GET", key}).text;
   const auto left = s.data().execute({"PTTL", key}).integer;
+  if (text == detail::mark_of_tags) {
+    if (left < 0) complain(fmt::format("the mark {} of server {} never ends", key, server));
+    return;
+  }
+  const auto last = std::stoll(text);
   // A slot that moves takes with it what was left by the clock of another node.
   const auto exact = world_.cluster() != nullptr ? 60000 : 2;
   if (left < 0 || s.time().count() / 1000 + left + exact >= last / 1000 + two_days) return;

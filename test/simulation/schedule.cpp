@@ -92,6 +92,7 @@ class schedule {
   const cut_down& without_;
   dice dice_;
   world world_;
+  std::optional<detail::memory::cluster> slots_;  // Which the only server checks.
   std::optional<cluster_events> cluster_;
   judge::rules rules_;
   std::optional<judge> judge_;
@@ -218,6 +219,8 @@ void schedule::plan() {
   plan_faults();
   if (deployment_ == deployment::quorum) plan_ambushes();
   if (is_cluster) plan_cluster();
+  // One address whose server checks slots: clients find that out.
+  if (deployment_ == deployment::slots) slots_.emplace(std::vector<detail::memory::server*>{&world_.server(0)}, 1);
   longest_pause_of_others_ = longest_pause_;
   if (rules_.one_server) plan_more();
   judge_.emplace(world_, rules_);
@@ -901,6 +904,7 @@ std::string_view name_of(deployment d) {
     case deployment::failover: return "failover";
     case deployment::quorum: return "quorum";
     case deployment::cluster: return "cluster";
+    case deployment::slots: return "slots";
   }
   return "?";
 }

@@ -92,6 +92,7 @@ BOOST_AUTO_TEST_CASE(events_have_names) {
   using kind = leasehold::event::kind;
   BOOST_TEST(to_string(kind::connected) == "connected");
   BOOST_TEST(to_string(kind::clock_jump) == "clock_jump");
+  BOOST_TEST(to_string(kind::tagged_keys) == "tagged_keys");
   BOOST_TEST(to_string(kind::slow_wait) == "slow_wait");
   BOOST_TEST(to_string(kind::cancelled) == "cancelled");
   BOOST_TEST(to_string(kind::credentials) == "credentials");
