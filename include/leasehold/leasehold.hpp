@@ -14,4 +14,5 @@
 #include <leasehold/mutex.hpp>
 #include <leasehold/recursive_mutex.hpp>
 #include <leasehold/shared_mutex.hpp>
+#include <leasehold/ticket.hpp>
 #include <leasehold/with_lock.hpp>
