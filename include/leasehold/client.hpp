@@ -189,8 +189,8 @@ void start_resume(const std::shared_ptr<client_handle>&, asio::any_completion_ha
 /// The handler of an operation runs on its associated executor, else on the client's, and never inside the call. The
 /// handle may be destroyed while the operation is under way.
 ///
-/// Thread safety: const functions may be called from any thread. The library starts no thread. (Asio has one for its
-/// resolver, and some if a handler without an executor is given to an operation of an empty hold or of no lock.)
+/// Thread safety: const functions may be called from any thread. Only blocking::client starts a thread. (Asio has one
+/// for its resolver, and some if a handler without an executor is given to an operation of an empty hold or no lock.)
 /// @ingroup ref_clients
 class client {
  public:

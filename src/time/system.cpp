@@ -15,11 +15,14 @@
 // (After windows.h.)
 #include <realtimeapiset.h>
 #else
+#include <pthread.h>
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 #endif
 
 #include <array>
+#include <utility>
 
 namespace leasehold::detail::system {
 
@@ -40,6 +43,8 @@ std::string host_name() {
 }
 
 std::int64_t process_id() noexcept { return ::GetCurrentProcessId(); }
+
+std::thread start_thread(const char*, std::function<void()> body) { return std::thread(std::move(body)); }
 
 #else
 
@@ -67,6 +72,47 @@ std::string host_name() {
 }
 
 std::int64_t process_id() noexcept { return ::getpid(); }
+
+namespace {
+
+// A thread inherits the mask of the thread that starts it.
+class signals_blocked {
+ public:
+  signals_blocked() noexcept {
+    sigset_t all{};
+    ::sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF}) {
+      ::sigdelset(&all, fault);
+    }
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  signals_blocked(const signals_blocked&) = delete;
+  signals_blocked& operator=(const signals_blocked&) = delete;
+  ~signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+void name_this_thread(const char* name) noexcept {
+#if defined(__APPLE__)
+  ::pthread_setname_np(name);
+#elif defined(__linux__)
+  ::pthread_setname_np(::pthread_self(), name);
+#else
+  static_cast<void>(name);
+#endif
+}
+
+}  // namespace
+
+std::thread start_thread(const char* name, std::function<void()> body) {
+  const signals_blocked while_it_starts;
+  return std::thread([name, body = std::move(body)] {
+    name_this_thread(name);
+    body();
+  });
+}
 
 #endif
 

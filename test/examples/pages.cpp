@@ -92,6 +92,19 @@ BOOST_AUTO_TEST_CASE(what_other_libraries_do_can_be_done) {
   BOOST_TEST(redis.size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(threads_wait_for_locks_and_are_stopped) {
+  const ended e = run({"blocking"});
+  BOOST_TEST(e.status == 0, e.errors);
+  for (const char* line : {"Smith is packed, fence ", "Miller is packed, fence ", "\n5 shelves are counted\n",
+                           "\nmoved from north to south, fences ", "\nstopped\n"}) {
+    BOOST_TEST(contains(e.output, line), e.output);
+  }
+  BOOST_TEST(redis.size() == 0U);
+  const ended wrong = run({"blocking", "http://x"});
+  BOOST_TEST(wrong.status == 1);
+  BOOST_TEST(contains(wrong.errors, "blocking: invalid url: "), wrong.errors);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

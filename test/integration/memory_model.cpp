@@ -455,7 +455,7 @@ class generator {
   }
   std::string integer() { return one_in(3) ? value() : std::to_string(static_cast<std::int64_t>(random(2000)) - 1000); }
   std::string score() {
-    static const words all = {"0", "1", "2", "-1", "1.5", "1e3", "0x10", "+2", "1000000000000000", "-inf", "+inf"};
+    static const words all = {"0", "1", "2", "-1", "1.5", "1e3", "+2", "1000000000000000", "-inf", "+inf"};
     return one_in(3) ? one_of(all) : std::to_string(random(50));
   }
 

@@ -660,6 +660,111 @@ BOOST_AUTO_TEST_CASE(several_locks_of_which_one_is_busy_time_out) {
   });
 }
 
+// A caller that is cancelled while it waits for one of several locks, then one whose body runs.
+BOOST_AUTO_TEST_CASE(cancelling_the_caller_leaves_none_of_several_locks_held) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
+    mutex a(c, "a"), b(c, "b");
+    const std::vector<mutex> list{a, b};
+    for (const bool is_list : {false, true}) {
+      for (const bool is_busy : {true, false}) {
+        hold busy;
+        if (is_busy) busy = co_await b.acquire();
+        bool started = false;
+        bool ended = false;
+        asio::cancellation_signal signal;
+        std::optional<std::exception_ptr> result;
+        const auto work = [&]() -> awaitable<void> {
+          started = true;
+          co_await work_until_cancelled(ended);
+        };
+        const auto pair = [&](holds<2>&) -> awaitable<void> { co_await work(); };
+        const auto all = [&](std::vector<hold>&) -> awaitable<void> { co_await work(); };
+        auto waiting = is_list ? with_lock(list, all) : with_lock(std::tuple(a, b), pair);
+        asio::co_spawn(co_await asio::this_coro::executor, std::move(waiting),
+                       asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) { result = e; }));
+        if (is_busy) {
+          co_await eventually("it waits", [&] { return redis.get("a").has_value(); });
+        } else {
+          co_await eventually("the body runs", [&] { return started; });
+        }
+        signal.emit(asio::cancellation_type::terminal);
+        co_await eventually("it ends", [&] { return result.has_value(); });
+        BOOST_TEST(static_cast<bool>(*result));
+        BOOST_TEST(started == !is_busy);
+        BOOST_TEST(ended == !is_busy);
+        co_await eventually("a is free", [&] { return !redis.get("a"); });
+        if (is_busy) co_await busy.release();
+        co_await eventually("b is free", [&] { return redis.size() == 0; });
+      }
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(close_leaves_several_locks_to_the_body_until_it_has_ended) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
+    mutex a(c, "a"), b(c, "b");
+    bool started = false;
+    bool ended = false;
+    std::optional<std::exception_ptr> result;
+    const auto body = [&](holds<2>&) -> awaitable<void> {
+      started = true;
+      try {
+        co_await work_until_cancelled(ended);
+      } catch (const system_error&) {
+        BOOST_TEST(redis.size() == 2U);
+        throw;
+      }
+    };
+    asio::co_spawn(co_await asio::this_coro::executor, with_lock(std::tuple(a, b), body),
+                   [&](std::exception_ptr e) { result = e; });
+    co_await eventually("the body runs", [&] { return started; });
+    co_await c.close();
+    BOOST_TEST(ended);
+    BOOST_TEST(redis.size() == 0U);
+    co_await eventually("with_lock ends", [&] { return result.has_value(); });
+    error_code ec;
+    try {
+      if (*result) std::rethrow_exception(*result);
+    } catch (const system_error& e) {
+      ec = e.code();
+    }
+    BOOST_TEST(ec == error::lost);
+  });
+}
+
+// As for one hold: what the work or the body does with its holds is its own business.
+BOOST_AUTO_TEST_CASE(several_holds_may_be_released_or_taken_along) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
+    mutex a(c, "a"), b(c, "b");
+    const auto releases = [](holds<2>& h) -> awaitable<int> {
+      co_await h.release();
+      co_await turn();
+      co_return 42;
+    };
+    int result = co_await with_lock(std::tuple(a, b), releases);
+    BOOST_TEST(result == 42);
+    hold along;
+    const auto takes = [&along](holds<2>& h) -> awaitable<void> {
+      along = std::move(h[1]);
+      co_return;
+    };
+    co_await with_lock(std::tuple(a, b), takes);
+    BOOST_TEST(along.valid());
+    BOOST_TEST(!redis.get("a"));
+    co_await along.release();
+    holds<2> empty;
+    const auto work = []() -> awaitable<int> { co_return 7; };
+    result = co_await while_held(empty, work());
+    BOOST_TEST(result == 7);
+    std::vector<hold> none;
+    result = co_await while_held(none, work());
+    BOOST_TEST(result == 7);
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
