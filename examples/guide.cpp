@@ -14,6 +14,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -185,10 +186,35 @@ leasehold::client configured(asio::io_context& context, const std::string& url) 
   options.observer = [](const leasehold::event& e) {
     if (e.what == leasehold::event::kind::lost) std::cerr << "lost " << e.name << std::endl;
     if (e.what == leasehold::event::kind::evicting) std::cerr << "Redis may evict locks: " << e.text << std::endl;
+    if (e.what == leasehold::event::kind::slow_wait) std::cerr << e.name << " is " << e.text << std::endl;
   };
+  options.slow_wait = 5s;  // An operation that waits for so long is reported: "report is held by web1-4711 since ..."
   return leasehold::client(context, url, options);
 }
 // [/observer]
+
+// [classes]
+leasehold::client classified(asio::any_io_executor executor, const std::string& url) {
+  leasehold::client_options options;
+  // "seat:A1" and "seat:A2" are in the class "seat".
+  options.classify = [](std::string_view name) { return std::string(name.substr(0, name.find(':'))); };
+  return leasehold::client(executor, url, options);
+}
+
+void print_waits(const leasehold::client& redis) {
+  for (const auto& [label, figures] : redis.stats_by_class()) {
+    std::cout << label << ": " << figures.acquired << " acquired, " << figures.contended << " contended, p99 of waits "
+              << figures.waiting_time.quantile(0.99).count() << " us" << std::endl;
+  }
+}
+// [/classes]
+
+// [two_clients]
+std::string metrics_of(const leasehold::client& orders, const leasehold::client& jobs) {
+  return leasehold::to_prometheus(
+      {{"orders", orders.stats(), orders.stats_by_class()}, {"jobs", jobs.stats(), jobs.stats_by_class()}});
+}
+// [/two_clients]
 
 // [threads]
 void on_a_pool(asio::thread_pool& pool, leasehold::client redis) {
@@ -240,6 +266,13 @@ asio::awaitable<void> once_in_the_fleet(leasehold::client redis) {
 }
 // [/at_least]
 
+asio::awaitable<void> watched(std::string url, leasehold::client jobs) {
+  leasehold::client orders = classified(co_await asio::this_coro::executor, url);
+  co_await one_at_a_time(orders);
+  print_waits(orders);
+  std::cout << metrics_of(orders, jobs).size() << " bytes of metrics" << std::endl;
+}
+
 asio::awaitable<void> all(leasehold::client redis, std::string url) {
   co_await report_once(url);
   co_await write_under(leasehold::mutex(redis, "row"));
@@ -262,6 +295,7 @@ asio::awaitable<void> all(leasehold::client redis, std::string url) {
   leasehold::hold of_order = co_await order.acquire();
   co_await hand_over(std::move(of_order), redis);
   co_await once_in_the_fleet(redis);
+  co_await watched(url, redis);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@
 #include <exception>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -133,7 +134,9 @@ class client {
   requires detail::ends_a_wait<End...>
   void close(End&&... end) const { detail::block_on(&detail::start_close, thread_, handle(), {end...}); }
 
-  statistics stats() const { return async().stats(); }                             ///< A snapshot.
+  statistics stats() const { return async().stats(); }  ///< A snapshot.
+  /// leasehold::client::stats_by_class.
+  std::map<std::string, class_statistics> stats_by_class() const { return async().stats_by_class(); }
   std::string server() const { return async().server(); }                          ///< leasehold::client::server.
   std::string explain(const error_code& ec) const { return async().explain(ec); }  ///< leasehold::client::explain.
   std::string last_refusal() const { return async().last_refusal(); }              ///< leasehold::client::last_refusal.

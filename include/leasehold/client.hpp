@@ -17,7 +17,9 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,10 +44,27 @@ struct event {
     lost,          ///< A hold was lost.
     timed_out,     ///< An acquire operation ended with error::timed_out.
     cancelled,     ///< An acquire or try_acquire operation was cancelled.
+    slow_wait,  ///< An acquire operation has waited for client_options::slow_wait, and goes on waiting. `text`: which
+                ///< client has the lock, since when, and how many entries are in the queue.
   };
-  kind what;              ///< What has happened.
-  std::string_view name;  ///< The lock's name where the event has one. Valid during the call only.
-  std::string_view text;  ///< For people: one printable line. Valid during the call only.
+  kind what;  ///< What has happened.
+  std::string_view
+      name{};  ///< The lock's name where the event has one. Valid during the call only, as the other views.
+  std::string_view text{};  ///< For people: one printable line.
+  /// acquired, released, lost: the hold's. slow_wait: that of the hold in the way (one of them, if several); another
+  /// program's value verbatim; "" if there is none, or the store does not answer.
+  std::string_view token{};
+  /// acquired, released, lost: the hold's. slow_wait: that of the hold in the way; 0 if that is not known, as for
+  /// another program's hold and for one of several permits of a semaphore.
+  std::uint64_t fence = 0;
+  /// acquired, timed_out, cancelled, slow_wait: how long the operation has waited. released, lost: how long the lock was
+  /// held.
+  std::chrono::microseconds duration{0};
+  std::string_view label{};   ///< The lock's class (client_options::classify), or "".
+  std::string_view holder{};  ///< slow_wait: client_options::label of the client that has the lock; "" if not known.
+  /// slow_wait: when the server granted the hold in the way, by the server's clock. Readers that hold together, and
+  /// holds that an owner has at the same time, count from the first of them. None where the fence is not known.
+  std::optional<std::chrono::system_clock::time_point> since{};
 };
 
 /// The enumerator's name, for example "clock_jump".
@@ -112,6 +131,21 @@ struct client_options {
   /// else. It may be called until close has completed or `io_context::run()` has returned, because the last releases
   /// are reported, too.
   std::function<void(const event&)> observer;
+
+  /// Sorts locks into classes: client::stats_by_class has figures for each, and the events of a lock name its class.
+  /// Called with the lock's name (without the prefix) when a lock is constructed, on the thread that constructs it, and
+  /// not again for its copies and its operations. So several threads may call it at the same time. It returns the label
+  /// of the class; "": the lock is in no class. The same name must always have the same label. An exception that it
+  /// throws leaves the constructor of the lock.
+  ///
+  /// Labels should be few. A lock is in the class "other" if 64 other labels were given before its own, or if its label
+  /// is longer than 128 bytes or not UTF-8.
+  std::function<std::string(std::string_view name)> classify;
+
+  /// An acquire operation that waits this long for a busy lock is counted in statistics::slow_waits and reported once as
+  /// event::kind::slow_wait, while it still waits. If there is an observer, the client asks the server which hold is in
+  /// the way: one script for all waits of a lock that become slow together. 1 ms to 30 days, or `forever`: never.
+  std::chrono::milliseconds slow_wait = forever;
 };
 
 /// What a client has done so far. Counters never decrease; gauges show the present state.
@@ -139,10 +173,29 @@ struct statistics {
   std::uint64_t connects = 0;        ///< Connections that came up, also after client_options::idle_timeout.
   std::uint64_t reconnects = 0;      ///< Connections that came up after another was lost.
   std::uint64_t clock_jumps = 0;     ///< Forward steps of the server's clock noticed.
+  std::uint64_t slow_waits = 0;      ///< acquire operations that waited for client_options::slow_wait.
 
   histogram waiting_time;  ///< From the start of an operation to its lock.
   histogram hold_time;     ///< From the lock to its release or loss.
   histogram round_trip;    ///< From a script to its answer.
+};
+
+/// What a client has done so far with the locks of one class (client_options::classify). The members mean what they mean
+/// in `statistics`.
+/// @ingroup ref_observation
+struct class_statistics {
+  std::size_t held = 0;     ///< Gauge: holds alive.
+  std::size_t waiting = 0;  ///< Gauge: acquire and try_acquire operations under way.
+
+  std::uint64_t acquired = 0;    ///< Locks acquired.
+  std::uint64_t contended = 0;   ///< Operations that found the lock busy at least once.
+  std::uint64_t timed_out = 0;   ///< acquire operations that ended with error::timed_out.
+  std::uint64_t cancelled = 0;   ///< acquire and try_acquire operations that were cancelled.
+  std::uint64_t lost = 0;        ///< Holds lost, or found lost by their release.
+  std::uint64_t slow_waits = 0;  ///< acquire operations that waited for client_options::slow_wait.
+
+  histogram waiting_time;  ///< From the start of an operation to its lock.
+  histogram hold_time;     ///< From the lock to its release or loss.
 };
 
 namespace detail {
@@ -284,6 +337,10 @@ class client {
 
   /// A snapshot.
   statistics stats() const;
+
+  /// A snapshot of the figures of each class, by its label. Empty without client_options::classify. A class is there
+  /// from its first lock on.
+  std::map<std::string, class_statistics> stats_by_class() const;
 
   /// The URL that the client was made with, or several with ", " between them, without credentials and parameters. For
   /// people.

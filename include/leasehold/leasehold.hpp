@@ -12,6 +12,7 @@
 #include <leasehold/hold.hpp>
 #include <leasehold/lock.hpp>
 #include <leasehold/mutex.hpp>
+#include <leasehold/prometheus.hpp>
 #include <leasehold/recursive_mutex.hpp>
 #include <leasehold/shared_mutex.hpp>
 #include <leasehold/ticket.hpp>

@@ -154,10 +154,13 @@ void client_core::note_excuse(std::string_view why) {
 
 // This is called in the middle of other work, so an exception of the observer leaves io_context::run() in a turn of its
 // own.
-void client_core::notify(event::kind what, std::string_view name, std::string_view text) {
+void client_core::notify(event e) {
   if (!options_.observer) return;
   try {
-    options_.observer(event{what, name, failures_.presentable(text)});
+    // Most events have no text.
+    const std::string text = e.text.empty() ? std::string() : failures_.presentable(e.text);
+    e.text = text;
+    options_.observer(e);
   } catch (...) {
     post([thrown = std::current_exception()] { std::rethrow_exception(thrown); });
   }

@@ -94,8 +94,11 @@ class keep_op final : public caller, public activity, public std::enable_shared_
       }
     } else {
       const bool released = a.from_store->released;
-      auto& n = released ? core_->count().released : core_->count().lost;
-      n.fetch_add(1, std::memory_order_relaxed);
+      if (released) {
+        core_->count().released.fetch_add(1, std::memory_order_relaxed);
+      } else {
+        core_->count().count(lock_->its_class.get(), &lock_figures::lost);
+      }
       if (listener_) listener_(released ? error_code() : make_error_code(error::lost));
       if (grant_.unanswered.may_run_after(a.sent, *core_)) to_release()->start(nullptr);
     }

@@ -18,6 +18,32 @@ constexpr std::chrono::milliseconds pause_of_detach{50};
 
 }  // namespace
 
+std::shared_ptr<const ticket_fields> hold_state::detach(const lease_reply& reply, const answer& a) {
+  const asker its = read_ask(lock_->kind.ask, lock_->ask);
+  ticket_fields f;
+  f.kind_name = lock_->kind.code->name;
+  f.kind = kind_of(f.kind_name, its.role == role::reader || downgraded_);
+  f.name = lock_->name;
+  f.owner = its.owner;
+  f.limit = lock_->limit.load(std::memory_order_relaxed);
+  f.token = grant_.token;
+  f.fence = fence();
+  f.recorded = core_->is_quorum() ? fence() : reply.fence;  // A quorum does not say which fence its servers have.
+  f.lease = grant_.lease;
+  f.depth = grant_.depth;
+  if (const auto until = rests_until(); a.sent < until) {
+    f.rest = std::chrono::ceil<std::chrono::milliseconds>(until - a.sent);
+    f.rest_from = reply.server_time;
+  }
+  activity::unlink();
+  leave();
+  complete_waiters(error::not_held);
+  notify(event::kind::released, tenure_.lasted);
+  handle_.reset();
+  if (std::exchange(close_waits_, false)) core_->end_work();
+  return std::make_shared<const ticket_fields>(std::move(f));
+}
+
 detach_op::detach_op(std::shared_ptr<hold_state> hold, handler::handler_type h)
     : operation(hold->core(), std::move(h)), hold_(std::move(hold)) {}
 

@@ -3,7 +3,6 @@
 #include "lock/hold_state.hpp"
 
 #include "protocol/lease_reply.hpp"
-#include "protocol/ticket_text.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -35,18 +34,19 @@ hold_state::~hold_state() = default;
 
 void hold_state::start(bool confirmed) {
   core_->add(*this);
-  core_->count().held.fetch_add(1, std::memory_order_relaxed);
-  core_->count().acquired.fetch_add(1, std::memory_order_relaxed);
-  core_->notify(event::kind::acquired, lock_->name, {});
-  counted_ = true;
-  began_ = clock::now();
-  if (core_->is_cluster()) listen_at_ = later(began_, listens_after);
+  core_->count().count(lock_->its_class.get(), &lock_figures::held);
+  core_->count().count(lock_->its_class.get(), &lock_figures::acquired);
+  const auto now = clock::now();
+  tenure_.began = now;
+  tenure_.is_counted = true;
+  notify(event::kind::acquired, now - grant_.asked_at);
+  if (core_->is_cluster()) listen_at_ = later(now, listens_after);
   confirmed_ = confirmed;
   confirmed_at_ = grant_.confirmed_at;
   raised_at_ = grant_.confirmed_at;
   // The server counts the lease from the arrival of the request, but the deadline counts from its sending.
   const auto lease = std::max(grant_.lease, grant_.at_least);
-  may_last_until_ = std::max(may_last_until_, later(later(began_, lease), core_->drift().of(lease)));
+  may_last_until_ = std::max(may_last_until_, later(later(now, lease), core_->drift().of(lease)));
   if (!confirmed_) {
     // The new holder's handler runs before the confirmation: if it releases at once, there is nothing to confirm.
     core_->post([self = shared_from_this()] {
@@ -75,7 +75,16 @@ clock::time_point hold_state::rests_until() const {
   if (grant_.at_least.count() == 0 || (flags_.load(std::memory_order_acquire) & is_forgone) != 0) {
     return clock::time_point::min();
   }
-  return later(began_, grant_.at_least) + core_->drift().of(grant_.at_least);
+  return later(tenure_.began, grant_.at_least) + core_->drift().of(grant_.at_least);
+}
+
+void hold_state::notify(event::kind what, clock::duration d) const {
+  core_->notify({.what = what,
+                 .name = lock_->name,
+                 .token = grant_.token,
+                 .fence = fence(),
+                 .duration = std::chrono::duration_cast<std::chrono::microseconds>(d),
+                 .label = lock_->label()});
 }
 
 // The renewal may still succeed until the local deadline.
@@ -252,8 +261,8 @@ clock::time_point hold_state::left_until() const {
 }
 
 void hold_state::report_loss() {
-  core_->count().lost.fetch_add(1, std::memory_order_relaxed);
-  core_->notify(event::kind::lost, lock_->name, {});
+  core_->count().count(lock_->its_class.get(), &lock_figures::lost);
+  notify(event::kind::lost, clock::now() - tenure_.began);
   stop_holding();
 }
 
@@ -269,9 +278,10 @@ void hold_state::leave() {
   caller::unlink();
   renew_at_ = listen_at_ = clock::time_point::max();
   if (std::exchange(listens_, false)) core_->unsubscribe_slot(lock_->slot);
-  if (!std::exchange(counted_, false)) return;
-  core_->count().held.fetch_sub(1, std::memory_order_relaxed);
-  core_->count().hold_time.record(clock::now() - began_);
+  if (!std::exchange(tenure_.is_counted, false)) return;
+  tenure_.lasted = clock::now() - tenure_.began;
+  core_->count().count(lock_->its_class.get(), &lock_figures::held, -1);
+  core_->count().record(lock_->its_class.get(), &lock_figures::hold_time, tenure_.lasted);
 }
 
 void hold_state::complete_waiters(error_code ec) {
@@ -295,7 +305,7 @@ void hold_state::release(release_op::listener l) {
   activity::unlink();
   leave();
   complete_waiters(error::not_held);
-  core_->notify(event::kind::released, lock_->name, {});
+  notify(event::kind::released, tenure_.lasted);
   if (gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists) {
     // Redis has already said that the hold is gone.
     if (l) l(error::lost);
@@ -310,32 +320,6 @@ void hold_state::release(release_op::listener l) {
   }
   handle_.reset();
   if (std::exchange(close_waits_, false)) core_->end_work();
-}
-
-std::shared_ptr<const ticket_fields> hold_state::detach(const lease_reply& reply, const answer& a) {
-  const asker its = read_ask(lock_->kind.ask, lock_->ask);
-  ticket_fields f;
-  f.kind_name = lock_->kind.code->name;
-  f.kind = kind_of(f.kind_name, its.role == role::reader || downgraded_);
-  f.name = lock_->name;
-  f.owner = its.owner;
-  f.limit = lock_->limit.load(std::memory_order_relaxed);
-  f.token = grant_.token;
-  f.fence = fence();
-  f.recorded = core_->is_quorum() ? fence() : reply.fence;  // A quorum does not say which fence its servers have.
-  f.lease = grant_.lease;
-  f.depth = grant_.depth;
-  if (const auto until = rests_until(); a.sent < until) {
-    f.rest = std::chrono::ceil<milliseconds>(until - a.sent);
-    f.rest_from = reply.server_time;
-  }
-  activity::unlink();
-  leave();
-  complete_waiters(error::not_held);
-  core_->notify(event::kind::released, lock_->name, {});
-  handle_.reset();
-  if (std::exchange(close_waits_, false)) core_->end_work();
-  return std::make_shared<const ticket_fields>(std::move(f));
 }
 
 hold_state::grant hold_state::as_granted() const {

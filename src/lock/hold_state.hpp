@@ -71,6 +71,7 @@ class hold_state final : public caller, public activity, public alarm, public st
     clock::time_point may_last_until{};
     // The longest lease that such a request asked for. The server may carry it out late.
     std::chrono::milliseconds longest_asked{0};
+    clock::time_point asked_at{};           // When the operation began that was granted the lock.
     clock::time_point confirmed_at{};       // When the request was sent with which Redis confirmed this grant.
     std::uint32_t passes = 0;               // How often it was passed on since then, without asking Redis (cohort.hpp).
     std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass.
@@ -180,6 +181,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   void try_again(clock::time_point now);
   clock::time_point left_until() const;
   void report_loss();
+  void notify(event::kind, clock::duration) const;
   void stop_holding();
   void complete_waiters(error_code);
   void leave();
@@ -207,8 +209,11 @@ class hold_state final : public caller, public activity, public alarm, public st
   bool close_waits_ = false;
   bool may_be_reader_ = false;
   bool downgraded_ = false;
-  clock::time_point began_{};
-  bool counted_ = false;  // In the gauge of holds.
+  struct {
+    clock::time_point began{};
+    clock::duration lasted{0};  // Until the release or the loss, whichever came first.
+    bool is_counted = false;    // In the gauge of holds.
+  } tenure_;
   std::vector<std::shared_ptr<loss_listener>> waiters_;
 };
 

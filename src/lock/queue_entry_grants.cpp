@@ -152,6 +152,7 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
 }
 
 hold queue_entry::hand_over(waiter& op, hold_state::grant g, bool confirmed) {
+  g.asked_at = op.began();
   g.lease = op.options().lease;
   g.renew = op.options().renew;
   g.margin = op.options().margin;

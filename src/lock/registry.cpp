@@ -84,6 +84,7 @@ void registry::on_message(const message& m) {
 }
 
 void registry::abandon() {
+  holder_queries_.clear();
   in_queue_.clear();
   listeners_.clear();
   auto entries = std::move(entries_);

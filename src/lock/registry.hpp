@@ -21,6 +21,8 @@
 
 namespace leasehold::detail {
 
+class holder_query;
+
 // An entry as the registry sees it: implemented by queue_entry.hpp.
 class registered_entry {
  public:
@@ -62,6 +64,8 @@ class registry final : public queued_entries {
   void forget_token(registered_entry&);
   // Until forget_token, each message on the unlock channel of the entry's lock makes the entry poll.
   void listen(registered_entry&);
+  // Those under way, by record.
+  auto& holder_queries() { return holder_queries_; }
 
   void poll_all() override;
   void poll_slots(const std::unordered_set<std::uint16_t>& slots) override;
@@ -75,6 +79,7 @@ class registry final : public queued_entries {
   std::unordered_map<std::string, std::shared_ptr<registered_entry>> entries_;  // By lock_identity::local_queue.
   std::unordered_map<std::string, registered_entry*> in_queue_;                 // By token.
   std::unordered_multimap<std::string, registered_entry*> listeners_;           // By lock_identity::unlock_channel.
+  std::unordered_map<std::string, std::weak_ptr<holder_query>> holder_queries_;
 };
 
 }  // namespace leasehold::detail

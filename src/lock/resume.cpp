@@ -104,6 +104,7 @@ hold resume_op::resumed(const answer& a) const {
   g.lease = lease_;
   g.renew = options_.renew;
   g.margin = options_.margin;
+  g.asked_at = a.sent;
   g.confirmed_at = a.sent;
   g.may_last_until = core_->may_last(lease_);
   g.longest_asked = lease_;

@@ -629,6 +629,16 @@ BOOST_AUTO_TEST_CASE(work_runs_while_a_hold_is_held) {
   BOOST_TEST(thrown_by([&] { return blocking::while_held(both, until_stop), 0; }) == error::lost);
 }
 
+BOOST_AUTO_TEST_CASE(the_figures_of_a_class_are_those_of_the_client) {
+  client_options o;
+  o.classify = [](std::string_view name) { return std::string(name.substr(0, 1)); };
+  const blocking::client c(redis.url(), o);
+  const blocking::mutex lock(c, "n");
+  const blocking::hold h = lock.acquire();
+  BOOST_TEST(c.stats_by_class().at("n").held == 1U);
+  BOOST_TEST(c.stats_by_class().size() == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

@@ -93,10 +93,11 @@ BOOST_AUTO_TEST_CASE(events_have_names) {
   using kind = leasehold::event::kind;
   BOOST_TEST(to_string(kind::connected) == "connected");
   BOOST_TEST(to_string(kind::clock_jump) == "clock_jump");
+  BOOST_TEST(to_string(kind::slow_wait) == "slow_wait");
   BOOST_TEST(to_string(kind::cancelled) == "cancelled");
   std::set<std::string_view> names;
-  for (int i = 0; i <= static_cast<int>(kind::cancelled); ++i) names.insert(to_string(static_cast<kind>(i)));
-  BOOST_TEST(names.size() == static_cast<std::size_t>(kind::cancelled) + 1);
+  for (int i = 0; i <= static_cast<int>(kind::slow_wait); ++i) names.insert(to_string(static_cast<kind>(i)));
+  BOOST_TEST(names.size() == static_cast<std::size_t>(kind::slow_wait) + 1);
   BOOST_TEST(names.count("unknown") == 0U);
 }
 
