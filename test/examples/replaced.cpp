@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(a_program_that_replaces_its_binary_goes_on_with_the_same_ho
     BOOST_TEST(next == "goes on, " + process + ", fence " + fence);
     BOOST_TEST((redis.get("n") == record));
   }
-  run([&]() -> awaitable<void> {
+  test::run([&]() -> awaitable<void> {
     client other(co_await asio::this_coro::executor, redis.url());
     const auto none = co_await mutex(other, "n").try_acquire();
     BOOST_TEST(!none.has_value());
