@@ -159,7 +159,7 @@ function fence_of(t)
 end
 
 local mine = fence_of(token)
-if mine and what == 'renew' then
+if mine and what == 'renew' and (not ARGV[4] or ARGV[4] == mine) then
   return '1 ' .. mine .. ' ' .. string.format('%d', lengthen(token, tonumber(ARGV[3]))) .. clock
 end
 
@@ -202,6 +202,13 @@ end
 function leave()
   redis.call('PEXPIRE', record, 2000)
   held, vacant = false, true
+end
+
+-- PEXPIRE is the first write, because memory pressure may refuse SET.
+function rest(t, left)
+  redis.call('PEXPIRE', record, left)
+  held = 'leasehold:' .. rests .. t .. ':' .. fence_of(t)
+  redis.call('SET', record, held, 'PX', left)
 end
 
 function finish()

@@ -23,7 +23,9 @@ enum class field {
   counter,  // G of the fence.
   fence_text,
   members,
+  rest_left,
   // Left out if they and what follows them are empty:
+  expected_fence,
   repair,
   follows,
   channel,
@@ -31,7 +33,7 @@ enum class field {
   force,
 };
 
-constexpr bool is_optional(field f) { return f >= field::repair; }
+constexpr bool is_optional(field f) { return f >= field::expected_fence; }
 
 struct row {
   detail::verb verb;
@@ -42,11 +44,12 @@ struct row {
 
 // In the order of the enumeration.
 using enum field;
-constexpr std::array<row, 14> table{{
+constexpr std::array<row, 15> table{{
     {verb::acquire, keys_of::all_four, "acquire", {token, lease, not_after, stamp, ask, repair, follows}},
     {verb::confirm, keys_of::all_four, "confirm", {token, lease}},
-    {verb::renew, keys_of::record, "renew", {token, lease}},
+    {verb::renew, keys_of::record, "renew", {token, lease, expected_fence}},
     {verb::release, keys_of::all_four, "release", {token, channel}},
+    {verb::rest, keys_of::all_four, "rest", {token, rest_left, channel}},
     {verb::keep, keys_of::all_four, "release", {token, lease, ask}},
     {verb::refresh, keys_of::all_four, "refresh", {token, lease, ask}},
     {verb::downgrade, keys_of::all_four, "downgrade", {token, lease}},
@@ -86,6 +89,7 @@ void write_keys(keys_of which, const request& r, arguments& a) {
 
 std::string_view optional_text(field f, const request& r) {
   switch (f) {
+    case field::expected_fence: return r.fence_text;
     case field::repair: return r.repairs ? "1" : "";
     case field::follows: return r.follows;
     case field::channel: return r.channel;
@@ -115,6 +119,8 @@ void write_field(field f, const request& r, const sending& s, arguments& a) {
         a.arg(m.ask);
       }
       return;
+    // The server counts from when it runs the script: that is after the sending.
+    case field::rest_left: return a.arg(std::chrono::ceil<std::chrono::milliseconds>(r.rests_until - s.at).count());
     default: return;
   }
 }

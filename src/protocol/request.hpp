@@ -24,6 +24,7 @@ enum class verb : std::uint8_t {
   confirm,
   renew,
   release,
+  rest,  // Release, but keep all others out for a while.
   keep,  // Release or keep.
   refresh,
   downgrade,
@@ -64,14 +65,15 @@ struct basic_request {
   bool joins_queue = false;                   // acquire: and wait, if grants are pushed to this client.
   bool repairs = false;                       // acquire, acquire_all: a record without an expiry gets one.
   Text follows{};                             // acquire: the token of the reader before in the same local queue.
-  bool record_only = false;                   // release: the server may lack the other keys.
+  bool record_only = false;                   // release, rest: the server may lack the other keys.
   bool publishes_first = false;               // The messages of the script must leave the server before its reply does.
-  Text channel{};                             // release: on which Redisson listens.
+  clock::time_point rests_until{};            // rest
+  Text channel{};                             // release, rest: on which Redisson listens.
   std::uint64_t fence = 0;                    // raise
   bool exact = false;                         // raise: a larger fence is lowered.
   std::span<const member_request> members{};  // acquire_all; list
   Text pattern{}, cursor{};                   // scan
-  Text fence_text{};                          // break_lock: the fence of the hold that was seen, as the server has it.
+  Text fence_text{};                          // break_lock, renew: of the hold that is meant, as the server has it.
   bool force = false;                         // break_lock: also what another program holds.
 
   basic_request() = default;
@@ -118,6 +120,7 @@ basic_request<Text>::basic_request(const basic_request<Other>& r)
       follows(r.follows),
       record_only(r.record_only),
       publishes_first(r.publishes_first),
+      rests_until(r.rests_until),
       channel(r.channel),
       fence(r.fence),
       exact(r.exact),

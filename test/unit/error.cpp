@@ -30,6 +30,7 @@ BOOST_AUTO_TEST_CASE(the_message_is_the_enumerator_with_spaces) {
       {error::invalid_url, "invalid url"},
       {error::not_supported, "not supported"},
       {error::closed, "closed"},
+      {error::invalid_ticket, "invalid ticket"},
   };
   std::set<int> values;
   for (const auto& [e, text] : all) {
