@@ -22,8 +22,12 @@ local form <const> = '^(%S+) (%d+) (%d+) (%d+) (.*)$'
 -- The value is kept for so long after the record. The leader repeats it three times in that time.
 local life <const> = 3600000
 
+-- Clients of a cluster listen on the channel of the slot, and those of one address on the other one.
 local function announce()
-  redis.pcall(string.sub(leader, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH', leader, fence)
+  if string.sub(leader, 12, 13) ~= '0}' then
+    redis.pcall('SPUBLISH', leader, fence)
+  end
+  redis.pcall('PUBLISH', leader, fence)
 end
 
 if what == 'leader' then

@@ -60,17 +60,19 @@ if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1
     end
     local lease = string.format('%d', math.min(tonumber(leases[1]), unconfirmed))
     redis.call('SET', record, 'leasehold:' .. front[1] .. ':' .. fence, 'PX', lease)
-    local publish, channels = string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH', string.sub(fences, 1, -6)
+    local has_slots, channels = string.sub(fences, 12, 13) ~= '0}', string.sub(fences, 1, -6)
     for i, t in ipairs(front) do
       -- The entries behind it come to the front, and poll often from now on.
       local rarely = dues[i] > now + poll_often + (i == 1 and 0 or slack)
       if rarely then
         redis.call('HSET', entries, t, stamps[i] .. ' ' .. leases[i] .. ' ' .. string.format('%d', now + poll_often))
       end
-      if i == 1 then
-        redis.pcall(publish, channels .. string.match(t, '^[^.]+'), 'granted ' .. t .. ' ' .. fence .. ' ' .. stamps[i] .. ' ' .. lease)
-      elseif rarely then
-        redis.pcall(publish, channels .. string.match(t, '^[^.]+'), 'watch ' .. t)
+      local message = i == 1 and 'granted ' .. t .. ' ' .. fence .. ' ' .. stamps[i] .. ' ' .. lease or rarely and 'watch ' .. t
+      if message then
+        local name = string.match(t, '^[^.]+')
+        if not has_slots or type(redis.pcall('SPUBLISH', channels .. name, message)) == 'table' then
+          redis.pcall('PUBLISH', 'leasehold:{0}:' .. name, message)
+        end
       end
     end
     return 1
@@ -157,13 +159,16 @@ function fence_of(t)
 end
 
 local mine = fence_of(token)
-if mine and what == 'renew' then
+if mine and what == 'renew' and (not ARGV[4] or ARGV[4] == mine) then
   return '1 ' .. mine .. ' ' .. string.format('%d', lengthen(token, tonumber(ARGV[3]))) .. clock
 end
 
 -- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the queue, "", and of the hold: token,
 -- milliseconds left, ""}
 if what == 'inspect' then
+  if redis.call('GET', fences) == tags_mark then
+    error(tags_error)
+  end
   local waiters = redis.call('ZCARD', queue)
   if not held then
     return {0, '0', 0, waiters, ''}
@@ -197,6 +202,13 @@ end
 function leave()
   redis.call('PEXPIRE', record, 2000)
   held, vacant = false, true
+end
+
+-- PEXPIRE is the first write, because memory pressure may refuse SET.
+function rest(t, left)
+  redis.call('PEXPIRE', record, left)
+  held = 'leasehold:' .. rests .. t .. ':' .. fence_of(t)
+  redis.call('SET', record, held, 'PX', left)
 end
 
 function finish()

@@ -87,6 +87,15 @@ struct acquire_options {
   /// `hold::lost` and `with_lock` stop the work this long before `hold::expires_at()`. 0 or more and less than `lease`,
   /// else error::invalid_option.
   std::chrono::milliseconds margin{0};
+
+  /// No other client is granted the lock earlier than this after the grant, even if the hold is released, or its holder
+  /// dies: for a job that several hosts start at nearly the same time. 0 to 30 days, else error::invalid_option.
+  ///
+  /// A release before that time completes at once. The lock then rests: no client holds it, and it is busy until the
+  /// time is over. The first lease is as long as `at_least`, if `lease` is shorter. Each reader, each permit and each
+  /// entry of an owner rests by itself; other readers, other permits and the same owner are not kept out. A downgrade
+  /// lets readers in at once.
+  std::chrono::milliseconds at_least{0};
 };
 
 static_assert(std::is_aggregate_v<acquire_options> && std::is_trivially_destructible_v<acquire_options>,

@@ -95,6 +95,7 @@ acquire_options acquisition::options() const {
   how.wait = wanted_.wait;
   how.renew = wanted_.renew;
   how.replicas = wanted_.replicas;
+  how.at_least = wanted_.at_least;
   how.margin = std::min(wanted_.grace, wanted_.lease / 3);
   return how;
 }

@@ -40,19 +40,35 @@ void hold_state::start(bool confirmed) {
   tenure_.began = now;
   tenure_.is_counted = true;
   notify(event::kind::acquired, now - grant_.asked_at);
-  if (core_->is_cluster()) listen_at_ = later(now, listens_after);
+  if (core_->has_slots()) listen_at_ = later(now, listens_after);
   confirmed_ = confirmed;
   confirmed_at_ = grant_.confirmed_at;
   raised_at_ = grant_.confirmed_at;
   // The server counts the lease from the arrival of the request, but the deadline counts from its sending.
-  const auto& lease = grant_.lease;
+  const auto lease = std::max(grant_.lease, grant_.at_least);
   may_last_until_ = std::max(may_last_until_, later(later(now, lease), core_->drift().of(lease)));
   if (!confirmed_) {
     confirm_soon();
   } else if (renewals_left_ != 0) {
-    renew_at_ = renewal_due(now, deadline() - grant_.margin, core_->identity().phase());
+    renew_at_ = next_renewal();
   }
   schedule();
+}
+
+// While more is left than a renewal asks for, because of at_least, a renewal would lengthen nothing.
+clock::time_point hold_state::next_renewal() const {
+  const auto now = clock::now();
+  const auto from = grant_.at_least > grant_.lease ? std::max(now, deadline() - grant_.lease) : now;
+  return renewal_due(from, deadline() - grant_.margin, core_->identity().phase());
+}
+
+// Counted from when the client knew of the grant, which was later than the grant, and with an allowance for a client's
+// clock that is faster than the server's: so it is not too early by the server's clock.
+clock::time_point hold_state::rests_until() const {
+  if (grant_.at_least.count() == 0 || (flags_.load(std::memory_order_acquire) & is_forgone) != 0) {
+    return clock::time_point::min();
+  }
+  return later(tenure_.began, grant_.at_least) + core_->drift().of(grant_.at_least);
 }
 
 void hold_state::notify(event::kind what, clock::duration d) const {
@@ -235,8 +251,7 @@ void hold_state::raise(const answer& a, milliseconds lease, milliseconds left) {
     deadline_.store(confirmed, std::memory_order_release);
     raised_at_ = std::max(raised_at_, a.sent);
   }
-  renew_at_ = renewals_left_ == 0 ? clock::time_point::max()
-                                  : renewal_due(clock::now(), deadline() - grant_.margin, core_->identity().phase());
+  renew_at_ = renewals_left_ == 0 ? clock::time_point::max() : next_renewal();
   schedule();
 }
 
@@ -248,8 +263,7 @@ void hold_state::on_clock_jump(clock::duration jump) {
     grant_.tenure->deadline = core_->after_jump(grant_.token, grant_.tenure->deadline, jump);
   }
   if (released()) return;
-  if (renew_at_ != clock::time_point::max())
-    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin, core_->identity().phase());
+  if (renew_at_ != clock::time_point::max()) renew_at_ = next_renewal();
   if (clock::now() >= deadline() - grant_.margin) return report_loss();
   core_->is_quorum() ? store_is_up() : schedule();
 }
@@ -325,11 +339,12 @@ void hold_state::release(release_op::listener l) {
     // Redis has already said that the hold is gone.
     if (l) l(error::lost);
   } else if (loss_reported_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
-             !grant_.next->pass_on(*this, l)) {
+             clock::now() < rests_until() || !grant_.next->pass_on(*this, l)) {
     auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
     if (!loss_reported_) op->of_a_hold();
     if (grant_.contended) op->expect_waiter();
     op->may_last(left_until());
+    op->rest_until(rests_until());
     op->start(std::move(l));
   }
   handle_.reset();

@@ -38,7 +38,7 @@ class leader_watch final : public caller,
   // The observer has gone.
   void end();
 
-  const std::string& channel() const override { return lock_->leader; }
+  std::string channel() const override { return std::string(lock_->keys().leader); }
   std::shared_ptr<channel_watcher> shared() override { return shared_from_this(); }
   void look() override { ask(); }
 

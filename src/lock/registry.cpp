@@ -80,6 +80,15 @@ void registry::poll_slots(const std::unordered_set<std::uint16_t>& slots) {
   for (const auto& entry : in_queue) entry->poll_now();
 }
 
+void registry::listen_in_slots() {
+  for (const auto& [token, entry] : in_queue_) core_.subscribe_slot(entry->lock().slot);
+  const auto watchers = std::exchange(watchers_, {});
+  for (const auto& [channel, watcher] : watchers) {
+    core_.ignore(channel);
+    watch(*watcher);
+  }
+}
+
 void registry::on_channel(std::string_view channel) {
   std::vector<std::shared_ptr<registered_entry>> woken;
   const auto [first, last] = listeners_.equal_range(std::string(channel));

@@ -52,7 +52,8 @@ class registered_entry {
 // What follows the announcements on a channel of its own: implemented by leader_watch.hpp.
 class channel_watcher {
  public:
-  virtual const std::string& channel() const = 0;
+  // In the client's present layout of keys.
+  virtual std::string channel() const = 0;
   // The same object.
   virtual std::shared_ptr<channel_watcher> shared() = 0;
   // Something was announced, or announcements may have been lost.
@@ -85,6 +86,7 @@ class registry final : public queued_entries {
 
   void poll_all() override;
   void poll_slots(const std::unordered_set<std::uint16_t>& slots) override;
+  void listen_in_slots() override;
   void on_channel(std::string_view channel) override;
   // Any other message is dropped, and so is one for a token that no longer waits: the next poll makes up for it.
   void on_message(const message&) override;
@@ -96,7 +98,7 @@ class registry final : public queued_entries {
   std::unordered_map<std::string, registered_entry*> in_queue_;                 // By token.
   std::unordered_multimap<std::string, registered_entry*> listeners_;           // By lock_identity::unlock_channel.
   std::unordered_map<std::string, std::weak_ptr<holder_query>> holder_queries_;
-  std::unordered_multimap<std::string, channel_watcher*> watchers_;             // By channel.
+  std::unordered_multimap<std::string, channel_watcher*> watchers_;  // By channel.
 };
 
 }  // namespace leasehold::detail

@@ -32,7 +32,8 @@ outcome read_outcome(verb v, const reply& r) {
       o.lease = lease_reply(r.text(0));
       o.released = r.number(0) == 1;
       break;
-    case verb::release: o.released = r.number(0) == 1; break;
+    case verb::release:
+    case verb::rest: o.released = r.number(0) == 1; break;
     case verb::inspect: o.inspected = std::make_shared<const inspection>(read_inspection(r)); break;
     case verb::acquire_all:
       o.lease = lease_reply(r.text(0));
@@ -43,7 +44,8 @@ outcome read_outcome(verb v, const reply& r) {
     case verb::break_lock:
     case verb::proclaim:
     case verb::withdraw:
-    case verb::leader: o.scalars = &r; break;
+    case verb::leader:
+    case verb::scan: o.scalars = &r; break;
   }
   return o;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "store/server.hpp"
+#include "store/slot_channels.hpp"
 #include "store/url.hpp"
 
 #include <cstdint>
@@ -75,7 +76,7 @@ class node final : public store::events, public redis_server::router, public std
   void on_stopped() override;
 
   bool redirect(redis_server::call& c, std::string_view words) override { return owner_.redirect(*this, c, words); }
-  bool pushes_grants(std::uint16_t slot) const override { return subscribed_.contains(slot); }
+  bool pushes_grants(std::uint16_t slot) const override { return channels_.is_subscribed(slot); }
   void on_shard_channel(std::string_view channel, bool subscribed) override;
   void on_other_channel(const std::string& channel, bool subscribed);
   void forget_channels();
@@ -83,9 +84,7 @@ class node final : public store::events, public redis_server::router, public std
   owner& owner_;
   const std::string client_;
   bool leaving_ = false;
-  std::unordered_set<std::uint16_t> asked_;           // Slots whose channel the server was asked for,
-  std::unordered_set<std::uint16_t> subscribed_;      // and has confirmed.
-  std::unordered_multiset<std::uint16_t> left_;       // Slots whose channel was left, without a confirmation so far.
+  slot_channels channels_;
   std::unordered_set<std::string> others_;            // Of the other channels: those that the server was asked for,
   std::unordered_multiset<std::string> left_others_;  // and those that were left, without a confirmation so far.
 };

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace leasehold::detail {
 namespace {
@@ -62,6 +63,15 @@ bool is_too_old(std::string_view version) {
   if (ec != std::errc() || dot == end || *dot != '.') return false;
   if (std::from_chars(dot + 1, end, minor).ec != std::errc()) return false;
   return major < 6 || (major == 6 && minor < 2);
+}
+
+// Why no server like this can serve, by its INFO; "": it can.
+std::string why_unfit(std::string_view about) {
+  // The scripts print 53-bit numbers with %d. On a 32-bit build, %d has only the bits of a long.
+  if (field_of(about, "arch_bits") == "32") return "the server is a 32-bit build; leasehold needs a 64-bit one";
+  const std::string version = field_of(about, "redis_version");
+  if (is_too_old(version)) return "the server has version " + version + ": Redis 6.2 or later is needed";
+  return {};
 }
 
 // A proxy may accept HELLO 3 and go on as before. The reply names the protocol then.
@@ -139,14 +149,8 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
     o.problem = "the master is a replica";
     return o;
   }
-  // The scripts print 53-bit numbers with %d. On a 32-bit build, %d has only the bits of a long.
-  if (!replies[info].is_error() && field_of(about, "arch_bits") == "32") {
-    o.problem = "the server is a 32-bit build; leasehold needs a 64-bit one";
-    o.refused = true;
-    return o;
-  }
-  if (const auto version = field_of(about, "redis_version"); !replies[info].is_error() && is_too_old(version)) {
-    o.problem = "the server has version " + version + ": Redis 6.2 or later is needed";
+  if (std::string why = replies[info].is_error() ? std::string() : why_unfit(about); !why.empty()) {
+    o.problem = std::move(why);
     o.refused = true;
     return o;
   }
@@ -154,6 +158,7 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
     o.server.version = field_of(about, "redis_version");
     o.server.maxmemory_policy = field_of(about, "maxmemory_policy");
     o.server.uptime = read_uptime(field_of(about, "uptime_in_seconds"));
+    o.server.has_slots = field_of(about, "cluster_enabled") == "1";
     o.run_id = field_of(about, "run_id");
   }
   if (replies[publish].is_error())
