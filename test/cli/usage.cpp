@@ -73,6 +73,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_status_64_and_one_line_that_names_the_word_a
       {{"elect", "--value", "v", "n", "m", "--", "true"}, "'m'"},
       {{"elect", "--value", "v", "--permits", "2", "n", "--", "true"}, "'--permits'"},
       {{"elect", "--value", "v", "--lease", "31d", "n", "--", "true"}, "--lease '31d'"},
+      {{"elect", "--value", "v", "--at-least", "31d", "n", "--", "true"}, "--at-least '31d'"},
       {{"leader"}, "leader: NAME"},
       {{"leader", "a", "b"}, "'b'"},
       {{"leader", "--follow=yes", "n"}, "--follow takes no value"},

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Elections: candidates, the value of the leader, and what observers see of it.
+#include "protocol/slots.hpp"
 #include "simulation/with_memory.hpp"
 
 #include <leasehold/election.hpp>
@@ -81,6 +82,11 @@ struct with_election : with_memory {
   awaitable<void> seen(const follower& f, std::string value) {
     co_await eventually("the observer is told", [&f, &value] { return f.last() == value; });
   }
+};
+
+struct with_tagged_election : with_election {
+  detail::memory::cluster slots{{&redis.server()}, 1};
+  const std::string tag{detail::tag_of_slot(detail::slot_of("n"))};
 };
 
 client_options impatient() {
@@ -192,6 +198,38 @@ BOOST_AUTO_TEST_CASE(an_observer_is_told_of_each_change_at_once) {
     }
     BOOST_TEST(largest == term);
   });
+}
+
+// Without the parameter the first answer tags the keys, when the observer listens on the plain channel already.
+BOOST_FIXTURE_TEST_CASE(on_one_address_with_slots_behind_it_an_observer_is_told_at_once_too, with_tagged_election) {
+  for (const std::string parameter : {"", "?keys=tagged"}) {
+    run([&]() -> awaitable<void> {
+      const auto e = co_await asio::this_coro::executor;
+      candidate a(e, redis.url() + parameter), b(e, redis.url() + parameter);
+      const follower f(e, redis.url() + parameter);
+      co_await seen(f, "-");
+      auto began = now();
+      const auto told_in = [&](const std::string& value) -> awaitable<void> {
+        co_await seen(f, value);
+        BOOST_TEST(now() - began < 50ms);
+      };
+      a.campaign("a", {.lease = 30s});
+      co_await told_in("a");
+      BOOST_TEST(redis.get("leasehold:{" + tag + "}:leader:n").has_value());
+      b.campaign("b", {.lease = 30s});
+      co_await eventually("it waits",
+                          [&] { return redis.command("ZCARD", "leasehold:{" + tag + "}:queue:n").integer == 1; });
+      co_await pause(1s);
+      began = now();
+      a.led.resign([](error_code ec) { BOOST_TEST(!ec); });
+      co_await told_in("b");
+      co_await pause(1s);
+      began = now();
+      b.led = leadership();
+      co_await told_in("-");
+      co_await nothing_left();
+    });
+  }
 }
 
 // Nobody says so: the observer asks when the lease ends.
