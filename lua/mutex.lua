@@ -3,7 +3,9 @@
 --
 -- The mutex: one string, the lock record, with the lease as its expiry:
 --   leasehold:<token>:<fence>
--- A record of any other form belongs to a client in another language; it is respected and never touched.
+-- A record of any other form belongs to a client in another language; it is respected and never touched. Two marks say
+-- that the holder's client is to be notified when another client waits: an `l` at the end of the token, whose hold may
+-- linger, and a 0 at the beginning of the fence, which `want` has put there.
 
 -- include: call fence
 kind = 'mutex'
@@ -81,6 +83,10 @@ if what == 'acquire' and not held and not waited_for and now <= tonumber(ARGV[4]
   redis.call('SET', record, my .. fence, 'PX', ARGV[3])
   return '1 ' .. fence .. ' ' .. ARGV[3] .. clock
 end
+if what == 'acquire' and held then
+  local its, lingers, wants = string.match(held, '^leasehold:([^:.]+%.%d+(l?)):(0?)%d+$')
+  listener = its and (lingers == 'l' or wants == '0') and its
+end
 
 -- A confirmation always writes, even if it lengthens nothing: WAIT only covers what the connection's own commands have
 -- propagated (docs/protocol.md, "Replicas").
@@ -147,10 +153,21 @@ function finish()
   end
 end
 
+-- A hold that goes on keeps its mark.
 function refresh(t)
-  local left = redis.call('PTTL', record)
+  local left, marked = redis.call('PTTL', record), what == 'refresh' and string.find(held, ':0%d+$')
   redis.call('PEXPIRE', record, left)
-  return enter(t, '', left)
+  local fence = enter(t, '', left)
+  if marked then
+    mark(t, fence)
+  end
+  return fence
+end
+
+function mark(t, fence)
+  if string.sub(fence, 1, 1) ~= '0' and not string.find(t, '^[^.]+%.%d+l$') then
+    redis.call('SET', record, 'leasehold:' .. t .. ':0' .. fence, 'KEEPTTL')
+  end
 end
 
 function left_for()

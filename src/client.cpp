@@ -158,6 +158,7 @@ std::string_view to_string(event::kind what) noexcept {
     case event::kind::lost: return "lost";
     case event::kind::timed_out: return "timed_out";
     case event::kind::cancelled: return "cancelled";
+    case event::kind::wanted: return "wanted";
   }
   return "unknown";
 }
@@ -184,6 +185,8 @@ statistics client::stats() const {
   s.connects = get(c.connects);
   s.reconnects = get(c.reconnects);
   s.clock_jumps = get(c.clock_jumps);
+  s.wanted = get(c.wanted);
+  s.lingered = get(c.lingered);
   s.waiting_time = c.waiting_time.snapshot();
   s.hold_time = c.hold_time.snapshot();
   s.round_trip = c.round_trip.snapshot();

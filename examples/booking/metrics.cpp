@@ -89,6 +89,8 @@ std::string metrics(const leasehold::statistics& s, const response_counts& respo
   p.counter("leasehold_connects_total", "Connections that came up.", s.connects);
   p.counter("leasehold_reconnects_total", "Connections that came up after another was lost.", s.reconnects);
   p.counter("leasehold_clock_jumps_total", "Forward steps of Redis's clock.", s.clock_jumps);
+  p.counter("leasehold_wanted_total", "Locks for which another client waited.", s.wanted);
+  p.counter("leasehold_lingered_total", "Locks acquired without a command, because they lingered.", s.lingered);
   p.histogram("leasehold_waiting_seconds", "From the start of an operation to its lock.", s.waiting_time);
   p.histogram("leasehold_hold_seconds", "From the lock to its release or loss.", s.hold_time);
   p.histogram("leasehold_round_trip_seconds", "From a script to its answer.", s.round_trip);

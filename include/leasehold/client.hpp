@@ -40,6 +40,8 @@ struct event {
     lost,          ///< A hold was lost.
     timed_out,     ///< An acquire operation ended with error::timed_out.
     cancelled,     ///< An acquire or try_acquire operation was cancelled.
+    wanted,        ///< Another client waits for a lock that this client has: reported once for a hold that lingers
+                   ///< (acquire_options::linger), or whose `hold::wanted` is under way.
   };
   kind what;              ///< What has happened.
   std::string_view name;  ///< The lock's name where the event has one. Valid during the call only.
@@ -137,6 +139,8 @@ struct statistics {
   std::uint64_t connects = 0;        ///< Connections that came up, also after client_options::idle_timeout.
   std::uint64_t reconnects = 0;      ///< Connections that came up after another was lost.
   std::uint64_t clock_jumps = 0;     ///< Forward steps of the server's clock noticed.
+  std::uint64_t wanted = 0;          ///< Locks for which another client waited, as event::kind::wanted.
+  std::uint64_t lingered = 0;        ///< Locks acquired from a hold that lingered, without a command.
 
   histogram waiting_time;  ///< From the start of an operation to its lock.
   histogram hold_time;     ///< From the lock to its release or loss.

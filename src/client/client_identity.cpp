@@ -3,6 +3,7 @@
 #include "client/client_identity.hpp"
 
 #include "client/options.hpp"
+#include "protocol/token.hpp"
 #include "time/random.hpp"
 #include "time/system.hpp"
 
@@ -41,6 +42,8 @@ std::mt19937_64 seeded_engine() {
 client_identity::client_identity(const client_options& options)
     : engine_(seeded_engine()), phase_(static_cast<clock::rep>(engine_() >> 2)), id_(new_client_id(options)) {}
 
-std::string client_identity::next_token() { return fmt::format(FMT_COMPILE("{}.{}"), id_, ++tokens_); }
+std::string client_identity::next_token(bool lingers) {
+  return fmt::format(FMT_COMPILE("{}.{}{}"), id_, ++tokens_, lingers ? mark_of_lingering : "");
+}
 
 }  // namespace leasehold::detail

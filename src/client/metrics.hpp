@@ -42,7 +42,7 @@ struct counters {
   durations waiting_time, hold_time, round_trip;
   std::atomic<std::uint64_t> held{0}, waiting{0}, acquired{0}, contended{0}, timed_out{0}, cancelled{0}, lost{0},
       released{0}, renewed{0}, renewal_failed{0}, withdrawn{0}, refused{0}, commands{0}, connects{0}, reconnects{0},
-      handed_off{0}, passed{0}, clock_jumps{0};
+      handed_off{0}, passed{0}, clock_jumps{0}, wanted{0}, lingered{0};
 };
 
 }  // namespace leasehold::detail

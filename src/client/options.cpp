@@ -44,6 +44,7 @@ const char* wrong_option(const acquire_options& o) noexcept {
   if (o.wait < milliseconds(0)) return "acquire_options::wait";
   if (!is_backoff(o.retry)) return "acquire_options::retry";
   if (o.margin < milliseconds(0) || o.margin >= o.lease) return "acquire_options::margin";
+  if (o.linger < milliseconds(0) || o.linger > longest_lease) return "acquire_options::linger";
   return nullptr;
 }
 

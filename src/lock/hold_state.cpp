@@ -281,16 +281,20 @@ void hold_state::release(release_op::listener l) {
   leave();
   complete_waiters(error::not_held);
   core_->notify(event::kind::released, lock_->name, {});
-  if (gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists) {
-    // Redis has already said that the hold is gone.
-    if (l) l(error::lost);
-  } else if (loss_reported_ || !confirmed_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
-             !grant_.next->pass_on(*this, l)) {
-    auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
-    if (!loss_reported_) op->of_a_hold();
-    if (grant_.contended) op->expect_waiter();
-    op->may_last(left_until());
-    op->start(std::move(l));
+  const bool is_gone = gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists;
+  if (is_gone || loss_reported_ || !confirmed_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
+      !grant_.next->pass_on(*this, l)) {
+    const bool is_wanted = grant_.lingering && grant_.lingering->end();
+    if (is_gone) {
+      // Redis has already said that the hold is gone.
+      if (l) l(error::lost);
+    } else {
+      auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
+      if (!loss_reported_) op->of_a_hold();
+      if (grant_.contended || is_wanted) op->expect_waiter();
+      op->may_last(left_until());
+      op->start(std::move(l));
+    }
   }
   handle_.reset();
   if (std::exchange(close_waits_, false)) core_->end_work();

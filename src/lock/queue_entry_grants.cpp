@@ -7,6 +7,7 @@
 
 #include "lock/cohort.hpp"
 #include "lock/hold_state.hpp"
+#include "lock/lingering.hpp"
 #include "protocol/lease_reply.hpp"
 
 #include <algorithm>
@@ -150,6 +151,7 @@ hold queue_entry::hand_over(waiter& op, hold_state::grant g, bool confirmed) {
   g.renew = op.options().renew;
   g.margin = op.options().margin;
   g.next = &cohort();
+  lingering::accompany(core_, lock_, op.options(), g, confirmed);
   auto held = make_recycled<hold_state>(op.handle(), lock_, std::move(g));
   held->start(confirmed);
   return access::make_hold(std::move(held));

@@ -45,13 +45,14 @@ struct row {
 
 // In the order of the enumeration.
 using enum field;
-constexpr std::array<row, 14> table{{
+constexpr std::array<row, 15> table{{
     {verb::acquire, keys_of::all_four, "acquire", {token, lease, not_after, stamp, ask, repair, follows}},
     {verb::confirm, keys_of::all_four, "confirm", {token, lease}},
     {verb::renew, keys_of::record, "renew", {token, lease}},
     {verb::release, keys_of::all_four, "release", {token, channel}},
     {verb::keep, keys_of::all_four, "release", {token, lease, ask}},
     {verb::refresh, keys_of::all_four, "refresh", {token, lease, ask}},
+    {verb::want, keys_of::all_four, "want", {token}},
     {verb::downgrade, keys_of::all_four, "downgrade", {token, lease}},
     {verb::resize, keys_of::all_four, "resize", {limit, not_after}},
     {verb::raise, keys_of::all_four, "raise", {token, fence, counter, exact}},
