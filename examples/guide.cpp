@@ -10,10 +10,13 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
+#include <fstream>
 #include <future>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -211,10 +214,70 @@ leasehold::client configured(asio::io_context& context, const std::string& url) 
   options.observer = [](const leasehold::event& e) {
     if (e.what == leasehold::event::kind::lost) std::cerr << "lost " << e.name << std::endl;
     if (e.what == leasehold::event::kind::evicting) std::cerr << "Redis may evict locks: " << e.text << std::endl;
+    if (e.what == leasehold::event::kind::slow_wait) std::cerr << e.name << " is " << e.text << std::endl;
   };
+  options.slow_wait = 5s;  // An operation that waits for so long is reported: "report is held by web1-4711 since ..."
   return leasehold::client(context, url, options);
 }
 // [/observer]
+
+// [classes]
+leasehold::client classified(asio::any_io_executor executor, const std::string& url) {
+  leasehold::client_options options;
+  // "seat:A1" and "seat:A2" are in the class "seat".
+  options.classify = [](std::string_view name) { return std::string(name.substr(0, name.find(':'))); };
+  return leasehold::client(executor, url, options);
+}
+
+void print_waits(const leasehold::client& redis) {
+  for (const auto& [label, figures] : redis.stats_by_class()) {
+    std::cout << label << ": " << figures.acquired << " acquired, " << figures.contended << " contended, p99 of waits "
+              << figures.waiting_time.quantile(0.99).count() << " us" << std::endl;
+  }
+}
+// [/classes]
+
+// [two_clients]
+std::string metrics_of(const leasehold::client& orders, const leasehold::client& jobs) {
+  return leasehold::to_prometheus(
+      {{"orders", orders.stats(), orders.stats_by_class()}, {"jobs", jobs.stats(), jobs.stats_by_class()}});
+}
+// [/two_clients]
+
+// [password_file]
+leasehold::client with_a_password_file(asio::io_context& context, const std::string& url, std::string path) {
+  leasehold::client_options options;
+  options.credentials = [path](const leasehold::credentials_request&, leasehold::credentials_handler done) {
+    std::string password;
+    std::ifstream file(path);
+    if (!std::getline(file, password)) return done("there is no password in " + path);
+    // The client asks again before that, so it finds a new password although its connection lives.
+    done(leasehold::credentials("default", password, std::chrono::steady_clock::now() + 1min));
+  };
+  return leasehold::client(context, url, options);
+}
+// [/password_file]
+
+// Stands for a service that signs tokens, as that of a cloud does.
+asio::awaitable<std::string> sign(std::string server) {
+  asio::steady_timer work(co_await asio::this_coro::executor, 5ms);
+  co_await work.async_wait();
+  co_return "token for " + server;
+}
+
+// [token]
+leasehold::client with_tokens(asio::io_context& context, const std::string& url) {
+  auto ask = [](leasehold::credentials_request request) -> asio::awaitable<leasehold::credentials> {
+    const auto asked = std::chrono::steady_clock::now();
+    const std::string token = co_await sign(request.server);
+    leasehold::credentials given("default", token, asked + 15min);
+    co_return given;
+  };
+  leasehold::client_options options;
+  options.credentials = leasehold::credentials_from(ask);
+  return leasehold::client(context, url, options);
+}
+// [/token]
 
 // [threads]
 void on_a_pool(asio::thread_pool& pool, leasehold::client redis) {
@@ -247,6 +310,13 @@ asio::awaitable<void> write_under(leasehold::mutex lock) {
   // [/hold]
 }
 
+asio::awaitable<void> watched(std::string url, leasehold::client jobs) {
+  leasehold::client orders = classified(co_await asio::this_coro::executor, url);
+  co_await one_at_a_time(orders);
+  print_waits(orders);
+  std::cout << metrics_of(orders, jobs).size() << " bytes of metrics" << std::endl;
+}
+
 asio::awaitable<void> all(leasehold::client redis, std::string url) {
   co_await report_once(url);
   co_await write_under(leasehold::mutex(redis, "row"));
@@ -267,6 +337,7 @@ asio::awaitable<void> all(leasehold::client redis, std::string url) {
   co_await read_and_write(redis);
   co_await a_few_at_once(redis);
   co_await transfer(redis);
+  co_await watched(url, redis);
 }
 
 }  // namespace
@@ -279,6 +350,16 @@ int main(int argc, char** argv) try {
     asio::co_spawn(context, all(configured(context, url), url), [](std::exception_ptr failure) {
       if (failure) std::rethrow_exception(failure);
     });
+    context.run();
+  }
+  {
+    // A server without a password accepts any from its default user, and so the first line of any file.
+    asio::io_context context;
+    const auto rethrow = [](std::exception_ptr failure) {
+      if (failure) std::rethrow_exception(failure);
+    };
+    asio::co_spawn(context, connect(with_a_password_file(context, url, "/proc/version")), rethrow);
+    asio::co_spawn(context, connect(with_tokens(context, url)), rethrow);
     context.run();
   }
   asio::thread_pool pool(2);

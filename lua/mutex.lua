@@ -12,21 +12,27 @@ kind = 'mutex'
 -- The quick form of the hand-off, from here to "The end of the quick form". Nearly all releases end in it: the queue is
 -- empty, or only this client waits and keeps the lock, or the front of the queue is alive and is granted the lock. It
 -- does what lock.lua does, but without functions, because making the functions takes longer than the calls. lock.lua
--- does the rest: a queue of another kind, one with silent entries, a hold that is still to be confirmed.
--- test/simulation/hand_off.cpp holds the two forms together: whatever is changed in one is changed in the other.
+-- does the rest: a queue of another kind, one with silent entries. There is a quick form of joining the queue, too.
+-- test/simulation/hand_off.cpp holds the forms together: whatever is changed in one is changed in the other.
 local my = 'leasehold:' .. token .. ':'
 if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1, #my) == my then
-  if not ARGV[3] and redis.call('EXISTS', queue) == 0 then
+  -- The first three of the others: until a hold is confirmed, its own entry is in the queue.
+  local front, entered = redis.call('ZRANGE', queue, 0, 3), false
+  if #front == 0 and not ARGV[3] then
     redis.call('DEL', record)
     return 1
   end
-  local front = redis.call('ZRANGE', queue, 0, 2)
+  for i = 1, #front do
+    entered = entered or front[i] == token
+    front[i] = front[entered and i + 1 or i]
+  end
+  front[4] = nil
 -- include: clock
   local client, alone = ARGV[3] and string.match(token, '^[^.]+.'), ARGV[3]
   for i, t in ipairs(front) do
-    alone = alone and (i == 3 or t ~= token and string.sub(t, 1, #client) == client)
+    alone = alone and (i == 3 or string.sub(t, 1, #client) == client)
   end
-  if alone and #front < 3 then
+  if alone and #front < 3 and not entered then
     local left = string.format('%d', math.max(redis.call('PTTL', record), tonumber(ARGV[3])))
     local fence = next_fence(fences, now, true)
     redis.call('SET', record, my .. fence, 'PX', left)
@@ -37,12 +43,13 @@ if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1
   front[#front] = nil
   -- queue.lua handles pauses.
   local since = now - (tonumber(texts[2]) or 0)
-  local stamps, leases, dues, quick = {}, {}, {}, not alone and texts[1] and since >= 0 and since <= may_pause
+  local quick = front[1] and not alone and texts[1] and since >= 0 and since <= may_pause
+  local stamps, leases, dues = {}, {}, {}
   for i, t in ipairs(front) do
     local due
     stamps[i], leases[i], due = string.match(texts[i + 2] or '', '^(%S+) (%S+) (%S+)$')
     dues[i] = tonumber(due)
-    quick = quick and dues[i] and now <= dues[i] + silent_after and dues[i] <= now + latest_poll and t ~= token
+    quick = quick and dues[i] and now <= dues[i] + silent_after and dues[i] <= now + latest_poll
   end
   if quick then
     if texts[#front + 3] then
@@ -86,6 +93,60 @@ end
 if what == 'acquire' and held then
   local its, lingers, wants = string.match(held, '^leasehold:([^:.]+%.%d+(l?)):(0?)%d+$')
   listener = its and (lingers == 'l' or wants == '0') and its
+end
+
+-- The quick form of joining a queue, of a token that is new there. The front of the queue is alive, apart from the
+-- entry of a holder that has not confirmed yet.
+if what == 'acquire' and held and waited_for and ARGV[5] ~= '' and now <= tonumber(ARGV[4]) then
+  local front = redis.call('ZRANGE', queue, 0, 2)
+  local n = #front
+  front[n + 1] = token
+  local texts = redis.call('HMGET', entries, '#mutex', '#ran', unpack(front))
+  -- queue.lua handles pauses.
+  local since = now - (tonumber(texts[2]) or 0)
+  local quick = texts[1] and not texts[n + 3] and since >= 0 and since <= may_pause and string.sub(held, 1, #my) ~= my
+  local waiting, dues, watching, holder = {}, {}, {}, string.match(held, '^leasehold:([^:]*):')
+  -- The first entry of another client has the listener notified, which lock.lua does.
+  local told, its = not listener, listener and string.match(listener, '^[^.]+.')
+  for i = 1, n do
+    local text = texts[i + 2] or ''
+    local due = tonumber(string.match(text, '^%S+ %S+ (%S+)$'))
+    quick = quick and due and now <= due + silent_after and due <= now + latest_poll
+    if front[i] ~= holder then
+      waiting[#waiting + 1], dues[#dues + 1] = i, due
+      told = told or string.sub(front[i], 1, #its) ~= its
+    end
+  end
+  if quick and told then
+    redis.call('PEXPIRE', queue, 60000)
+    redis.call('PEXPIRE', entries, 60000)
+    -- The first two poll often, and so does this entry if one of them is late, because that one may be dead.
+    local often = #waiting < 2
+    for i = 1, 2 do
+      local w, due = waiting[i], dues[i]
+      often = often or due < now - slack
+      if w and due > now + poll_often + slack then
+        local stamp_and_lease = string.match(texts[w + 2], '^%S+ %S+ ')
+        redis.call('HSET', entries, front[w], stamp_and_lease .. string.format('%d', now + poll_often))
+        watching[#watching + 1] = front[w]
+      end
+    end
+    local place = string.format('%d', texts[1] + 1)
+    local due = string.format('%d', now + (often and poll_often or poll_rarely))
+    redis.call('ZADD', queue, place, token)
+    local entry = ARGV[5] .. ' ' .. ARGV[3] .. ' ' .. due
+    redis.call('HSET', entries, '#mutex', place, '#ran', string.format('%d', now), token, entry)
+    local left = redis.call('PTTL', record)
+    if left == -1 and ARGV[7] == '1' then
+      redis.call('PEXPIRE', record, ARGV[3])
+      left = ARGV[3]
+    end
+    for _, t in ipairs(watching) do
+      local publish, channels = string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH', string.sub(fences, 1, -6)
+      redis.pcall(publish, channels .. string.match(t, '^[^.]+'), 'watch ' .. t)
+    end
+    return (often and '2 0 ' or '3 0 ') .. string.format('%d', left) .. clock
+  end
 end
 
 -- A confirmation always writes, even if it lengthens nothing: WAIT only covers what the connection's own commands have

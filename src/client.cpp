@@ -103,7 +103,11 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
     const auto which = urls.size() == 1 ? "" : fmt::format("URL {} of {}: ", addresses.size() + 1, urls.size());
     addresses.push_back(parse_url(url, which));
     const address& a = addresses.back();
-    read_tls_files(addresses.back());
+    check_tls_files(a);
+    if (options.credentials && !(a.user.empty() && a.password.empty())) {
+      throw exception(make_error_code(error::invalid_option),
+                      {.option = "client_options::credentials", .detail = "'" + a.shown + "' has a password, too"});
+    }
     if (a.kind == address::scheme::cluster && urls.size() > 1) {
       fail(error::not_supported, "'" + a.shown + "' in a quorum");
     }
@@ -158,6 +162,8 @@ std::string_view to_string(event::kind what) noexcept {
     case event::kind::lost: return "lost";
     case event::kind::timed_out: return "timed_out";
     case event::kind::cancelled: return "cancelled";
+    case event::kind::slow_wait: return "slow_wait";
+    case event::kind::credentials: return "credentials";
     case event::kind::wanted: return "wanted";
   }
   return "unknown";
@@ -185,12 +191,32 @@ statistics client::stats() const {
   s.connects = get(c.connects);
   s.reconnects = get(c.reconnects);
   s.clock_jumps = get(c.clock_jumps);
+  s.slow_waits = get(c.slow_waits);
   s.wanted = get(c.wanted);
   s.lingered = get(c.lingered);
   s.waiting_time = c.waiting_time.snapshot();
   s.hold_time = c.hold_time.snapshot();
   s.round_trip = c.round_trip.snapshot();
   return s;
+}
+
+std::map<std::string, class_statistics> client::stats_by_class() const {
+  std::map<std::string, class_statistics> all;
+  for (const auto& [label, c] : handle_->core->count().classes.all()) {
+    const auto get = [](const std::atomic<std::uint64_t>& n) { return n.load(std::memory_order_relaxed); };
+    class_statistics& s = all[label];
+    s.held = static_cast<std::size_t>(get(c->held));
+    s.waiting = static_cast<std::size_t>(get(c->waiting));
+    s.acquired = get(c->acquired);
+    s.contended = get(c->contended);
+    s.timed_out = get(c->timed_out);
+    s.cancelled = get(c->cancelled);
+    s.lost = get(c->lost);
+    s.slow_waits = get(c->slow_waits);
+    s.waiting_time = c->waiting_time.snapshot();
+    s.hold_time = c->hold_time.snapshot();
+  }
+  return all;
 }
 
 std::string client::server() const { return handle_->core->failed().server(); }

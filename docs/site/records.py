@@ -41,7 +41,9 @@ def reference_records(tags, texts, found):
             if anchor in seen or title.split("::")[-1] == whole.split("::")[-1] + "()":
                 continue
             seen.add(anchor)
-            entry = overloads.setdefault(title, [title, name, f"{at}#{anchor}", text])
+            # A page explains a word better than a data member of that name.
+            weight = [0.5] if m.get("kind") == "variable" else []
+            entry = overloads.setdefault(title, [title, name, f"{at}#{anchor}", text, *weight])
             if entry[3] != text and not text.startswith("The same with other arguments"):
                 entry[3] += " " + text
         yield from overloads.values()

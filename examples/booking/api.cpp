@@ -130,7 +130,9 @@ asio::awaitable<response> api::dispatch(const request& r, const route& to, const
     co_return wrong;
   }
   if (to.endpoint == "page") co_return text(http::status::ok, "text/html; charset=utf-8", std::string(page));
-  if (to.endpoint == "metrics") co_return text(http::status::ok, metrics_type, metrics(redis_.stats(), counts_));
+  if (to.endpoint == "metrics") {
+    co_return text(http::status::ok, leasehold::prometheus_content_type, metrics(redis_, counts_, waits_));
+  }
   if (to.endpoint == "seats" || to.endpoint == "board") {
     auto asking = to.endpoint == "seats" ? board_.seats() : board_.seats_and_locks();
     std::string found = co_await std::move(asking);

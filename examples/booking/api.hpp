@@ -22,8 +22,9 @@ using response = http::response<http::string_body>;
 
 class api {
  public:
-  api(leasehold::client redis, service& s, board& b, std::chrono::milliseconds deadline)
-      : redis_(std::move(redis)), service_(s), board_(b), deadline_(deadline) {}
+  // The counts of slow waits have to live as long.
+  api(leasehold::client redis, service& s, board& b, std::chrono::milliseconds deadline, const slow_wait_counts& waits)
+      : redis_(std::move(redis)), service_(s), board_(b), deadline_(deadline), waits_(waits) {}
 
   // Never throws: whatever goes wrong has a status.
   asio::awaitable<response> respond(const request& r);
@@ -43,6 +44,7 @@ class api {
   service& service_;
   board& board_;
   std::chrono::milliseconds deadline_;
+  const slow_wait_counts& waits_;
   response_counts counts_;
   std::mt19937_64 random_{std::random_device()()};
 };

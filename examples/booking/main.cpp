@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 
 namespace {
 
@@ -37,6 +38,7 @@ constexpr auto usage = R"(usage: booking [OPTION VALUE]...
   --deadline TIME  how long a request waits for its lock, if its X-Deadline-Ms does not say (2s)
   --work TIME      how long a payment takes (20ms)
   --grace TIME     how long requests may go on after SIGTERM (5s)
+  --slow TIME      a request that waits this long for a lock is counted in /metrics with the instance that has it (1s)
 )";
 
 std::string instance_name(const std::string& name) {
@@ -78,13 +80,15 @@ int run(int argc, char** argv) {
                                       {"--lease", "10s"},
                                       {"--deadline", "2s"},
                                       {"--work", "20ms"},
-                                      {"--grace", "5s"}});
+                                      {"--grace", "5s"},
+                                      {"--slow", "1s"}});
   booking::settings settings;
   settings.name = instance_name(arguments.text("--name"));
   settings.lease = positive(arguments, "--lease");
   settings.work = arguments.duration("--work");
   const auto deadline = positive(arguments, "--deadline");
   const auto grace = arguments.duration("--grace");
+  const auto slow = positive(arguments, "--slow");
   const auto port = static_cast<unsigned short>(number_between(arguments, "--port", 0, 65535));
 
   asio::io_context context(1);
@@ -97,18 +101,25 @@ int run(int argc, char** argv) {
   leasehold::client_options options;
   options.prefix = "booking:";
   options.label = settings.name;
-  options.observer = [](const leasehold::event& e) {
+  // "seat:A1" is in the class "seat".
+  options.classify = [](std::string_view name) { return std::string(name.substr(0, name.find(':'))); };
+  options.slow_wait = slow;
+  booking::slow_wait_counts waits;
+  options.observer = [&waits](const leasehold::event& e) {
     using kind = leasehold::event::kind;
     if (e.what == kind::disconnected || e.what == kind::unreachable || e.what == kind::refused ||
-        e.what == kind::evicting || e.what == kind::lost) {
+        e.what == kind::evicting || e.what == kind::lost || e.what == kind::slow_wait) {
       fmt::print(stderr, "booking: {} {}\n", e.name, e.text);
+    }
+    if (e.what == kind::slow_wait) {
+      ++waits[{std::string(e.label), e.holder.empty() ? "another program" : std::string(e.holder)}];
     }
   };
   // [/observer]
   const leasehold::client redis(context, arguments.text("--redis"), options);
   booking::service service(redis, table, database, settings);
   booking::board board(redis, table, database, settings.name);
-  booking::api api(redis, service, board, deadline);
+  booking::api api(redis, service, board, deadline, waits);
   booking::server server(context, redis, api, port);
   asio::signal_set signals(context, SIGINT, SIGTERM);
   fmt::print("listening {}\n", server.port());

@@ -14,8 +14,11 @@
 #include <sys/resource.h>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -36,6 +39,9 @@ constexpr long highest_price = 100;
 constexpr long stock = 1000;
 // A seller without items gets so many.
 constexpr long delivery = 1000;
+
+// A wait of this length is counted by the player in the way.
+constexpr auto slow = 10ms;
 
 double seconds(steady::duration d) { return std::chrono::duration<double>(d).count(); }
 
@@ -147,6 +153,51 @@ class group {
   std::exception_ptr failure_;
 };
 
+// [watched_clients]
+// The clients of a run. Their figures are on one page, and so are the slow waits: by the class of the lock, and by the
+// client that had it.
+class watched_clients {
+ public:
+  explicit watched_clients(bool counts) : counts_(counts) {}
+
+  leasehold::client make(asio::io_context& context, const std::string& url, const std::string& label) {
+    leasehold::client_options options;
+    options.label = label;
+    if (!counts_) return leasehold::client(context, url, options);
+    // "market:item:7" is the lock of an item, "market" that of the whole market.
+    options.classify = [](std::string_view name) { return name == "market" ? "market" : "item"; };
+    options.slow_wait = slow;
+    options.observer = [waits = waits_](const leasehold::event& e) {
+      if (e.what == leasehold::event::kind::slow_wait) ++(*waits)[{std::string(e.label), std::string(e.holder)}];
+    };
+    all_.emplace_back(label, leasehold::client(context, url, options));
+    return all_.back().second;
+  }
+
+  std::string metrics() const {
+    std::vector<leasehold::client_figures> figures;
+    for (const auto& [label, c] : all_) figures.push_back({label, c.stats(), c.stats_by_class()});
+    std::string page = leasehold::to_prometheus(figures);
+    const auto to = std::back_inserter(page);
+    if (waits_->empty()) return page;
+    fmt::format_to(to, "# HELP market_slow_waits_total Slow waits, by the client that had the lock.\n");
+    fmt::format_to(to, "# TYPE market_slow_waits_total counter\n");
+    for (const auto& [what, count] : *waits_) {
+      fmt::format_to(to, "market_slow_waits_total{{class=\"{}\",holder=\"{}\"}} {}\n", what.first, what.second, count);
+    }
+    return page;
+  }
+
+ private:
+  using slow_waits = std::map<std::pair<std::string, std::string>, std::uint64_t>;
+
+  const bool counts_;
+  // The observers outlive this object.
+  std::shared_ptr<slow_waits> waits_ = std::make_shared<slow_waits>();
+  std::vector<std::pair<std::string, leasehold::client>> all_;
+};
+// [/watched_clients]
+
 // Processor time in seconds.
 asio::awaitable<double> redis_time(database& data) {
   redis::request ask;
@@ -175,7 +226,8 @@ double own_time() {
 asio::awaitable<figures> trade(asio::io_context& context, std::string url, method how, load size, rules rule,
                                const bool& stop) {
   database data(context, url);
-  const leasehold::client locks(context, url);
+  watched_clients watched(rule.metrics);
+  const leasehold::client locks = watched.make(context, url, "market");
   co_await locks.ready(asio::use_awaitable);
   co_await open_books(data, size.sellers, size.buyers, funds, stock);
 
@@ -186,7 +238,7 @@ asio::awaitable<figures> trade(asio::io_context& context, std::string url, metho
   const auto make_player = [&](long id) {
     const bool alone = rule.own_clients || how == method::watch;
     if (alone) connections.push_back(std::make_unique<database>(context, url));
-    if (rule.own_clients) clients.emplace_back(context, url);
+    if (rule.own_clients) clients.push_back(watched.make(context, url, fmt::format("player-{}", id)));
     database& mine = alone ? *connections.back() : data;
     return player(mine, rule.own_clients ? clients.back() : locks, how, rule.joined_watch, id);
   };
@@ -211,6 +263,7 @@ asio::awaitable<figures> trade(asio::io_context& context, std::string url, metho
   const double redis_after = co_await redis_time(data);
   s.counted.redis_core = (redis_after - redis_before) / s.counted.seconds;
 
+  if (rule.metrics) s.counted.metrics = watched.metrics();
   s.counted.problems = co_await check_books(data);
   co_return s.counted;
 }

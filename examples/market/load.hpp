@@ -26,11 +26,13 @@ struct figures {
   double redis_core = 0;              // The share of a core that Redis was at work,
   double own_core = 0;                // and this program.
   std::vector<std::string> problems;  // What check_books found.
+  std::string metrics;  // How long each class of locks was waited for, and for which player: Prometheus's.
 };
 
 struct rules {
   std::chrono::seconds length{60};
   bool own_clients = false;  // Each player has a client and a connection of its own, as if it were a program by itself.
+  bool metrics = false;      // Count by classes of locks, and slow waits by players: figures::metrics.
   bool joined_watch = false;  // WATCH and what is read after it are one request.
 };
 

@@ -52,7 +52,8 @@ constexpr auto usage = R"(usage: market [OPTION VALUE]... [--keep]
                    request (apart)
   --wait HOW       asleep: the program sleeps until there is something to do; awake: it looks all the time, as a game's
                    server with a processor of its own does (asleep)
-  --out FOLDER     where to write market.svg (nowhere)
+  --out FOLDER     where to write market.svg, and for each run with locks what Prometheus reads of them, such as
+                   5+5-item.prom (nowhere)
   --redis URL      redis://... or unix:///... of a Redis without a market (one that is started for this run only)
   --keep           leave the market of the last run in that Redis
   --check          trade nothing; look whether all money and all items of the market are there
@@ -132,6 +133,7 @@ settings read_settings(int argc, char** argv) {
   s.rule.joined_watch = choose(arguments, "--watch", "apart", "joined");
   s.awake = choose(arguments, "--wait", "asleep", "awake");
   s.out = arguments.text("--out");
+  s.rule.metrics = !s.out.empty();
   s.redis = arguments.text("--redis");
   if (s.redis.empty() && (s.check || s.keep)) throw support::usage_error("--check and --keep need --redis");
   return s;
@@ -231,6 +233,7 @@ class program {
           good = false;
           fmt::print(stderr, "wrong: {} by {}: {}\n", market::name(size), market::short_name(how), p);
         }
+        write_metrics(one);
         results_.push_back(std::move(one));
       }
       say(market::table(results_, size, settings_.rule.length));
@@ -239,14 +242,24 @@ class program {
     co_return good;
   }
 
+  void write_metrics(const market::result& one) const {
+    if (settings_.out.empty() || one.how == market::method::watch) return;
+    write_file(fmt::format("{}-{}.prom", market::name(one.size), market::short_name(one.how)), one.found.metrics);
+  }
+
   void write_picture() const {
     if (settings_.out.empty()) return;
-    const std::string path = settings_.out + "/market.svg";
+    say(fmt::format("The picture is {}.", write_file("market.svg", market::picture(results_, settings_.rule.length))));
+  }
+
+  // Returns its path.
+  std::string write_file(const std::string& name, const std::string& text) const {
+    std::string path = settings_.out + "/" + name;
     std::ofstream file(path);
-    file << market::picture(results_, settings_.rule.length);
+    file << text;
     file.close();
     if (!file) throw std::runtime_error("cannot write " + path);
-    say(fmt::format("The picture is {}.", path));
+    return path;
   }
 
   asio::io_context& context_;

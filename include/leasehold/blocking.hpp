@@ -29,6 +29,7 @@
 #include <exception>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -133,7 +134,9 @@ class client {
   requires detail::ends_a_wait<End...>
   void close(End&&... end) const { detail::block_on(&detail::start_close, thread_, handle(), {end...}); }
 
-  statistics stats() const { return async().stats(); }                             ///< A snapshot.
+  statistics stats() const { return async().stats(); }  ///< A snapshot.
+  /// leasehold::client::stats_by_class.
+  std::map<std::string, class_statistics> stats_by_class() const { return async().stats_by_class(); }
   std::string server() const { return async().server(); }                          ///< leasehold::client::server.
   std::string explain(const error_code& ec) const { return async().explain(ec); }  ///< leasehold::client::explain.
   std::string last_refusal() const { return async().last_refusal(); }              ///< leasehold::client::last_refusal.
@@ -159,8 +162,8 @@ class client {
 /// It is no mutex of the C++ library on purpose: `std::lock_guard` could not notice that the lease was lost. Use
 /// lost_token(), or put the work into with_lock().
 ///
-/// Thread safety: a hold belongs to one thread at a time. While one thread waits in wait_lost(), another one may call
-/// const functions and release().
+/// Thread safety: a hold belongs to one thread at a time. While one thread waits in wait_lost() or wait_wanted(),
+/// another one may call const functions and release().
 class [[nodiscard]] hold {
  public:
   hold() noexcept = default;        ///< An empty hold.
@@ -211,6 +214,11 @@ class [[nodiscard]] hold {
   template <class... End>
   requires detail::ends_a_wait<End...>
   void wait_lost(End&&... end) const { detail::block_on(&detail::start_lost, thread_, state(), {end...}); }
+
+  /// Returns when another client waits for the lock: leasehold::hold::wanted.
+  template <class... End>
+  requires detail::ends_a_wait<End...>
+  void wait_wanted(End&&... end) const { detail::block_on(&detail::start_wanted, thread_, state(), {end...}); }
 
   /// A token on which a stop is requested when the hold is lost, as leasehold::hold::lost reports it. Never, if the
   /// hold is released or destroyed before, or is empty.

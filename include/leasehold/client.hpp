@@ -13,9 +13,12 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,17 +43,103 @@ struct event {
     lost,          ///< A hold was lost.
     timed_out,     ///< An acquire operation ended with error::timed_out.
     cancelled,     ///< An acquire or try_acquire operation was cancelled.
-    wanted,        ///< Another client waits for a lock that this client has: reported once for a hold that lingers
-                   ///< (acquire_options::linger), or whose `hold::wanted` is under way.
+    slow_wait,    ///< An acquire operation has waited for client_options::slow_wait, and goes on waiting. `text`: which
+                  ///< client has the lock, since when, and how many entries are in the queue.
+    credentials,  ///< What the client proves its identity with has a fault, and the connection goes on for now: the
+                  ///< function client_options::credentials has failed, a server has refused a new password, or a
+                  ///< certificate of the URL has expired. `text`: which and why. Not repeated while it stays the same.
+    wanted,       ///< Another client waits for a lock that this client has: reported once for a hold that lingers
+                  ///< (acquire_options::linger), or whose `hold::wanted` is under way.
   };
-  kind what;              ///< What has happened.
-  std::string_view name;  ///< The lock's name where the event has one. Valid during the call only.
-  std::string_view text;  ///< For people: one printable line. Valid during the call only.
+  kind what;  ///< What has happened.
+  std::string_view
+      name{};  ///< The lock's name where the event has one. Valid during the call only, as the other views.
+  std::string_view text{};  ///< For people: one printable line.
+  /// acquired, released, lost, wanted: the hold's. slow_wait: that of the hold in the way (one of them, if several);
+  /// another program's value verbatim; "" if there is none, or the store does not answer.
+  std::string_view token{};
+  /// acquired, released, lost: the hold's. slow_wait: that of the hold in the way; 0 if that is not known, as for
+  /// another program's hold and for one of several permits of a semaphore.
+  std::uint64_t fence = 0;
+  /// acquired, timed_out, cancelled, slow_wait: how long the operation has waited. released, lost: how long the lock was
+  /// held.
+  std::chrono::microseconds duration{0};
+  std::string_view label{};   ///< The lock's class (client_options::classify), or "".
+  std::string_view holder{};  ///< slow_wait: client_options::label of the client that has the lock; "" if not known.
+  /// slow_wait: when the server granted the hold in the way, by the server's clock. Readers that hold together, and
+  /// holds that an owner has at the same time, count from the first of them. None where the fence is not known.
+  std::optional<std::chrono::system_clock::time_point> since{};
 };
 
 /// The enumerator's name, for example "clock_jump".
 /// @ingroup ref_observation
 std::string_view to_string(event::kind what) noexcept;
+
+/// What client_options::credentials gives. Not an aggregate, on purpose (docs/gcc12.md).
+/// @ingroup ref_clients
+struct credentials {
+  credentials();  ///< Of a server that asks for no password.
+  /// `expires`: when the server forgets the password, or the living connection with it.
+  credentials(std::string user, std::string password,
+              std::chrono::steady_clock::time_point expires = std::chrono::steady_clock::time_point::max());
+  credentials(const credentials&);                 ///< Copies.
+  credentials(credentials&&) noexcept;             ///< Moves.
+  credentials& operator=(const credentials&);      ///< Copies.
+  credentials& operator=(credentials&&) noexcept;  ///< Moves.
+  ~credentials();
+
+  std::string user;      ///< "": the default user.
+  std::string password;  ///< With an empty user and an empty password, the client does not authenticate itself.
+  /// The function is asked again in time before this: after four fifths of the time that is left when it answers, and
+  /// at least a second earlier if there is that much. `max()`: only before the next connection.
+  std::chrono::steady_clock::time_point expires = std::chrono::steady_clock::time_point::max();
+};
+
+/// What client_options::credentials is asked for.
+/// @ingroup ref_clients
+struct credentials_request {
+  /// What the connection leads to.
+  enum class role {
+    server,    ///< A server that has the locks: the only one, a master, a node of a cluster, a member of a quorum.
+    sentinel,  ///< A Sentinel, which has users and a password of its own.
+  };
+  credentials_request(std::string server, role of, asio::any_io_executor executor);  ///< Made by the client.
+  credentials_request(const credentials_request&);                                   ///< Copies.
+  credentials_request& operator=(const credentials_request&);                        ///< Copies.
+  ~credentials_request();
+
+  std::string server;              ///< "host:port", or the path of a unix socket.
+  role of;                         ///< What is there.
+  asio::any_io_executor executor;  ///< The client's.
+};
+
+/// Takes the answer of client_options::credentials: once, from any thread, at once or later. Only the first call
+/// counts.
+///
+/// It is a completion handler: for an operation that completes with `void(error_code, credentials)`, and for
+/// `asio::co_spawn` of a coroutine that returns credentials (docs/guide.md).
+/// @ingroup ref_clients
+class credentials_handler {
+ public:
+  using function = std::function<void(std::string why, leasehold::credentials)>;  ///< `why`: of the failure, or "".
+  explicit credentials_handler(function);                                         ///< Made by the client.
+  credentials_handler(const credentials_handler&);                                ///< Copies.
+  credentials_handler& operator=(const credentials_handler&);                     ///< Copies.
+  ~credentials_handler();
+
+  void operator()(leasehold::credentials) const;                                  ///< The answer.
+  void operator()(const error_code&, leasehold::credentials = {}) const;          ///< The answer, or why there is none.
+  void operator()(const std::exception_ptr&, leasehold::credentials = {}) const;  ///< The same.
+  void operator()(std::string why, leasehold::credentials = {}) const;            ///< The same; "": there is an answer.
+
+ private:
+  struct state;
+  std::shared_ptr<state> state_;
+};
+
+/// See client_options::credentials.
+/// @ingroup ref_clients
+using credentials_function = std::function<void(const credentials_request&, credentials_handler)>;
 
 /// Settings of a client. Not an aggregate, on purpose: `client c(co_await this_coro::executor, url)` with an aggregate
 /// default argument corrupts memory under g++ 12. Set members one by one: `client_options o; o.prefix = "app:";`
@@ -83,7 +172,7 @@ struct client_options {
   std::chrono::milliseconds drift_floor{2};  ///< The part of the allowance that does not grow with the lease.
 
   /// For how long coroutines of this client may pass a lock on to each other without asking Redis, counted from Redis's
-  /// last answer about the hold. In that time they overtake waiters of other clients. 0 to 1 s; 0 switches it off.
+  /// last answer or message about the hold. In that time they overtake waiters of other clients. 0 to 1 s; 0: never.
   std::chrono::microseconds cohort{10000};
 
   /// For a quorum. A server that was restarted has forgotten what it had granted. So its grants do not count until it
@@ -112,6 +201,36 @@ struct client_options {
   /// else. It may be called until close has completed or `io_context::run()` has returned, because the last releases
   /// are reported, too.
   std::function<void(const event&)> observer;
+
+  /// Sorts locks into classes: client::stats_by_class has figures for each, and the events of a lock name its class.
+  /// Called with the lock's name (without the prefix) when a lock is constructed, on the thread that constructs it, and
+  /// not again for its copies and its operations. So several threads may call it at the same time. It returns the label
+  /// of the class; "": the lock is in no class. The same name must always have the same label. An exception that it
+  /// throws leaves the constructor of the lock.
+  ///
+  /// Labels should be few. A lock is in the class "other" if 64 other labels were given before its own, or if its label
+  /// is longer than 128 bytes or not UTF-8.
+  std::function<std::string(std::string_view name)> classify;
+
+  /// An acquire operation that waits this long for a busy lock is counted in statistics::slow_waits and reported once as
+  /// event::kind::slow_wait, while it still waits. If there is an observer, the client asks the server which hold is in
+  /// the way: one script for all waits of a lock that become slow together. 1 ms to 30 days, or `forever`: never.
+  std::chrono::milliseconds slow_wait = forever;
+
+  /// For passwords that change: where the client gets the user and the password of each connection, instead of from
+  /// the URL. A URL with a password, too, is error::invalid_option, except `?sentinel_password=`: then the function is
+  /// not asked for Sentinels.
+  ///
+  /// The client asks it before each connection, to a server or to a Sentinel, and again before the credentials expire.
+  /// With the new ones the client authenticates the living connection (AUTH), on which everything else goes on. It has
+  /// connect_timeout to answer; a later answer is dropped. If it fails, or if the server refuses what it gave, the
+  /// client reports that as an event (unreachable without a connection, else credentials) and asks again, with the
+  /// pauses of `reconnect`.
+  ///
+  /// It is called on one of the execution context's threads, once for each connection, and maybe again before it has
+  /// answered. It must not block. An exception counts as a failure. No text of the library shows a user or a password
+  /// that it gave (of the latest 256). With a coroutine: `leasehold/credentials.hpp`. It is not asked for `memory:`.
+  credentials_function credentials;
 };
 
 /// What a client has done so far. Counters never decrease; gauges show the present state.
@@ -139,12 +258,31 @@ struct statistics {
   std::uint64_t connects = 0;        ///< Connections that came up, also after client_options::idle_timeout.
   std::uint64_t reconnects = 0;      ///< Connections that came up after another was lost.
   std::uint64_t clock_jumps = 0;     ///< Forward steps of the server's clock noticed.
+  std::uint64_t slow_waits = 0;      ///< acquire operations that waited for client_options::slow_wait.
   std::uint64_t wanted = 0;          ///< Locks for which another client waited, as event::kind::wanted.
   std::uint64_t lingered = 0;        ///< Locks acquired from a hold that lingered, without a command.
 
   histogram waiting_time;  ///< From the start of an operation to its lock.
   histogram hold_time;     ///< From the lock to its release or loss.
   histogram round_trip;    ///< From a script to its answer.
+};
+
+/// What a client has done so far with the locks of one class (client_options::classify). The members mean what they mean
+/// in `statistics`.
+/// @ingroup ref_observation
+struct class_statistics {
+  std::size_t held = 0;     ///< Gauge: holds alive.
+  std::size_t waiting = 0;  ///< Gauge: acquire and try_acquire operations under way.
+
+  std::uint64_t acquired = 0;    ///< Locks acquired.
+  std::uint64_t contended = 0;   ///< Operations that found the lock busy at least once.
+  std::uint64_t timed_out = 0;   ///< acquire operations that ended with error::timed_out.
+  std::uint64_t cancelled = 0;   ///< acquire and try_acquire operations that were cancelled.
+  std::uint64_t lost = 0;        ///< Holds lost, or found lost by their release.
+  std::uint64_t slow_waits = 0;  ///< acquire operations that waited for client_options::slow_wait.
+
+  histogram waiting_time;  ///< From the start of an operation to its lock.
+  histogram hold_time;     ///< From the lock to its release or loss.
 };
 
 namespace detail {
@@ -162,7 +300,9 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 /// - `redis://[user:password@]host[:port][/db]`: one server.
 /// - `rediss://...`: one server, by TLS. Certificate and host name are verified; `?insecure=1` switches that off.
 ///   `?ca=FILE` names a certificate authority, `?cert=FILE&key=FILE` the certificate that the client shows and its key,
-///   unencrypted. All are PEM files, read by the constructor.
+///   unencrypted. All are PEM files, read by the constructor and again before each connection.
+///   `?tls_server_name=NAME` is what the server's certificate must name instead of the host, and what the client asks
+///   for (SNI); in a group or a cluster, of all servers.
 /// - `unix:///path[?db=N]`: one server on this host; user and password as in redis://.
 /// - `redis+sentinel://[user:password@]h1:26379,h2:26379/master-name[/db]` and `rediss+sentinel://...` (TLS to
 ///   Sentinels and servers, with the parameters of rediss://): the master of a Sentinel group, which the client
@@ -254,6 +394,10 @@ class client {
   /// A snapshot.
   statistics stats() const;
 
+  /// A snapshot of the figures of each class, by its label. Empty without client_options::classify. A class is there
+  /// from its first lock on.
+  std::map<std::string, class_statistics> stats_by_class() const;
+
   /// The URL that the client was made with, or several with ", " between them, without credentials and parameters. For
   /// people.
   std::string server() const;
@@ -263,7 +407,7 @@ class client {
   std::string explain(const error_code& ec) const;
 
   /// The server's words for the latest error::refused, or "". Neither here nor elsewhere does the library show a user
-  /// or a password of a URL, even if a server repeats it: it shows "***" instead. One line of at most 500 bytes of the
+  /// or a password of a URL or of client_options::credentials, even if a server repeats it: it shows "***" instead. One line of at most 500 bytes of the
   /// server's, in which what a terminal would obey, or is not UTF-8, is escaped.
   std::string last_refusal() const;
 

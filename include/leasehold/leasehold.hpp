@@ -7,11 +7,13 @@
 #include <leasehold/admin.hpp>
 #include <leasehold/client.hpp>
 #include <leasehold/counting_semaphore.hpp>
+#include <leasehold/credentials.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/histogram.hpp>
 #include <leasehold/hold.hpp>
 #include <leasehold/lock.hpp>
 #include <leasehold/mutex.hpp>
+#include <leasehold/prometheus.hpp>
 #include <leasehold/recursive_mutex.hpp>
 #include <leasehold/shared_mutex.hpp>
 #include <leasehold/with_lock.hpp>

@@ -15,8 +15,9 @@
 -- count             recursive mutexes: how many times the owner is in; nil elsewhere
 local found = there == 0 and {} or redis.call('HMGET', record, 'leasehold', 'leasehold:' .. token)
 
--- Most calls are one of two that need to know no more, and need no functions, which take longer to make than the calls:
--- an acquire of what is free, and a release of the only hold while the queue is empty.
+-- Most calls are one of four that need to know no more, and need no functions, which take longer to make than the calls:
+-- an acquire of what is free, a release of the only hold while the queue is empty, and where several hold a lock for
+-- which no client waits (not a recursive mutex), an acquire that joins them and a release that leaves them.
 if what == 'acquire' and there == 0 then
 -- include: clock
   if now <= tonumber(ARGV[4]) then
@@ -44,6 +45,38 @@ if what == 'release' and there == 1 and found[2] and not ARGV[3] then
   if owner and (not count or redis.call('HGET', record, owner) == '1') then
     free()
     return 1
+  end
+end
+
+if there == 1 and found[1] and not count and (what == 'acquire' and not found[2] or what == 'release' and found[2]) and
+  not (what == 'release' and ARGV[3]) then
+  local name, fence, number, first, rest = string.match(found[1], header_form)
+  local own_deadline = tonumber(string.match(found[2] or '', '^%d+'))
+  if name == kind and number ~= '0' then
+-- include: clock
+    members, soonest, about = tonumber(number), tonumber(first), rest
+    local left = redis.call('PTTL', record)
+    if own_deadline and members > 1 then
+      -- As in leave and shorten.
+      local ends = now + left * 1000
+      if left >= 0 and (own_deadline + tolerance + 10000 < ends or ends - soonest <= tolerance) then
+        redis.call('HDEL', record, 'leasehold:' .. token)
+        local header = kind .. ' ' .. fence .. ' ' .. string.format('%d ', members - 1) .. first .. ' ' .. about
+        redis.call('HSET', record, 'leasehold', header)
+        return 1
+      end
+    elseif what == 'acquire' and now <= tonumber(ARGV[4]) and now < soonest and admits(ARGV[6]) then
+      -- As in enter.
+      fence = shares_fence and fence or next_fence(fences, now)
+      local deadline = now + ARGV[3] * 1000
+      local header = string.format('%d %d ', members + 1, math.min(soonest, deadline)) .. about
+      redis.call('HSET', record, 'leasehold', kind .. ' ' .. fence .. ' ' .. header,
+        'leasehold:' .. token, string.format('%d ', deadline) .. fence .. ' ' .. ARGV[6])
+      if left >= 0 and left < tonumber(ARGV[3]) then
+        redis.call('PEXPIRE', record, ARGV[3])
+      end
+      return '1 ' .. fence .. ' ' .. ARGV[3] .. clock
+    end
   end
 end
 
@@ -148,18 +181,22 @@ local function uncount(m)
   end
 end
 
--- The key's expiry was that of a member that goes: it becomes that of the longest that stays. (PTTL counts from the
--- script's start, TIME does not, and a busy machine may have been elsewhere in between.)
+-- The key's expiry was that of a member that goes: it becomes that of the longest that stays, unless all deadlines are
+-- within the tolerance before it. (PTTL counts from the script's start, TIME does not, and a busy machine may have been
+-- elsewhere in between.)
 local function shorten(deadline)
-  if deadline + 10000 < now + redis.call('PTTL', record) * 1000 then
+  local left = redis.call('PTTL', record)
+  local ends = now + left * 1000
+  if left >= 0 and (deadline + tolerance + 10000 < ends or ends - soonest <= tolerance) then
     return
   end
-  local longest
+  local longest, first
   each_member(function(_, m)
-    longest = math.max(longest or m[1], m[1])
+    longest, first = math.max(longest or m[1], m[1]), math.min(first or m[1], m[1])
   end)
   if longest then
     redis.call('PEXPIRE', record, string.format('%d', math.max(1, math.ceil((longest - now) / 1000))))
+    soonest, changed = first, true
   end
 end
 
@@ -205,17 +242,16 @@ if members > 0 and now >= soonest then
   local left = redis.call('PTTL', record)
   -- (A millisecond is left where only members past their deadlines have stayed: see shorten.)
   local ahead = (count or left <= 1) and 0 or now + left * 1000 - longest
+  ahead = ahead > tolerance + 10000 and ahead or 0
   begin_writing()
   for t, m in pairs(all) do
-    if ahead > 10000 then
-      m[1] = m[1] + ahead
-    end
+    m[1] = m[1] + ahead
     if m[1] <= now then
       redis.call('HDEL', record, 'leasehold:' .. t)
       members = members - 1
       uncount(m)
     else
-      if ahead > 10000 then
+      if ahead > 0 then
         redis.call('HSET', record, 'leasehold:' .. t, text_of(m))
       end
       first = math.min(first or m[1], m[1])

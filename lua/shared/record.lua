@@ -5,6 +5,9 @@
 local exists, latest, members, soonest, about = false, '0', 0, 0, ''
 local changed = false
 local shares_fence, about_for, count
+-- The key may live longer than its longest member by this, in microseconds. So where many hold the lock for short
+-- times, not every release has to look for the longest one (members.lua).
+local tolerance <const> = 100000
 local header_form <const> = '^(%S+) (%d+) (%d+) (%d+) ?(.*)$'
 local member_form <const> = '^(%d+) (%d+) ?(.*)$'
 local field_form <const> = '^leasehold:(.*)$'

@@ -91,6 +91,9 @@ class reader {
   void take_value(const known_option& option, const std::string& value) {
     if (contains(option.names, "--redis")) store_.urls.push_back(value);
     if (contains(option.names, "--redis-file")) store_.file = value;
+    if (contains(option.names, "--user")) store_.user = value;
+    if (contains(option.names, "--password-file")) store_.password_file = value;
+    if (contains(option.names, "--password-command")) store_.password_command = value;
     if (contains(option.names, "--prefix")) store_.prefix = value;
   }
 

@@ -3,6 +3,7 @@
 #include "complete.hpp"
 
 #include "candidates.hpp"
+#include "password.hpp"
 
 #include <leasehold/admin.hpp>
 #include <leasehold/client.hpp>
@@ -34,6 +35,7 @@ std::vector<std::string> held_names(const store_options& given) {
     const store_options where = store_of(given);
     client_options settings;
     settings.prefix = where.prefix;
+    settings.credentials = password_of(context, where);
     // There may be another one of several servers.
     const bool alone = where.urls.size() == 1 && where.urls[0].find(',') == std::string::npos;
     settings.observer = [alone](const event& e) {

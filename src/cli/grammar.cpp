@@ -62,6 +62,13 @@ void add_store(CLI::App& app, typed& t, const char* prefix_help) {
   add_text(app, "--redis-file", t.store.file, "FILE",
            "Read the URL from FILE: one in each line, several for a\nquorum. Other users do not see it there")
       ->excludes(redis);
+  CLI::Option* file = add_text(app, "--password-file", t.store.password_file, "FILE",
+                               "Read the password from the first line of FILE, before each\n"
+                               "connection and every minute. So it may change");
+  add_text(app, "--password-command", t.store.password_command, "CMD",
+           "The same, with the first line that CMD prints. sh runs it")
+      ->excludes(file);
+  add_text(app, "--user", t.store.user, "NAME", "Whose password that is (default: the server's default user)");
   add_text(app, "--prefix", t.store.prefix, "TEXT", prefix_help);
   // What is left over is reported by parse_options: CLI11 does not know what is missing.
   app.allow_extras();

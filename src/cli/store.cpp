@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store.hpp"
 
+#include "password.hpp"
 #include "text.hpp"
 
 #include <fmt/format.h>
@@ -32,9 +33,17 @@ client connect(boost::asio::io_context& context, const store_options& where) {
   settings.prefix = where.prefix;
   settings.label = own_label();
   settings.idle_timeout = forever;  // watch would connect anew each time.
+  settings.credentials = password_of(context, where);
+  // The command for the password may take that long before the first answer.
+  if (!where.password_command.empty()) settings.command_timeout = settings.connect_timeout;
   try {
     return client(context, where.urls, settings);
   } catch (const exception& e) {
+    if (e.option() == "client_options::credentials") {
+      throw failure(
+          exit_code::usage,
+          fmt::format("{}: {}", where.password_file.empty() ? "--password-command" : "--password-file", e.detail()));
+    }
     throw failure(code_of(e.code()), e.what());
   }
 }

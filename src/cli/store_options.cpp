@@ -80,6 +80,9 @@ store_options store_of(store_options given) {
   }
   if (given.urls.empty() && !given.file.empty()) given.urls = urls_in_file(given.file);
   if (given.urls.empty()) given.urls.emplace_back(default_url);
+  if (!given.user.empty() && given.password_file.empty() && given.password_command.empty()) {
+    throw failure(exit_code::usage, "--user is for --password-file and --password-command; a URL names its own");
+  }
   return given;
 }
 

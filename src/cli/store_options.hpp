@@ -15,6 +15,9 @@ inline constexpr const char* default_url = "redis://127.0.0.1:6379";
 struct store_options {
   std::vector<std::string> urls;  // never empty: see store_of()
   std::string file;               // of --redis-file, "" if there is none
+  std::string user;               // of --user: whose password it is; "": the default user
+  std::string password_file;      // of --password-file, "" if there is none
+  std::string password_command;   // of --password-command, "" if there is none
   std::string prefix;
 };
 

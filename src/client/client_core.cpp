@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "client/client_core.hpp"
 
+#include "protocol/refusal.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +13,7 @@
 namespace leasehold::detail {
 
 client_core::client_core(asio::any_io_executor executor, client_parts parts, client_options options)
-    : options_(std::move(options)),
+    : options_(guarded(std::move(options))),
       drift_{options_.drift, options_.drift_floor},
       deployment_{parts.is_cluster, parts.is_quorum},
       failures_(std::move(parts.server), std::move(parts.secrets)),
@@ -143,8 +145,9 @@ void client_core::on_clock_jump(clock::duration jump) {
 
 void client_core::note_refusal(std::string_view words) {
   counters_.refused.fetch_add(1, std::memory_order_relaxed);
-  failures_.note_refusal(words);
-  notify(event::kind::refused, {}, words);
+  const std::string why = why_it_cannot_serve(words);
+  failures_.note_refusal(why);
+  notify(event::kind::refused, {}, why);
 }
 
 void client_core::note_excuse(std::string_view why) {
@@ -154,10 +157,13 @@ void client_core::note_excuse(std::string_view why) {
 
 // This is called in the middle of other work, so an exception of the observer leaves io_context::run() in a turn of its
 // own.
-void client_core::notify(event::kind what, std::string_view name, std::string_view text) {
+void client_core::notify(event e) {
   if (!options_.observer) return;
   try {
-    options_.observer(event{what, name, failures_.presentable(text)});
+    // Most events have no text.
+    const std::string text = e.text.empty() ? std::string() : failures_.presentable(e.text);
+    e.text = text;
+    options_.observer(e);
   } catch (...) {
     post([thrown = std::current_exception()] { std::rethrow_exception(thrown); });
   }
@@ -256,6 +262,35 @@ void client_core::on_refused(std::string_view words) {
     caller& c = waiting.front();
     waiting.pop_front();
     c.store_refuses(error::refused);
+  }
+}
+
+void client_core::on_credentials(std::string_view why) {
+  if (open()) notify(event::kind::credentials, {}, why);
+}
+
+client_options client_core::guarded(client_options o) {
+  if (!o.credentials) return o;
+  o.credentials = [this, ask = std::move(o.credentials)](const credentials_request& r, credentials_handler then) {
+    ask_for_credentials(ask, credentials_request(r.server, r.of, base_), then);
+  };
+  return o;
+}
+
+void client_core::ask_for_credentials(const credentials_function& ask, const credentials_request& r,
+                                      const credentials_handler& then) {
+  const credentials_handler answer([weak = weak_from_this(), then](const std::string& why, const credentials& given) {
+    const auto core = weak.lock();
+    if (!core) return;
+    core->post([core, then, why, given] {
+      core->failures_.hide({given.user, given.password});
+      then(why, given);
+    });
+  });
+  try {
+    ask(r, answer);
+  } catch (...) {
+    answer(std::current_exception());
   }
 }
 

@@ -103,6 +103,10 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   const drift_allowance& drift() const { return drift_; }
   const failures& failed() const { return failures_; }
   counters& count() { return counters_; }
+  // The class of a lock with this name; null: none. What client_options::classify throws leaves it.
+  std::shared_ptr<class_figures> class_of(const std::string& name) {
+    return options_.classify ? counters_.classes.of(options_.classify(name)) : nullptr;
+  }
   bool is_cluster() const { return deployment_.is_cluster; }
   bool is_quorum() const { return deployment_.is_quorum; }
   // What the names of keys and channels depend on.
@@ -177,7 +181,10 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   void note_silence() {
     if (failures_.last_failure().empty()) note_excuse("no answer");
   }
-  void notify(event::kind, std::string_view name, std::string_view text);
+  void notify(event::kind what, std::string_view name, std::string_view text) {
+    notify(event{.what = what, .name = name, .text = text});
+  }
+  void notify(event);
 
   // The entries that wait in this client: lock/registry.hpp knows their type.
   queued_entries& queued() { return *queued_; }
@@ -217,6 +224,7 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   void on_moved(std::uint16_t slot) override;
   void on_clock_jump(clock::duration) override;
   void on_refused(std::string_view words) override;
+  void on_credentials(std::string_view why) override;
   void on_stopped() override;
 
   // f may remove its activity and add others.
@@ -224,6 +232,10 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   void each_activity(F f) {
     for (auto it = activities_.begin(); it != activities_.end();) f(*it++);
   }
+  // As the stores see client_options::credentials: its answers come on the strand, and its exceptions are answers. All
+  // that it gives is hidden from then on.
+  client_options guarded(client_options);
+  void ask_for_credentials(const credentials_function&, const credentials_request&, const credentials_handler&);
   void start_store();
   // Disconnects if the store was not asked anything for client_options::idle_timeout.
   void rest_if_idle();

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 namespace leasehold::detail {
 namespace {
@@ -44,6 +45,19 @@ client_identity::client_identity(const client_options& options)
 
 std::string client_identity::next_token(bool lingers) {
   return fmt::format(FMT_COMPILE("{}.{}{}"), id_, ++tokens_, lingers ? mark_of_lingering : "");
+}
+
+std::string_view label_of_token(std::string_view token) noexcept {
+  constexpr std::size_t digits = 32;
+  const auto consists_of = [](std::string_view text, std::string_view characters) {
+    return !text.empty() && text.find_first_not_of(characters) == text.npos;
+  };
+  const auto dot = token.find('.');
+  if (dot == token.npos || dot <= digits || token[dot - digits - 1] != '-') return {};
+  const auto label = token.substr(0, dot - digits - 1);
+  const bool ours = is_label(label) && consists_of(token.substr(dot - digits, digits), "0123456789abcdef") &&
+                    (consists_of(token.substr(dot + 1), "0123456789") || may_linger(token));
+  return ours ? label : std::string_view();
 }
 
 }  // namespace leasehold::detail

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
 
 namespace leasehold::detail {
 
@@ -32,5 +33,8 @@ class client_identity {
   const std::string id_;
   std::uint64_t tokens_ = 0;
 };
+
+// The label of the client whose token this is; "" if no client_identity makes such tokens. A part of `token`.
+std::string_view label_of_token(std::string_view token) noexcept;
 
 }  // namespace leasehold::detail

@@ -4,11 +4,19 @@
 
 #include <leasehold/detail/printable.hpp>
 
+#include <cstddef>
+
 namespace leasehold::detail {
 
 // Hides before it shortens: a credential that the limit would cut must not be shown in part.
 std::string failures::presentable(std::string_view words) const {
-  return printable(shortened(secrets_.hide(words)));
+  // What is behind this is never shown, and a server may send far more.
+  constexpr std::size_t enough = 65536;
+  return printable(shortened(secrets_.hide(words.substr(0, enough))));
+}
+
+void failures::hide(const std::vector<std::string>& credentials) {
+  for (const auto& c : credentials) secrets_.add(c);
 }
 
 std::string failures::last_refusal() const {

@@ -30,6 +30,8 @@ class failures {
   // What an exception with this code can say of the store.
   exception::context about(const error_code&) const;
 
+  // From now on these are hidden, too.
+  void hide(const std::vector<std::string>& credentials);
   // The server has refused something.
   void note_refusal(std::string_view words);
   // Why there is no connection; "": there is one. Returns whether that is news.
@@ -37,7 +39,7 @@ class failures {
 
  private:
   const std::string server_;
-  const secrets secrets_;
+  secrets secrets_;  // Used on the strand only.
   mutable std::mutex mutex_;
   std::string last_refusal_;
   std::string last_failure_;

@@ -35,6 +35,10 @@ bool is_label_character(char c) noexcept {
 
 }  // namespace
 
+bool is_label(std::string_view label) noexcept {
+  return !label.empty() && label.size() <= longest_label && std::all_of(label.begin(), label.end(), is_label_character);
+}
+
 error_code check_lease(milliseconds lease) noexcept {
   return is_lease(lease) ? error_code() : make_error_code(error::invalid_option);
 }
@@ -62,8 +66,7 @@ void check(const client_options& o) {
     if (!valid) throw exception(make_error_code(error::invalid_option), {.option = member});
   };
   require(o.prefix.size() <= 65536, "client_options::prefix");
-  require(o.label.size() <= longest_label && std::all_of(o.label.begin(), o.label.end(), is_label_character),
-          "client_options::label");
+  require(o.label.empty() || is_label(o.label), "client_options::label");
   require(is_lease(o.connect_timeout), "client_options::connect_timeout");
   require(is_lease(o.command_timeout), "client_options::command_timeout");
   require(o.drift >= 0.0 && o.drift <= 0.5, "client_options::drift");
@@ -71,6 +74,7 @@ void check(const client_options& o) {
   require(o.cohort >= std::chrono::microseconds(0) && o.cohort <= std::chrono::seconds(1), "client_options::cohort");
   require(o.restart_delay >= milliseconds(0) && o.restart_delay <= longest_lease, "client_options::restart_delay");
   require(o.idle_timeout == forever || is_lease(o.idle_timeout), "client_options::idle_timeout");
+  require(o.slow_wait == forever || is_lease(o.slow_wait), "client_options::slow_wait");
   require(is_backoff(o.reconnect), "client_options::reconnect");
 }
 

@@ -28,6 +28,9 @@ error_code check_name(std::string_view name, std::string_view record) noexcept;
 // Throws exception(invalid_option) that names the member that is out of range.
 void check(const client_options&);
 
+// Whether a client may have this label.
+bool is_label(std::string_view label) noexcept;
+
 // The label of a client whose options name none: `<host>-<pid>`, shortened to fit the rule for labels. The pid is never
 // cut.
 std::string default_label(std::string_view host, std::int64_t pid);

@@ -34,15 +34,15 @@ void acquire_op::start(std::shared_ptr<acquire_op> op) {
 void acquire_op::begin() {
   if (over_) return;  // Cancelled before it began.
   self_ = shared_from_this();
-  core_->count().waiting.fetch_add(1, std::memory_order_relaxed);
+  began_ = clock::now();
+  core_->count().count(lock_->identity->its_class.get(), &lock_figures::waiting);
   core_->add(*this);
   if (lock_->bad) return complete(lock_->bad);
   if (const error_code ec = check(options_)) return complete(ec);
   if (options_.replicas != 0 && core_->is_quorum()) return complete(error::not_supported);
   if (!core_->open()) return complete(error::closed);
-  began_ = clock::now();
   if (registry::of(*core_).take_idle(*lock_->identity, *this)) return;
-  const bool single = once_ || options_.wait == milliseconds(0);
+  const bool single = makes_one_attempt();
   const milliseconds limit = core_->options().command_timeout;
   const milliseconds wait = !single                            ? options_.wait
                             : options_.wait == milliseconds(0) ? limit
@@ -59,22 +59,61 @@ void acquire_op::begin() {
 }
 
 void acquire_op::note_contention() {
-  if (!std::exchange(contended_, true)) core_->count().contended.fetch_add(1, std::memory_order_relaxed);
+  if (std::exchange(contended_, true)) return;
+  core_->count().count(lock_->identity->its_class.get(), &lock_figures::contended);
+  const milliseconds slow = core_->options().slow_wait;
+  if (slow == forever || makes_one_attempt()) return;
+  slow_at_ = later(began_, slow);
+  core_->set(*this, std::min(slow_at_, deadline_));
 }
 
 void acquire_op::complete_busy() { once_ ? complete(error_code()) : complete(error::timed_out); }
 
 void acquire_op::ring(clock::time_point now) {
   if (leaving_) return complete(outcome_);
+  if (now < deadline_) return wait_slowly();
   if (entry_->lacks_replicas()) return leave(error::no_quorum);
   // try_acquire got no answer in time. For a waiter it depends on whether the server has reported the lock as busy.
   leave(!once_ && entry_->known_busy(now) ? make_error_code(error::timed_out) : entry_->no_answer());
 }
 
+// The operation goes on. Without an observer there is nothing that the store has to be asked for.
+void acquire_op::wait_slowly() {
+  slow_at_ = clock::time_point::max();
+  core_->set(*this, deadline_);
+  core_->count().count(lock_->identity->its_class.get(), &lock_figures::slow_waits);
+  if (!core_->options().observer) return;
+  holder_query::ask(core_, lock_->identity, [weak = weak_from_this()](const lock_holder& h) {
+    if (const auto op = weak.lock(); op && !op->over_ && !op->leaving_) op->notify(h);
+  });
+}
+
+void acquire_op::notify(event::kind what) const {
+  if (!core_->options().observer) return;
+  // It may have been cancelled before it began.
+  const auto waited = began_ == clock::time_point() ? clock::duration(0) : clock::now() - began_;
+  core_->notify({.what = what,
+                 .name = lock_->identity->name,
+                 .duration = std::chrono::duration_cast<std::chrono::microseconds>(waited),
+                 .label = lock_->identity->label()});
+}
+
+void acquire_op::notify(const lock_holder& h) const {
+  core_->notify({.what = event::kind::slow_wait,
+                 .name = lock_->identity->name,
+                 .text = h.text,
+                 .token = h.token,
+                 .fence = h.fence,
+                 .duration = std::chrono::duration_cast<std::chrono::microseconds>(clock::now() - began_),
+                 .label = lock_->identity->label(),
+                 .holder = h.label,
+                 .since = h.since});
+}
+
 void acquire_op::cancel() {
   if (over_ || leaving_) return;
-  core_->count().cancelled.fetch_add(1, std::memory_order_relaxed);
-  core_->notify(event::kind::cancelled, lock_->identity->name, {});
+  core_->count().count(lock_->identity->its_class.get(), &lock_figures::cancelled);
+  notify(event::kind::cancelled);
   leave(asio::error::operation_aborted);
 }
 
@@ -106,15 +145,17 @@ void acquire_op::complete(error_code ec, hold h) {
   entry_.reset();
   unset();
   activity::unlink();
+  auto* const its_class = lock_->identity->its_class.get();
+  auto& counted = core_->count();
   // `self` is empty if it was cancelled before it began.
-  if (self) core_->count().waiting.fetch_sub(1, std::memory_order_relaxed);
+  if (self) counted.count(its_class, &lock_figures::waiting, -1);
   // Only now: a late answer may have turned the outcome into timed_out, see note_busy.
   if (ec == error::unreachable) core_->note_silence();
   if (ec == error::timed_out) {
-    core_->count().timed_out.fetch_add(1, std::memory_order_relaxed);
-    core_->notify(event::kind::timed_out, lock_->identity->name, {});
+    counted.count(its_class, &lock_figures::timed_out);
+    notify(event::kind::timed_out);
   }
-  if (access::state(h)) core_->count().waiting_time.record(clock::now() - began_);
+  if (access::state(h)) counted.record(its_class, &lock_figures::waiting_time, clock::now() - began_);
   if (auto* waiting = std::get_if<wait_handler>(&handler_)) {
     core_->complete(*waiting, ec, std::move(h));
   } else {

@@ -7,6 +7,7 @@
 
 #include "client/client_core.hpp"
 #include "client/pending.hpp"
+#include "lock/lock_holder.hpp"
 #include "lock/lock_state.hpp"
 #include "lock/queue_entry.hpp"
 #include "lock/waiter.hpp"
@@ -38,6 +39,7 @@ class acquire_op final : public waiter, public activity, public alarm, public st
 
   const acquire_options& options() const override { return options_; }
   const std::shared_ptr<client_handle>& handle() const override { return lock_->handle; }
+  clock::time_point began() const override { return began_; }
   clock::time_point deadline() const override { return deadline_; }
   std::shared_ptr<waiter> shared() override { return shared_from_this(); }
   void belong_to(std::shared_ptr<queue_entry> entry) override { entry_ = std::move(entry); }
@@ -62,6 +64,10 @@ class acquire_op final : public waiter, public activity, public alarm, public st
   void cancel();
   void leave(error_code why);
   void complete(error_code, hold);
+  bool makes_one_attempt() const { return once_ || options_.wait == std::chrono::milliseconds(0); }
+  void wait_slowly();
+  void notify(event::kind) const;
+  void notify(const lock_holder&) const;
 
   const std::shared_ptr<lock_state> lock_;
   const std::shared_ptr<client_core> core_;
@@ -71,6 +77,7 @@ class acquire_op final : public waiter, public activity, public alarm, public st
 
   clock::time_point began_{};
   clock::time_point deadline_ = clock::time_point::max();
+  clock::time_point slow_at_ = clock::time_point::max();  // When the wait is to be reported.
   std::shared_ptr<queue_entry> entry_;
   error_code outcome_;
   bool leaving_ = false;

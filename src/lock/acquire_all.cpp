@@ -58,6 +58,7 @@ error_code acquire_all_op::check() const {
 }
 
 void acquire_all_op::begin() {
+  began_ = clock::now();
   core_->add(*this);
   const auto& locks = locks_->members;
   order_.resize(locks.size());
@@ -71,8 +72,7 @@ void acquire_all_op::begin() {
     one_server_ = one_server_ && l->handle->core == core_ && l->identity->slot == locks.front()->identity->slot;
   }
   if (options_.wait != forever) {
-    deadline_ =
-        later(clock::now(), options_.wait == milliseconds(0) ? core_->options().command_timeout : options_.wait);
+    deadline_ = later(began_, options_.wait == milliseconds(0) ? core_->options().command_timeout : options_.wait);
   }
   begin_again();
 }
@@ -185,10 +185,11 @@ void acquire_all_op::take_all(const answer& a) {
     g.token = tokens_[i];
     g.fence = lease.fence;
     g.depth = lease.depth;
+    g.asked_at = began_;
     g.lease = options_.lease;
     g.renew = options_.renew;
     g.margin = options_.margin;
-    g.confirmed_at = a.sent;
+    g.confirmed_at = g.cohort_since = a.sent;
     g.next = &cohort();
     g.deadline = local_deadline(a.sent, options_.lease, lease.left, core_->drift());
     auto state = make_recycled<hold_state>(lock->handle, lock->identity, std::move(g));

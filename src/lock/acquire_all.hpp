@@ -58,6 +58,7 @@ class acquire_all_op final : public caller, public operation<acquire_all_op, std
 
   std::vector<std::size_t> order_;  // Of acquiring the locks one by one: by the bytes of their records.
   bool one_server_ = true;          // All locks are on one server, and in one slot of it.
+  clock::time_point began_{};
   clock::time_point deadline_ = clock::time_point::max();
 
   // The single script.

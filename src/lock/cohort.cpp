@@ -23,7 +23,7 @@ constexpr milliseconds least_left{1};
 // Whether the lease leaves no more time than the next holder asked for: that holder may die, or may have limited its
 // renewals.
 bool is_brief_enough(const hold_state::grant& g, const acquire_options& next, clock::time_point now) {
-  return g.deadline <= later(now, next.lease);
+  return g.deadline <= later(now, next.lease) && (!g.tenure || g.tenure->lengthening <= next.lease);
 }
 
 // The release of a hold that stays within the client if no other client waits: one round trip, which brings a new
@@ -74,8 +74,9 @@ class keep_op final : public caller, public activity, public std::enable_shared_
         grant_.tenure->recorded_fence = kept.fence;
         grant_.tenure->asked = false;
         grant_.tenure->next_fence = 0;
+        grant_.tenure->lengthening = milliseconds(0);
       }
-      grant_.confirmed_at = a.sent;
+      grant_.confirmed_at = grant_.cohort_since = a.sent;
       // The deadline follows from what Redis says is left: the lease was not shortened, and Redis's clock may have been
       // stepped since.
       grant_.deadline = local_deadline(a.sent, kept.left, kept.left, core_->drift());
@@ -91,8 +92,11 @@ class keep_op final : public caller, public activity, public std::enable_shared_
       }
     } else {
       const bool released = a.from_store->released;
-      auto& n = released ? core_->count().released : core_->count().lost;
-      n.fetch_add(1, std::memory_order_relaxed);
+      if (released) {
+        core_->count().released.fetch_add(1, std::memory_order_relaxed);
+      } else {
+        core_->count().count(lock_->its_class.get(), &lock_figures::lost);
+      }
       if (listener_) listener_(released ? error_code() : make_error_code(error::lost));
       if (grant_.unanswered.may_run_after(a.sent, *core_)) to_release()->start(nullptr);
     }
@@ -128,7 +132,9 @@ class keep_op final : public caller, public activity, public std::enable_shared_
 class prefetch_op final : public caller {
  public:
   prefetch_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, const hold_state::grant& g)
-      : core_(std::move(core)), lock_(std::move(lock)), token_(g.token), lease_(g.lease), tenure_(g.tenure) {}
+      : core_(std::move(core)), lock_(std::move(lock)), token_(g.token), lease_(g.lease), tenure_(g.tenure) {
+    tenure_->lengthening = lease_;
+  }
 
  private:
   request request_of(std::uint32_t) const override {
@@ -145,6 +151,7 @@ class prefetch_op final : public caller {
       tenure_->uncertain = true;
       return;
     }
+    tenure_->lengthening = milliseconds(0);
     const lease_reply& fresh = a.from_store->lease;
     if (!fresh.understood) return;  // For example an error: the cohort goes on with the fence that it has.
     core_->observe_time(fresh.server_time, a);
@@ -168,7 +175,7 @@ void take_next_fence(hold_state::grant& g) {
   cohort_tenure& t = *g.tenure;
   g.fence = std::exchange(t.next_fence, 0);
   g.passes = 0;
-  g.confirmed_at = t.confirmed_at;
+  g.confirmed_at = g.cohort_since = t.confirmed_at;
   g.deadline = std::max(g.deadline, t.deadline);
   t.asked = false;
 }
@@ -181,7 +188,7 @@ void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<co
     g.tenure->recorded_fence = g.fence;
   }
   if (g.tenure->asked) return;
-  if (g.passes < most_passes / 2 && now - g.confirmed_at < core->options().cohort / 2) return;
+  if (g.passes < most_passes / 2 && now - g.cohort_since < core->options().cohort / 2) return;
   g.tenure->asked = core->send(make_recycled<prefetch_op>(core, lock, g), 0);
   if (!g.tenure->asked) return;
   g.may_last_until = std::max(g.may_last_until, core->may_last(g.lease));
@@ -195,7 +202,7 @@ class local_successors final : public successors {
     const auto cohort = core->options().cohort;
     // Without a queue the store cannot say whether other clients wait.
     if (!core->has_queue()) return false;
-    if (!core->open() || h.lock().kind.mode != hold_mode::exclusive) return false;
+    if (!core->open() || !passes_on(h.lock())) return false;
     const auto entry = registry::of(*core).find(h.lock());
     if (!entry) return false;
     const auto now = clock::now();
@@ -204,23 +211,34 @@ class local_successors final : public successors {
     auto g = h.as_granted();
     take_next_fence(g);
     if (!is_brief_enough(g, next->options(), now)) return false;
-    const bool fits = next->options().lease <= g.lease && g.deadline - next->options().margin > now + least_left;
-    const bool known = now - g.confirmed_at <= cohort && g.confirmed_at > core->other_server_since();
+    const bool confirmed = g.confirmed_at != clock::time_point::min();
+    const milliseconds left = confirmed ? least_left : least_head_start;
+    const auto lease = next->options().lease;
+    const bool fits = lease <= g.lease && g.deadline - next->options().margin > now + left;
+    const bool known = now - g.cohort_since <= cohort && g.cohort_since > core->other_server_since();
     if (cohort != cohort.zero() && fits && g.passes < most_passes && known) {
       ++g.passes;
       core->count().passed.fetch_add(1, std::memory_order_relaxed);
-      prefetch(core, h.shared_lock(), g, now);
+      g.lease = lease;
+      if (confirmed) {
+        prefetch(core, h.shared_lock(), g, now);
+      } else {
+        g.longest_asked = std::max(g.longest_asked, g.tenure->lengthening);
+      }
       entry->grant_locally(std::move(g));
       if (listener) listener(error_code());
       return true;
     }
-    const auto lease = next->options().lease;
+    // Its entry is still in the queue, and others wait there: they are next.
+    if (!confirmed) return false;
     auto op = make_recycled<keep_op>(core, h.shared_lock(), std::move(g), lease, listener);
     return op->start();
   }
 };
 
 }  // namespace
+
+bool passes_on(const lock_identity& lock) { return lock.kind.mode == hold_mode::exclusive; }
 
 successors& cohort() {
   static local_successors all;

@@ -8,10 +8,9 @@
 #include <limits>
 
 namespace leasehold::detail {
+namespace {
 
 using std::chrono::milliseconds;
-
-namespace {
 
 // In a cluster, the client of a hold that lasts longer subscribes to the messages of its slot, to be notified if the
 // lock is broken. That takes a command, which short holds do not pay.
@@ -34,31 +33,59 @@ hold_state::~hold_state() = default;
 
 void hold_state::start(bool confirmed) {
   core_->add(*this);
-  core_->count().held.fetch_add(1, std::memory_order_relaxed);
-  core_->count().acquired.fetch_add(1, std::memory_order_relaxed);
-  core_->notify(event::kind::acquired, lock_->name, {});
-  counted_ = true;
-  began_ = clock::now();
-  if (core_->is_cluster()) listen_at_ = later(began_, listens_after);
+  core_->count().count(lock_->its_class.get(), &lock_figures::held);
+  core_->count().count(lock_->its_class.get(), &lock_figures::acquired);
+  const auto now = clock::now();
+  tenure_.began = now;
+  tenure_.is_counted = true;
+  notify(event::kind::acquired, now - grant_.asked_at);
+  if (core_->is_cluster()) listen_at_ = later(now, listens_after);
   confirmed_ = confirmed;
   confirmed_at_ = grant_.confirmed_at;
   raised_at_ = grant_.confirmed_at;
   // The server counts the lease from the arrival of the request, but the deadline counts from its sending.
   const auto& lease = grant_.lease;
-  may_last_until_ = std::max(may_last_until_, later(later(began_, lease), core_->drift().of(lease)));
+  may_last_until_ = std::max(may_last_until_, later(later(now, lease), core_->drift().of(lease)));
   if (!confirmed_) {
-    // The new holder's handler runs before the confirmation: if it releases at once, there is nothing to confirm.
-    core_->post([self = shared_from_this()] {
-      self->core_->post([self] {
-        if (self->loss_reported_ || self->released()) return;
-        self->ask();
-        self->schedule();
-      });
-    });
+    confirm_soon();
   } else if (renewals_left_ != 0) {
-    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin, core_->identity().phase());
+    renew_at_ = renewal_due(now, deadline() - grant_.margin, core_->identity().phase());
   }
   schedule();
+}
+
+void hold_state::notify(event::kind what, clock::duration d) const {
+  core_->notify({.what = what,
+                 .name = lock_->name,
+                 .token = grant_.token,
+                 .fence = fence(),
+                 .duration = std::chrono::duration_cast<std::chrono::microseconds>(d),
+                 .label = lock_->label()});
+}
+
+// The new holder's handler runs before the confirmation: if it releases at once and the cohort ends with it, there is
+// nothing to confirm. If it passes the hold on, the confirmation is that of the next holder.
+void hold_state::confirm_soon() {
+  const auto& tenure = grant_.tenure;
+  if (tenure) {
+    tenure->holder = weak_from_this();
+    if (tenure->confirming || std::exchange(tenure->will_confirm, true)) return;
+  }
+  core_->post([self = shared_from_this()] {
+    self->core_->post([self] {
+      if (self->grant_.tenure) self->grant_.tenure->will_confirm = false;
+      const auto heir = self->is_unconfirmed() ? self : self->heir();
+      if (!heir) return;
+      heir->ask();
+      heir->schedule();
+    });
+  });
+}
+
+std::shared_ptr<hold_state> hold_state::heir() const {
+  if (confirmed_ || !grant_.tenure) return nullptr;
+  auto next = grant_.tenure->holder.lock();
+  return next && next.get() != this && next->is_unconfirmed() ? next : nullptr;
 }
 
 // The renewal may still succeed until the local deadline.
@@ -90,8 +117,13 @@ void hold_state::ask() {
   renew_at_ = clock::time_point::max();  // Until the answer.
   if (asking_) return;
   const std::uint32_t tag = !confirmed_ ? confirming : renewals_left_ != 0 ? renewing : checking;
+  cohort_tenure* const tenure = tag == confirming ? grant_.tenure.get() : nullptr;
+  if (tenure != nullptr && tenure->confirming) return;  // A holder before this one has asked.
   asking_ = core_->send(shared_from_this(), tag);
-  if (!asking_) core_->when_up(*this);
+  if (!asking_) return core_->when_up(*this);
+  if (tenure == nullptr) return;
+  tenure->confirming = true;
+  tenure->lengthening = std::max(tenure->lengthening, grant_.lease);
 }
 
 void hold_state::store_is_up() {
@@ -126,6 +158,11 @@ void hold_state::sent(std::uint32_t tag, const sending&) {
 }
 
 void hold_state::answered(std::uint32_t tag, const answer& a) {
+  if (tag == confirming && grant_.tenure) {
+    grant_.tenure->confirming = false;
+    if (a.from_store != nullptr) grant_.tenure->lengthening = milliseconds(0);
+    if (const auto next = heir()) return next->answered(confirming, a);
+  }
   core_->note_round_trip(a);
   asking_ = false;
   if (loss_reported_ || released()) {
@@ -232,13 +269,14 @@ void hold_state::lose(bool left_in_store) {
 // still, a request that lengthens the lease may be answered much later than its limit, and the server then carries it
 // out just as late.
 clock::time_point hold_state::left_until() const {
-  if (!confirmed_) return std::max(may_last_until_, later(clock::now(), longest_in_queue));
-  return longest_asked_.count() == 0 ? may_last_until_ : std::max(may_last_until_, core_->may_last(longest_asked_));
+  auto until = may_last_until_;
+  if (!confirmed_) until = std::max(until, later(clock::now(), longest_in_queue));
+  return longest_asked_.count() == 0 ? until : std::max(until, core_->may_last(longest_asked_));
 }
 
 void hold_state::report_loss() {
-  core_->count().lost.fetch_add(1, std::memory_order_relaxed);
-  core_->notify(event::kind::lost, lock_->name, {});
+  core_->count().count(lock_->its_class.get(), &lock_figures::lost);
+  notify(event::kind::lost, clock::now() - tenure_.began);
   stop_holding();
 }
 
@@ -254,9 +292,10 @@ void hold_state::leave() {
   caller::unlink();
   renew_at_ = listen_at_ = clock::time_point::max();
   if (std::exchange(listens_, false)) core_->unsubscribe_slot(lock_->slot);
-  if (!std::exchange(counted_, false)) return;
-  core_->count().held.fetch_sub(1, std::memory_order_relaxed);
-  core_->count().hold_time.record(clock::now() - began_);
+  if (!std::exchange(tenure_.is_counted, false)) return;
+  tenure_.lasted = clock::now() - tenure_.began;
+  core_->count().count(lock_->its_class.get(), &lock_figures::held, -1);
+  core_->count().record(lock_->its_class.get(), &lock_figures::hold_time, tenure_.lasted);
 }
 
 void hold_state::complete_waiters(error_code ec) {
@@ -280,13 +319,12 @@ void hold_state::release(release_op::listener l) {
   activity::unlink();
   leave();
   complete_waiters(error::not_held);
-  core_->notify(event::kind::released, lock_->name, {});
+  notify(event::kind::released, tenure_.lasted);
   const bool is_gone = gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists;
-  if (is_gone || loss_reported_ || !confirmed_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
+  if (is_gone || loss_reported_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
       !grant_.next->pass_on(*this, l)) {
     const bool is_wanted = grant_.lingering && grant_.lingering->end();
-    if (is_gone) {
-      // Redis has already said that the hold is gone.
+    if (is_gone) {  // Redis has already said so.
       if (l) l(error::lost);
     } else {
       auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
@@ -304,7 +342,7 @@ hold_state::grant hold_state::as_granted() const {
   grant g = grant_;
   g.deadline = deadline();
   g.confirmed_at = confirmed_at_;
-  g.may_last_until = left_until();
+  g.may_last_until = confirmed_ ? left_until() : may_last_until_;
   g.longest_asked = longest_asked_;
   return g;
 }

@@ -34,8 +34,8 @@ class loss_listener {
 // The waiters that may take a hold over instead of its release: implemented by cohort.hpp.
 class successors {
  public:
-  // False (and the hold is unchanged): there is no waiter, or the waiter must not have the hold. `h` is confirmed and
-  // not lost.
+  // False (and the hold is unchanged): there is no waiter, or the waiter must not have the hold. `h` is not lost, but
+  // may still be unconfirmed.
   virtual bool pass_on(hold_state& h, release_op::listener&) = 0;
 
  protected:
@@ -53,10 +53,16 @@ class lingering_tenure {
 };
 
 // What a cohort knows of the record that its holds pass on (cohort.hpp). Redis may have given the token a further fence
-// ahead of time, for the next holder in the cohort, while the current holder is still at work.
+// ahead of time, for the next holder in the cohort, while the current holder is still at work. A pushed grant may be
+// passed on before it is confirmed: then one confirmation is for all its holders, and is answered to the present one.
 struct cohort_tenure {
   std::uint64_t recorded_fence = 0;  // The fence in the record,
   bool uncertain = false;            // unless the answer that would have brought a larger fence was lost.
+  std::weak_ptr<hold_state> holder;  // The present one, until the grant is confirmed.
+  bool will_confirm = false;         // The confirmation is about to be asked for,
+  bool confirming = false;           // or is on its way.
+  // Requests that were not answered may lengthen the lease to this length.
+  std::chrono::milliseconds lengthening{0};
   bool asked = false;                // Redis was asked for the next fence, or has said that others wait.
   std::uint64_t next_fence = 0;      // 0: not known yet.
   clock::time_point confirmed_at{};  // Of the next fence: when the request was sent,
@@ -78,9 +84,13 @@ class hold_state final : public caller, public activity, public alarm, public st
     clock::time_point may_last_until{};
     // The longest lease that such a request asked for. The server may carry it out late.
     std::chrono::milliseconds longest_asked{0};
-    clock::time_point confirmed_at{};       // When the request was sent with which Redis confirmed this grant.
+    clock::time_point asked_at{};  // When the operation began that was granted the lock.
+    // When the request was sent with which Redis confirmed this grant; time_point::min(): it is not confirmed yet.
+    clock::time_point confirmed_at{};
+    // The bound of the cohort counts from then: the same, or the arrival of the message that brought the grant.
+    clock::time_point cohort_since{};
     std::uint32_t passes = 0;               // How often it was passed on since then, without asking Redis (cohort.hpp).
-    std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass.
+    std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass of a grant that was confirmed from the start.
     std::uint32_t depth = 1;
     bool contended = false;      // It had waiters, and was not kept since then because no other client waited.
     successors* next = nullptr;  // Null: none.
@@ -155,6 +165,11 @@ class hold_state final : public caller, public activity, public alarm, public st
   // by_close: released by client::close.
   enum : std::uint8_t { is_released = 1, is_guarded = 2, by_close = 4 };
 
+  void confirm_soon();
+  bool is_unconfirmed() const { return !confirmed_ && !loss_reported_ && !released(); }
+  // The present holder of the cohort, if it still needs the confirmation that was asked for by this one.
+  std::shared_ptr<hold_state> heir() const;
+
   request request_of(std::uint32_t tag) const override;
   void sent(std::uint32_t tag, const sending&) override;
   bool wants(std::uint32_t) const override { return !loss_reported_ && !released(); }
@@ -181,6 +196,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   void try_again(clock::time_point now);
   clock::time_point left_until() const;
   void report_loss();
+  void notify(event::kind, clock::duration) const;
   void stop_holding();
   void complete_waiters(error_code);
   void leave();
@@ -208,8 +224,11 @@ class hold_state final : public caller, public activity, public alarm, public st
   bool close_waits_ = false;
   bool may_be_reader_ = false;
   bool downgraded_ = false;
-  clock::time_point began_{};
-  bool counted_ = false;  // In the gauge of holds.
+  struct {
+    clock::time_point began{};
+    clock::duration lasted{0};  // Until the release or the loss, whichever came first.
+    bool is_counted = false;    // In the gauge of holds.
+  } tenure_;
   std::vector<std::shared_ptr<loss_listener>> waiters_;
 };
 

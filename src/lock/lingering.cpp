@@ -122,6 +122,7 @@ bool lingering::fits(const acquire_options& o, clock::time_point now) const {
   const clock::duration usable = o.lease - o.margin;
   return core_->open() && is_told() && now - word_ <= linger_ && o.replicas == 0 && o.renew == renewal::automatic &&
          grant_.passes < last_pass && grant_.deadline <= later(now, o.lease) &&
+         (!grant_.tenure || grant_.tenure->lengthening <= o.lease) &&
          grant_.deadline - o.margin - now >= usable / 3 * 2;
 }
 
@@ -136,6 +137,7 @@ bool lingering::take(waiter& op) {
   keep_fresh(now);
   auto g = std::move(grant_);
   ++g.passes;
+  g.asked_at = op.began();
   g.lease = op.options().lease;
   g.renew = op.options().renew;
   g.margin = op.options().margin;
@@ -199,7 +201,7 @@ void lingering::take_next_fence() {
   cohort_tenure& t = *grant_.tenure;
   grant_.fence = std::exchange(t.next_fence, 0);
   grant_.passes = 0;
-  grant_.confirmed_at = t.confirmed_at;
+  grant_.confirmed_at = grant_.cohort_since = t.confirmed_at;
   grant_.deadline = std::max(grant_.deadline, t.deadline);
   t.asked = false;
 }
@@ -215,6 +217,7 @@ void lingering::keep_fresh(clock::time_point now) {
   question_.tenure = grant_.tenure;
   grant_.tenure->asked = send(refreshing);
   if (!grant_.tenure->asked) return;
+  grant_.tenure->lengthening = grant_.lease;
   grant_.may_last_until = std::max(grant_.may_last_until, core_->may_last(grant_.lease));
   grant_.longest_asked = std::max(grant_.longest_asked, grant_.lease);
 }
@@ -250,6 +253,7 @@ void lingering::answered(std::uint32_t tag, const answer& a) {
     if (tenure) tenure->uncertain = true;
     return;
   }
+  if (tenure) tenure->lengthening = milliseconds(0);
   const lease_reply& reply = a.from_store->lease;
   if (!reply.understood) return;  // For example an error: the last word gets old.
   core_->observe_time(reply.server_time, a);

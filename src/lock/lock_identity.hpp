@@ -5,12 +5,14 @@
 // example).
 #pragma once
 
+#include "client/metrics.hpp"
 #include "protocol/keys.hpp"
 #include "protocol/kind.hpp"
 #include "protocol/request.hpp"
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -36,6 +38,9 @@ struct lock_identity {
   // is set), and on a quorum. "": there is none.
   std::string unlock_channel;
   bool notifies_redisson = false;
+  std::shared_ptr<class_figures> its_class;  // Null: none.
+
+  std::string_view label() const { return its_class ? std::string_view(its_class->label) : std::string_view(); }
 
   std::string local_queue_with(std::uint32_t l) const { return local_queue + " " + std::to_string(l); }
   basic_keys<std::string_view> keys() const { return {record, fences, queue, entries}; }

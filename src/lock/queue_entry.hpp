@@ -108,8 +108,8 @@ class queue_entry final : public caller,
   // Lets waiters of the local queue ask in parallel with its entry.
   void ask_in_parallel();
   void on_parallel_outcome(bool granted);
-  // Makes the hold for the operation that was in front. confirmed: Redis has answered this grant.
-  hold hand_over(waiter&, hold_state::grant, bool confirmed);
+  // Makes the hold for the operation that was in front.
+  hold hand_over(waiter&, hold_state::grant);
   bool withdraw(const std::shared_ptr<waiter>&);
   bool is_on_its_way() const;
   // Drops the waiters in front whose deadline has passed. False if none is left: then the entry has left, too.

@@ -17,10 +17,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A pushed grant must leave this much of its short lease for the confirmation to arrive; otherwise the entry confirms
-// it first.
-constexpr milliseconds least_head_start{200};
-
 milliseconds whole_ms(clock::duration d) {
   return std::max(std::chrono::duration_cast<milliseconds>(d), milliseconds(1));
 }
@@ -116,15 +112,20 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
   const auto self = shared_from_this();
   const bool confirmed = confirmed_at != clock::time_point::min();
   // A poll may still be on its way.
-  if (is_on_its_way() && !confirmed) {
-    attempts_.note_unanswered(longest_trace());
-  }
+  const bool polls = is_on_its_way() && !confirmed;
+  if (polls) attempts_.note_unanswered(longest_trace());
   hold_state::grant g{};
   g.token = token_;
   g.fence = fence;
   g.deadline = deadline;
   g.unanswered = attempts_.unanswered();
   g.confirmed_at = confirmed_at;
+  g.cohort_since = confirmed ? confirmed_at : clock::now();
+  if (!confirmed && passes_on(*lock_)) {
+    g.tenure = make_recycled<cohort_tenure>();
+    g.tenure->recorded_fence = fence;
+    if (polls) g.tenure->lengthening = attempts_.lease();  // A repeat confirms.
+  }
   g.depth = depth;
   g.contended = in_queue_;
   if (!answered_) parallel_.on_grant();
@@ -136,7 +137,7 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
     if (in_queue_) parallel_.let_follow(waiters_.size());
   }
   if (lock_->kind.mode == hold_mode::exclusive) found_busy_ = true;
-  auto held = hand_over(*op, std::move(g), confirmed);
+  auto held = hand_over(*op, std::move(g));
   if (waiters_.empty()) {
     forget();
   } else {
@@ -146,7 +147,9 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
   op->complete(std::move(held));
 }
 
-hold queue_entry::hand_over(waiter& op, hold_state::grant g, bool confirmed) {
+hold queue_entry::hand_over(waiter& op, hold_state::grant g) {
+  g.asked_at = op.began();
+  const bool confirmed = g.confirmed_at != clock::time_point::min();
   g.lease = op.options().lease;
   g.renew = op.options().renew;
   g.margin = op.options().margin;
@@ -166,7 +169,7 @@ void queue_entry::grant_locally(hold_state::grant g) {
   const auto op = front().shared();
   waiters_.pop_front();
   found_busy_ = true;
-  auto held = hand_over(*op, std::move(g), /*confirmed=*/true);
+  auto held = hand_over(*op, std::move(g));
   if (waiters_.empty()) withdraw(nullptr);
   op->complete(std::move(held));
 }

@@ -70,7 +70,8 @@ void registry::note_wanted(std::string_view token) {
   std::vector<std::shared_ptr<wanted_listener>> notified;
   for (auto* const l : found->second.listeners) notified.push_back(l->shared_listener());
   core_.count().wanted.fetch_add(1, std::memory_order_relaxed);
-  core_.notify(event::kind::wanted, notified.front()->wanted_lock().name, {});
+  const lock_identity& lock = notified.front()->wanted_lock();
+  core_.notify({.what = event::kind::wanted, .name = lock.name, .token = token, .label = lock.label()});
   for (const auto& l : notified) l->on_wanted();
 }
 
@@ -143,6 +144,7 @@ void registry::on_message(const message& m) {
 }
 
 void registry::abandon() {
+  holder_queries_.clear();
   in_queue_.clear();
   listeners_.clear();
   tenures_.clear();

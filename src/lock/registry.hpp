@@ -22,6 +22,8 @@
 
 namespace leasehold::detail {
 
+class holder_query;
+
 // An entry as the registry sees it: implemented by queue_entry.hpp.
 class registered_entry {
  public:
@@ -90,6 +92,8 @@ class registry final : public queued_entries {
   void forget_token(registered_entry&);
   // Until forget_token, each message on the unlock channel of the entry's lock makes the entry poll.
   void listen(registered_entry&);
+  // Those under way, by record.
+  auto& holder_queries() { return holder_queries_; }
 
   // Until forget_listener, the listener is notified of messages about the token.
   void listen_for(const std::string& token, wanted_listener&);
@@ -127,6 +131,7 @@ class registry final : public queued_entries {
   std::unordered_multimap<std::string, registered_entry*> listeners_;           // By lock_identity::unlock_channel.
   std::unordered_map<std::string, tenure> tenures_;                             // By token.
   std::unordered_map<std::string, std::shared_ptr<idle_lock>> idle_;            // By lock_identity::local_queue.
+  std::unordered_map<std::string, std::weak_ptr<holder_query>> holder_queries_;
 };
 
 }  // namespace leasehold::detail

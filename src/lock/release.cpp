@@ -90,7 +90,7 @@ void release_op::answered(std::uint32_t, const answer& a) {
 void release_op::settle(error_code ec, const answer& a) {
   // Only the first answer is about the hold.
   const bool of_a_hold = std::exchange(of_a_hold_, false);
-  if (of_a_hold && ec == error::lost) core_->count().lost.fetch_add(1, std::memory_order_relaxed);
+  if (of_a_hold && ec == error::lost) core_->count().count(lock_->its_class.get(), &lock_figures::lost);
   report(ec);
   // The next waiter finds out by its poll that the lock is free. An entry of the token itself would be in the waiter's
   // way.

@@ -23,6 +23,7 @@ class waiter : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
  public:
   virtual const acquire_options& options() const = 0;
   virtual const std::shared_ptr<client_handle>& handle() const = 0;
+  virtual clock::time_point began() const = 0;
   // time_point::max(): there is none.
   virtual clock::time_point deadline() const = 0;
   // The same object. The caller keeps it during a call that may end the waiter.

@@ -2,6 +2,13 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "protocol/refusal.hpp"
 
+#include <boost/algorithm/string/case_conv.hpp>
+#include <boost/algorithm/string/find.hpp>
+#include <boost/algorithm/string/predicate.hpp>
+
+#include <cstddef>
+#include <utility>
+
 namespace leasehold::detail {
 namespace {
 
@@ -13,7 +20,61 @@ bool says(std::string_view words, std::string_view code) {
   return at != words.npos && (words[at - 1] == ' ' || words[at - 1] == '-');
 }
 
+constexpr std::string_view connect_elsewhere = "; connect to Redis itself, or through a proxy that passes it on";
+
+// What each command is needed for.
+constexpr std::pair<std::string_view, std::string_view> needed[] = {
+    {"HELLO", "Redis 6.2 or later is needed"},
+    {"SUBSCRIBE", "clients are notified of their grants by pub/sub"},
+    {"SSUBSCRIBE", "clients are notified of their grants by pub/sub"},
+    {"PUBLISH", "clients are notified of their grants by pub/sub"},
+    {"EVALSHA", "locks are scripts that the server runs"},
+    {"EVAL", "locks are scripts that the server runs"},
+    {"TIME", "leases end by the server's clock"},
+    {"SELECT", "the URL names a database"},
+};
+
+// The command that an error names: behind the word "command", perhaps in quotes. Its arguments may follow.
+std::string command_in(std::string_view words) {
+  const auto word = boost::algorithm::ifind_first(words, "command");
+  if (word.empty()) return {};
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  auto at = static_cast<std::size_t>(word.end() - words.begin());
+  while (at < words.size() && !is_letter(words[at])) ++at;
+  const auto first = at;
+  while (at < words.size() && is_letter(words[at])) ++at;
+  return boost::algorithm::to_upper_copy(std::string(words.substr(first, at - first)));
+}
+
 }  // namespace
+
+bool is_about_password(std::string_view words) noexcept {
+  return words.starts_with("WRONGPASS") || words.starts_with("NOAUTH") || words.starts_with("ERR invalid password");
+}
+
+std::string why_no_resp3() {
+  return "the server does not speak RESP3: Redis 6.2 or later is needed" + std::string(connect_elsewhere);
+}
+
+std::string why_it_cannot_serve(std::string_view words, std::string_view command) {
+  using boost::algorithm::icontains;
+  if (words.starts_with("NOPROTO")) return why_no_resp3();
+  const bool is_lack = icontains(words, "unknown command") || icontains(words, "unsupported") ||
+                       icontains(words, "not supported") || icontains(words, "is not allowed") ||
+                       (icontains(words, "unknown") && command == "HELLO");
+  if (!is_lack) return icontains(words, "allowed in this context") ? why_no_resp3() : std::string(words);
+  // The script itself is known, but not a command in it.
+  if (command.empty() && may_have_written(words)) return std::string(words);
+  std::string name = command_in(words);
+  // The words repeat the arguments, and among those of HELLO is the password. So they are not part of the text.
+  for (const std::string& lacking : {std::move(name), std::string(command)}) {
+    for (const auto& [known, why] : needed) {
+      if (lacking != known) continue;
+      return "the server does not know " + lacking + ": " + std::string(why) + std::string(connect_elsewhere);
+    }
+  }
+  return std::string(words);
+}
 
 refusal classify(std::string_view words) noexcept {
   if (says(words, "WRONGTYPE ")) return refusal::wrong_type;

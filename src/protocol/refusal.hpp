@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace leasehold::detail {
@@ -26,6 +27,13 @@ bool may_have_written(std::string_view error) noexcept;
 bool is_read_only(std::string_view words) noexcept;
 // The server does not know the script by its digest.
 bool is_unknown_script(std::string_view words) noexcept;
+// The server does not accept the password, or wants one.
+bool is_about_password(std::string_view words) noexcept;
+// What is missing, and what to do, if the words say that the server (or a proxy in front of it) lacks a command that
+// leasehold needs; else the words. command: the one that was refused, if that is known.
+std::string why_it_cannot_serve(std::string_view words, std::string_view command = {});
+// The same for a server that takes HELLO 3 for something else.
+std::string why_no_resp3();
 // Another node of the cluster has the slot (MOVED), or is about to have it (ASK).
 bool is_moved(std::string_view words) noexcept;
 bool is_redirection(std::string_view words) noexcept;

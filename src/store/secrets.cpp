@@ -20,6 +20,9 @@ constexpr std::size_t shortest_part_of_a_word = 4;
 // Servers cut off long arguments when they repeat them. So a beginning of a credential of this length is hidden, too.
 constexpr std::size_t shortest_beginning = 8;
 
+// The mask itself cannot be hidden, and nothing need not be.
+bool is_mask(const std::string& s) { return s.find_first_not_of('*') == s.npos; }
+
 bool is_word_character(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
 // Redis puts blanks in the place of line ends, since an error is one line.
@@ -74,9 +77,13 @@ std::string file_in_quotes(std::string_view name) {
   return "'" + std::string(suspicious ? mask : name) + "'";
 }
 
-secrets::secrets(std::vector<std::string> all) : all_(std::move(all)) {
-  // The mask itself cannot be hidden.
-  std::erase_if(all_, [](const std::string& s) { return s.find_first_not_of('*') == s.npos; });
+secrets::secrets(std::vector<std::string> all) : all_(std::move(all)) { std::erase_if(all_, is_mask); }
+
+void secrets::add(const std::string& s) {
+  if (is_mask(s) || std::find(all_.begin(), all_.end(), s) != all_.end()) return;
+  std::erase(added_, s);
+  added_.push_back(s);
+  if (added_.size() > most_added) added_.pop_front();
 }
 
 std::string secrets::hide(std::string_view text) const {
@@ -84,6 +91,7 @@ std::string secrets::hide(std::string_view text) const {
   for (std::size_t i = 0; i < text.size(); ++i) {
     std::size_t most = 0;
     for (const std::string& s : all_) most = std::max(most, found_at(text, i, s));
+    for (const std::string& s : added_) most = std::max(most, found_at(text, i, s));
     // Checks all credentials: a false beginning of one may overlap with another.
     std::fill_n(hidden.begin() + static_cast<std::ptrdiff_t>(i), most, true);
   }

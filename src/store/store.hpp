@@ -119,6 +119,8 @@ class store {
     // A server's clock was stepped forward by this much.
     virtual void on_clock_jump(clock::duration) = 0;
     virtual void on_refused(std::string_view words) = 0;
+    // What the client proves its identity with has a fault, and the connection goes on for now.
+    virtual void on_credentials(std::string_view why) = 0;
     virtual void on_stopped() = 0;
 
    protected:

@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view port_in_memory = "1";
 
 constexpr std::string_view known_parameters[] = {
-    "db", "insecure", "ca", "cert", "key", "sentinel_user", "sentinel_password"};
+    "db", "insecure", "ca", "cert", "key", "tls_server_name", "sentinel_user", "sentinel_password"};
 
 class parser {
  public:
@@ -77,6 +77,7 @@ class parser {
     a.secrets.emplace_back(behind_password(a.master));
     a.secrets.emplace_back(behind_password(a.path));
     for (const auto& h : a.hosts) a.secrets.emplace_back(behind_password(h.host));
+    a.secrets.emplace_back(behind_password(a.server_name));
     return a;
   }
 
@@ -214,6 +215,8 @@ class parser {
         a.certificate = value;
       } else if (key == "key" && a.tls && !value.empty()) {
         a.key = value;
+      } else if (key == "tls_server_name" && a.tls && is_server_name(value)) {
+        a.server_name = value;
       } else if (key == "sentinel_user" && sentinel) {
         a.sentinel_user = decode_secret(a, written);
       } else if (key == "sentinel_password" && sentinel) {
@@ -225,6 +228,14 @@ class parser {
     if (a.certificate.empty() != a.key.empty()) fail("has only one of cert and key, which belong together");
     if (a.sentinel_password.empty() && !a.sentinel_user.empty())
       fail("has a sentinel_user without a sentinel_password");
+  }
+
+  // SNI has room for 255 bytes.
+  static bool is_server_name(const std::string& name) {
+    return !name.empty() && name.size() <= 255 && std::all_of(name.begin(), name.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+             c == '_' || c == ':';
+    });
   }
 
   // What looks like another parameter may be part of a password, so only known names are repeated.

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,15 +29,11 @@ struct address {
   bool tls = false;    // With rediss and the schemes made from it.
   bool verify = true;  // TLS: verifies the certificate and the host name.
   // TLS: names of files. `ca`: of a certificate authority ("": the system's). `certificate`: of the client's
-  // certificate and those between it and its authority; `key`: of its key ("": none). `texts`: their contents, see
-  // read_tls_files (store/redis/tls.hpp).
+  // certificate and those between it and its authority; `key`: of its key ("": none). See store/redis/tls.hpp.
   std::string ca;
   std::string certificate;
   std::string key;
-  struct file_texts {
-    std::string ca, certificate, key;
-  };
-  std::shared_ptr<const file_texts> texts;
+  std::string server_name;        // TLS: what the certificate must name instead of the host. "": the host.
   std::string sentinel_user;      // For the Sentinels themselves; "": the default user.
   std::string sentinel_password;  // "" : none.
 

@@ -33,6 +33,7 @@ struct settings {
 };
 
 void pairs(const settings&, report&);
+void classes(const settings&, report&);
 void handoff(const settings&, report&);
 void coroutines(const settings&, report&);
 void processes(const settings&, report&);

@@ -107,9 +107,9 @@ double run_requests(const target& t, const redis::request& preparation, std::vec
   return watch.rate();
 }
 
-double leasehold_pairs(const target& t, std::size_t coroutines) {
+double leasehold_pairs(const target& t, std::size_t coroutines, const client_options& options = {}) {
   asio::io_context context(1);
-  client c(context, fmt::format("redis://127.0.0.1:{}", t.port));
+  client c(context, fmt::format("redis://127.0.0.1:{}", t.port), options);
   c.ready([&](error_code ec) {
     if (ec) throw system_error(ec);
     context.stop();
@@ -154,7 +154,30 @@ double plain_pairs(const target& t, std::size_t coroutines) {
   return run_requests(t, preparation, all);
 }
 
+client_options classified() {
+  client_options o;
+  o.classify = [](std::string_view name) { return std::string(name.substr(0, name.find(':'))); };
+  return o;
+}
+
 }  // namespace
+
+// What figures for each class of locks cost: the same locks with client_options::classify and without it, in turn.
+void classes(const settings& s, report& out) {
+  out.section("classes", "acquire + release of free locks, with figures for each class and without; pairs per second");
+  const test::redis_server server;
+  const target where{server.port(), s.time};
+  out.line(fmt::format("{:>10}  {:>12}  {:>12}  {:>18}", "coroutines", "without", "classify", "classify / without"));
+  for (const std::size_t n : s.coroutines) {
+    std::vector<double> without, with, ratio;
+    for (int round = 0; round < s.rounds; ++round) {
+      without.push_back(leasehold_pairs(where, n));
+      with.push_back(leasehold_pairs(where, n, classified()));
+      ratio.push_back(with.back() / without.back());
+    }
+    out.line(fmt::format("{:>10}  {:>12.0f}  {:>12.0f}  {:>18.3f}", n, median(without), median(with), median(ratio)));
+  }
+}
 
 // Ratios are taken round by round, so that a machine whose speed drifts does not decide.
 void pairs(const settings& s, report& out) {

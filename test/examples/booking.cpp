@@ -5,6 +5,7 @@
 #include "example.hpp"
 #include "support/limit.hpp"
 #include "support/needs.hpp"
+#include "support/prometheus_text.hpp"
 #include "support/run.hpp"
 
 #include <leasehold/leasehold.hpp>
@@ -19,7 +20,6 @@
 #include <memory>
 #include <optional>
 #include <regex>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -481,73 +481,62 @@ BOOST_AUTO_TEST_CASE(mistyped_options_are_named) {
   }
 }
 
-// The samples of a page of Prometheus's text format, by name and labels; fails if a line is none, or has no type.
-std::map<std::string, double> samples(const std::string& page) {
-  static const std::regex comment("# (HELP|TYPE) ([a-z_]+) (.+)");
-  static const std::regex sample("([a-z_]+)(\\{[a-z]+=\"[^\"]*\"(,[a-z]+=\"[^\"]*\")*\\})? ([0-9.e+-]+)");
-  std::map<std::string, std::string> types;
-  std::map<std::string, double> values;
-  std::istringstream lines(page);
-  for (std::string line; std::getline(lines, line);) {
-    std::smatch found;
-    if (std::regex_match(line, found, comment)) {
-      if (found[1] == "TYPE") types[found[2]] = found[3];
-      continue;
-    }
-    BOOST_REQUIRE_MESSAGE(std::regex_match(line, found, sample), line);
-    std::string name = found[1];
-    if (!types.contains(name)) {
-      name = std::regex_replace(name, std::regex("_(bucket|sum|count)$"), "");
-      BOOST_TEST(types[name] == "histogram", line);
-    } else {
-      BOOST_TEST(types[name] == (name.ends_with("_total") ? "counter" : "gauge"), line);
-    }
-    BOOST_TEST(values.emplace(line.substr(0, line.rfind(' ')), std::stod(found[4])).second, line);
-  }
-  return values;
-}
-
 BOOST_AUTO_TEST_CASE(metrics_are_what_prometheus_reads) {
   const instance alpha = start_booking("alpha", {"--work", "30ms"});
   const http_reply page = ask(alpha.get("/metrics"));
   BOOST_TEST(page[http::field::content_type] == "text/plain; version=0.0.4; charset=utf-8");
-  const auto before = samples(page.body());
-  BOOST_TEST(before.at("leasehold_acquired_total") == 0);
-  BOOST_TEST(before.at("leasehold_hold_seconds_count") == 0);
+  const prometheus_text before(page.body());
+  BOOST_TEST(before.value("leasehold_acquired_total") == 0);
+  BOOST_TEST(before.value("leasehold_hold_seconds_count") == 0);
 
   BOOST_TEST(ask(alpha.post("/seats/A1/buy", ann)).result_int() == 200U);
   BOOST_TEST(ask(alpha.post("/seats/A1/buy", ann)).result_int() == 409U);
   // The locks go back in the background.
-  std::map<std::string, double> after;
+  std::optional<prometheus_text> after;
   wait_until("five releases", [&] {
-    after = samples(alpha.read("/metrics"));
-    return after.at("leasehold_released_total") == 5;
+    after.emplace(alpha.read("/metrics"));
+    return after->value("leasehold_released_total") == 5;
   });
-  BOOST_TEST(after.at("leasehold_acquired_total") == 5);
-  BOOST_TEST(after.at("leasehold_held") == 0);
-  BOOST_TEST(after.at(R"(booking_responses_total{endpoint="buy",status="200"})") == 1);
-  BOOST_TEST(after.at(R"(booking_responses_total{endpoint="buy",status="409"})") == 1);
+  BOOST_TEST(after->value("leasehold_acquired_total") == 5);
+  BOOST_TEST(after->value("leasehold_held") == 0);
+  BOOST_TEST(after->value("booking_responses_total", {{"endpoint", "buy"}, {"status", "200"}}) == 1);
+  BOOST_TEST(after->value("booking_responses_total", {{"endpoint", "buy"}, {"status", "409"}}) == 1);
+  BOOST_TEST(!after->has("booking_slow_waits_total"));
+  // All locks are those of seats.
+  const prometheus_text::labels seat{{"class", "seat"}};
+  BOOST_TEST(after->value("leasehold_class_acquired_total", seat) == 5);
+  BOOST_TEST(after->all("leasehold_class_held").size() == 1U);
   for (const std::string name :
        {"leasehold_waiting_seconds", "leasehold_hold_seconds", "leasehold_round_trip_seconds"}) {
-    std::map<double, double> buckets;
-    for (const auto& [sample, value] : after) {
-      if (!sample.starts_with(name + "_bucket{le=\"")) continue;
-      const std::string bound = sample.substr(name.size() + 12);
-      buckets[bound.starts_with("+Inf") ? 1e9 : std::stod(bound)] = value;
-    }
-    BOOST_TEST(buckets.size() == 16U);
-    double last = 0;
-    for (const auto& [bound, value] : buckets) {
-      BOOST_TEST(value >= last);
-      last = value;
-    }
-    BOOST_TEST(last == after.at(name + "_count"));
-    BOOST_TEST(last >= 5);
-    BOOST_TEST(after.at(name + "_sum") > 0);
+    BOOST_TEST(after->all(name + "_bucket").size() == 16U);
+    BOOST_TEST(after->value(name + "_count") >= 5);
+    BOOST_TEST(after->value(name + "_sum") > 0);
   }
   // Two holds were under way for the whole of the payment.
-  BOOST_TEST(after.at("leasehold_hold_seconds_sum") > 0.055);
-  BOOST_TEST(after.at(R"(leasehold_hold_seconds_bucket{le="0.025"})") <= 3);
+  BOOST_TEST(after->value("leasehold_hold_seconds_sum") > 0.055);
+  BOOST_TEST(after->value("leasehold_class_hold_seconds_sum", seat) > 0.055);
+  BOOST_TEST(after->value("leasehold_hold_seconds_bucket", {{"le", "0.025"}}) <= 3);
+}
+
+BOOST_AUTO_TEST_CASE(metrics_say_how_long_seats_were_waited_for_and_for_which_instance) {
+  instance alpha = start_booking("alpha", {"--work", "5m", "--grace", "0ms"});
+  instance beta = start_booking("beta", {"--slow", "100ms"});
+  auto buying = ask_meanwhile(alpha.post("/seats/A1/buy", ann));
+  is_held(beta, "A1", "alpha");
+  const http_reply refused = ask({beta.port, "POST", "/seats/A1/cancel", "", {{"X-Deadline-Ms", "400"}}});
+  BOOST_TEST(refused.result_int() == 503U);
+  const prometheus_text page(beta.read("/metrics"));
+  BOOST_TEST(page.value("booking_slow_waits_total", {{"class", "seat"}, {"holder", "alpha"}}) == 1);
+  BOOST_TEST(page.all("booking_slow_waits_total").size() == 1U);
+  BOOST_TEST(page.value("leasehold_class_slow_waits_total", {{"class", "seat"}}) == 1);
+  BOOST_TEST(page.value("leasehold_class_timed_out_total", {{"class", "seat"}}) == 1);
+  BOOST_TEST(page.value("leasehold_class_contended_total", {{"class", "seat"}}) == 1);
+  alpha.process->signal(SIGTERM);
+  BOOST_TEST(buying.get().result_int() == 503U);
+  beta.process->signal(SIGTERM);
+  const ended e = end_of(*beta.process);
+  BOOST_TEST(e.status == 0);
+  BOOST_TEST(contains(e.errors, "booking: seat:A1 held by alpha and another hold since "), e.errors);
 }
 
 BOOST_AUTO_TEST_CASE(many_connections_are_served) {
@@ -603,9 +592,9 @@ BOOST_AUTO_TEST_CASE(the_page_shows_the_seats_and_a_lock, *needs(has_chromium, "
   }
   BOOST_TEST(missing == "", missing << "not in\n" << e.output);
   // It has asked again after the first time.
-  const auto seen = samples(alpha.read("/metrics"));
-  BOOST_TEST(seen.at(R"(booking_responses_total{endpoint="page",status="200"})") == 1);
-  BOOST_TEST(seen.at(R"(booking_responses_total{endpoint="board",status="200"})") > 2);
+  const prometheus_text seen(alpha.read("/metrics"));
+  BOOST_TEST(seen.value("booking_responses_total", {{"endpoint", "page"}, {"status", "200"}}) == 1);
+  BOOST_TEST(seen.value("booking_responses_total", {{"endpoint", "board"}, {"status", "200"}}) > 2);
   beta.process->signal(SIGTERM);
   BOOST_TEST(buying.get().result_int() == 503U);
 }

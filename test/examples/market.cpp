@@ -1,10 +1,12 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 #include "example.hpp"
+#include "support/prometheus_text.hpp"
 
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -61,6 +63,18 @@ BOOST_AUTO_TEST_CASE(each_method_trades_and_nothing_is_lost) {
   }
   // It had a Redis of its own.
   BOOST_TEST(redis.size() == 0U);
+  // The two players share a client.
+  for (const auto& [file_name, label] :
+       {std::pair<std::string, std::string>{"1+1-one.prom", "market"}, {"1+1-item.prom", "item"}}) {
+    std::ifstream metrics(folder / file_name);
+    const prometheus_text page(std::string(std::istreambuf_iterator<char>(metrics), {}));
+    const prometheus_text::labels its{{"class", label}, {"client", "market"}};
+    BOOST_TEST(page.all("leasehold_class_acquired_total").size() == 1U);
+    BOOST_TEST(page.value("leasehold_class_acquired_total", its) > 0);
+    BOOST_TEST(page.value("leasehold_class_waiting_seconds_count", its) ==
+               page.value("leasehold_waiting_seconds_count", {{"client", "market"}}));
+  }
+  BOOST_TEST(!std::ifstream(folder / "1+1-watch.prom"));
 }
 
 BOOST_AUTO_TEST_CASE(what_appears_or_vanishes_is_found) {

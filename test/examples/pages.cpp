@@ -43,7 +43,10 @@ BOOST_FIXTURE_TEST_SUITE(pages, with_examples)
 BOOST_AUTO_TEST_CASE(the_guide_runs_from_top_to_bottom) {
   const ended e = run({"guide"});
   BOOST_TEST(e.status == 0, e.errors);
-  for (const char* line : {"report ", "row ", "Smith is served"}) BOOST_TEST(contains(e.output, line), e.output);
+  for (const char* line :
+       {"report ", "row ", "Smith is served", "invoice: 1 acquired, 0 contended", "bytes of metrics"}) {
+    BOOST_TEST(contains(e.output, line), e.output);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_unit_test_of_a_service_passes_at_once) {

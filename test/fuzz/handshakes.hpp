@@ -16,7 +16,7 @@
 namespace leasehold::test {
 
 inline std::string check_handshakes(std::string_view text) {
-  static const detail::handshake any({}, "leasehold:c", false), master({}, "leasehold:c", true);
+  static const detail::handshake any({}, {}, "leasehold:c", false), master({}, {}, "leasehold:c", true);
   const auto replies = replies_of(text);
   for (const auto* shake : {&any, &master}) {
     const auto o = shake->read(replies);

@@ -13,6 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -311,6 +313,98 @@ BOOST_AUTO_TEST_CASE(the_server_is_told_the_name_that_the_client_asks_for) {
     BOOST_TEST(names == "localhost localhost ");
     names = co_await name_in("rediss://127.0.0.1:" + port + ca());
     BOOST_TEST(names == "none none ");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(another_name_than_that_of_the_address_may_be_verified_and_asked_for) {
+  issue("other", "DNS:other.example,IP:192.0.2.1");
+  const auto server = serve("other");
+  const auto good = serve("good");
+  run([&]() -> awaitable<void> {
+    co_await accepts(url(*server, "127.0.0.1", ca() + "&tls_server_name=other.example"));
+    co_await accepts(url(*server, "localhost", ca() + "&tls_server_name=192.0.2.1"));
+    // It is the only name that counts.
+    co_await refuses(url(*good, "localhost", ca() + "&tls_server_name=other.example"),
+                     "the certificate of 'other.example' is refused: hostname mismatch");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(certificates_that_are_replaced_are_used_by_the_next_connection) {
+  issue("client", "DNS:client.example");
+  self_sign("stranger");
+  issue("expired", "DNS:client.example", -10, -1);
+  const auto server = serve("good", "yes");
+  const auto put = [&](const std::string& name) {
+    for (const std::string end : {".crt", ".key"}) {
+      std::filesystem::copy_file(*this / (name + end), *this / ("mine" + end),
+                                 std::filesystem::copy_options::overwrite_existing);
+    }
+  };
+  const auto trust = [&](const std::string& name) {
+    std::filesystem::copy_file(*this / (name + ".crt"), *this / "trusted.crt",
+                               std::filesystem::copy_options::overwrite_existing);
+  };
+  put("stranger");
+  trust("stranger");
+  run([&]() -> awaitable<void> {
+    std::vector<std::string> texts;
+    const auto was_told = [&texts](const std::string& words) {
+      return std::any_of(texts.begin(), texts.end(), [&](const auto& t) { return t.find(words) != t.npos; });
+    };
+    client_options o;
+    o.reconnect = {.first = 5ms, .max = 50ms};
+    o.idle_timeout = forever;
+    o.observer = [&texts](const event& e) {
+      if (e.name.empty()) texts.push_back(std::string(to_string(e.what)) + ": " + std::string(e.text));
+    };
+    client c(co_await asio::this_coro::executor,
+             url(*server, "localhost",
+                 "?ca=" + *this / "trusted.crt" + "&cert=" + *this / "mine.crt" + "&key=" + *this / "mine.key"),
+             o);
+    // An authority that does not know the server.
+    co_await eventually("it is refused", [&] { return was_told("unreachable: the certificate of 'localhost'"); });
+    trust("ca");
+    co_await eventually("the server refuses the client's", [&] { return was_told("unknown ca"); });
+    put("client");
+    co_await eventually("it is connected", [&] { return c.stats().connects == 1; });
+    hold h = co_await mutex(c, "n").acquire();
+
+    const auto drop = [&] { server->redis.command("CLIENT", "KILL", "TYPE", "pubsub"); };
+    const std::string mine = "the certificate '" + *this / "mine.crt" + "'";
+    put("expired");
+    drop();
+    co_await eventually("the file is named", [&] { return was_told("credentials: " + mine + " has expired"); });
+    co_await eventually("and named again as the reason", [&] { return was_told("unreachable: " + mine); });
+    const auto warnings =
+        std::count_if(texts.begin(), texts.end(), [](const auto& t) { return t.starts_with("cred"); });
+    BOOST_TEST(warnings == 1);
+    std::filesystem::remove(*this / "mine.crt");
+    co_await eventually("a missing one is told", [&] {
+      return was_told("unreachable: " + mine + " cannot be used: No such file or directory");
+    });
+    put("client");
+    co_await eventually("it is connected again", [&] { return c.stats().connects == 2; });
+    BOOST_TEST(h.valid());
+    co_await h.release();
+    co_await c.close();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(an_expired_certificate_is_told_although_the_server_does_not_mind) {
+  issue("expired", "DNS:client.example", -10, -1);
+  const auto server = serve("good");
+  run([&]() -> awaitable<void> {
+    std::vector<std::string> texts;
+    client_options o;
+    o.observer = [&texts](const event& e) {
+      if (e.what == event::kind::credentials) texts.emplace_back(e.text);
+    };
+    client c(co_await asio::this_coro::executor,
+             url(*server, "localhost", ca() + "&cert=" + *this / "expired.crt" + "&key=" + *this / "expired.key"), o);
+    co_await c.ready();
+    BOOST_TEST_REQUIRE(texts.size() == 1U);
+    BOOST_TEST(texts[0] == "the certificate '" + *this / "expired.crt" + "' has expired");
+    co_await c.close();
   });
 }
 

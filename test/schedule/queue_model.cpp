@@ -95,9 +95,14 @@ std::uint64_t record_model::enter(const std::string& token, const std::string& a
 }
 
 void record_model::shorten(std::int64_t deadline) {
-  if (deadline + 10000 < now + key_left() * 1000) return;
+  const std::int64_t ends = now + key_left() * 1000;
+  if (expires >= 0 && (deadline + 110000 < ends || ends - soonest <= 100000)) return;
   std::int64_t longest = 0;
-  for (const auto& m : members) longest = std::max(longest, m.deadline);
+  soonest = members.front().deadline;
+  for (const auto& m : members) {
+    longest = std::max(longest, m.deadline);
+    soonest = std::min(soonest, m.deadline);
+  }
   expires = ms() + std::max<std::int64_t>(1, (longest - now + 999) / 1000);
 }
 

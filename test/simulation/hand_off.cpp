@@ -1,9 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The hand-off of a mutex has two forms in Lua: a quick one at the beginning of lua/mutex.lua, and that of all kinds in
-// lua/shared/lock.lua. Random calls run on two stores in memory, one of them without the quick form: whatever can be
-// seen of them must be the same.
+// The hand-off of a mutex, and the joining of its queue, have two forms in Lua: quick ones in lua/mutex.lua, and those
+// of all kinds in lua/shared/lock.lua. Random calls run on two stores in memory, one of them without the quick forms:
+// whatever can be seen of them must be the same.
 #include "protocol/scripts.hpp"
 #include "schedule/memory_host.hpp"
 #include "support/rarer.hpp"
@@ -20,15 +20,19 @@ namespace leasehold::test {
 
 BOOST_AUTO_TEST_SUITE(hand_off_of_mutexes)
 
-// Where the quick form begins.
-const std::string quick_form = "if what == 'release' and queue and ";
+// Where the quick forms begin.
+const std::vector<std::string> quick_forms{"if what == 'release' and queue and ",
+                                           "if what == 'acquire' and held and waited_for and "};
 
-std::string without_the_quick_form() {
+std::string without_the_quick_forms() {
   std::string text(detail::scripts::mutex.text);
-  const auto at = text.find(quick_form);
-  BOOST_REQUIRE(at != text.npos);
-  BOOST_REQUIRE(text.find(quick_form, at + 1) == text.npos);
-  return text.replace(at, quick_form.size(), "if false and ");
+  for (const auto& form : quick_forms) {
+    const auto at = text.find(form);
+    BOOST_REQUIRE(at != text.npos);
+    BOOST_REQUIRE(text.find(form, at + 1) == text.npos);
+    text.replace(at, form.size(), "if false and ");
+  }
+  return text;
 }
 
 struct one_form {
@@ -51,7 +55,7 @@ struct one_form {
 
 BOOST_AUTO_TEST_CASE(both_forms_do_the_same) {
   one_form quick{std::string(detail::scripts::mutex.text)};
-  one_form common{without_the_quick_form()};
+  one_form common{without_the_quick_forms()};
   std::mt19937 random(20261124);
   const auto upto = [&](std::int64_t n) { return std::uniform_int_distribution<std::int64_t>(0, n)(random); };
   std::int64_t now = 1800000000000000;
@@ -69,7 +73,9 @@ BOOST_AUTO_TEST_CASE(both_forms_do_the_same) {
       case 0:
       case 1:
       case 2:
-      case 3: words = {"acquire", token, lease, "9007199254740991", std::to_string(upto(9)), ""}; break;
+      case 3:
+        words = {"acquire", token, lease, "9007199254740991", std::to_string(upto(9)), "", upto(1) == 0 ? "" : "1"};
+        break;
       case 4: words = {"acquire", token, lease, "9007199254740991", "", ""}; break;
       case 5: words = {"confirm", token, lease}; break;
       case 6: words = {"release", token, lease, ""}; break;

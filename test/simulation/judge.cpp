@@ -74,6 +74,12 @@ std::shared_ptr<held> judge::granted(held h) {
     const auto ago = h.by->now() - detail::access::state(h.held_by_user)->as_granted().confirmed_at;
     h.asked -= ago + ago / 50;
   }
+  if (rules_.of == kind::mutex && rules_.one_server) {
+    const auto& state = *detail::access::state(h.held_by_user);
+    const bool is_pushed = state.as_granted().confirmed_at == clock::time_point::min();
+    // The fences of those to whom it is passed on follow.
+    if (is_pushed && h.fence % 2048 == 0) arrivals_[h.name] = {h.fence, h.since};
+  }
   h.last_trouble = h.since;
   h.field = "leasehold:" + h.held_by_user.token();
   auto one = std::make_shared<held>(std::move(h));
@@ -376,9 +382,10 @@ void judge::look_at_deadline(const held& h) {
                        std::chrono::ceil<std::chrono::microseconds>(late).count()));
 }
 
-// A cohort passes a hold on for client_options::cohort after the request that confirmed it: the server has run that
-// when the record or its expiry has changed last. (PTTL and TIME are a millisecond apart at times.) If the clock was
-// set back, the lease is longer than a confirmation makes it, and nothing changes. Clocks run at other rates.
+// A cohort passes a hold on for client_options::cohort after the request by which it was granted or kept, or after the
+// message that brought the grant: the server has run the request when the record or its expiry has changed last. (PTTL
+// and TIME are a millisecond apart at times.) If the clock was set back, the lease is longer than a confirmation makes
+// it, and nothing changes. Clocks run at other rates.
 void judge::look_at_cohort(const held& h) {
   const auto its = world_.server_of(h.name);
   if (world_.clock_of_server(its).offset != first_offsets_[its]) return;
@@ -387,6 +394,8 @@ void judge::look_at_cohort(const held& h) {
   const auto expires = s.time().count() / 1000 + s.data().execute({"PTTL", h.name}).integer;
   auto& t = tenures_[h.name];
   if (t.record != record || std::abs(expires - t.expires) > 2) t = {record, expires, world_.now()};
+  const auto& pushed = arrivals_[h.name];
+  if (record.ends_with(fmt::format(":{}", pushed.fence))) t.since = std::max(t.since, pushed.at);
   if (h.waited_for_others || h.since != world_.now() ||
       world_.now() - t.since <= rules_.cohort + rules_.cohort / 50 + milliseconds(3))
     return;

@@ -241,6 +241,11 @@ class judge {
   std::set<std::string> lost_;                               // Tokens of holds that were lost.
   clock::time_point last_hindered_{};
   std::uint64_t connections_then_ = 0;
+  struct arrival {
+    std::uint64_t fence = 0;
+    clock::time_point at{};
+  };
+  std::map<std::string, arrival> arrivals_;  // Of the latest grants that were pushed, by the names of mutexes.
 };
 
 }  // namespace leasehold::simulation

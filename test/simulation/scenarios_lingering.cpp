@@ -91,6 +91,24 @@ BOOST_AUTO_TEST_CASE(a_lock_that_lingers_is_free_after_its_time) {
   BOOST_TEST(!s.is_held());
 }
 
+BOOST_AUTO_TEST_CASE(a_lock_that_has_lingered_was_not_waited_for) {
+  lingering_scene s;
+  std::vector<std::chrono::microseconds> waited;
+  client_options o;
+  o.observer = [&](const event& e) {
+    if (e.what == event::kind::acquired) waited.push_back(e.duration);
+  };
+  process& p = s.add(o);
+  s.wait(50ms);
+  s.use(p);
+  s.wait(500ms);
+  s.use(p);
+  BOOST_TEST(s.lingered(p) == 1U);
+  BOOST_REQUIRE(waited.size() == 2U);
+  BOOST_TEST(waited[0].count() > 0);
+  BOOST_TEST(waited[1].count() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_lock_does_not_linger_by_default) {
   lingering_scene s;
   process& p = s.add_idle({.lease = 30s});

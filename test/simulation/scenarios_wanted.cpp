@@ -55,10 +55,15 @@ struct wanted_scene : scene {
 BOOST_AUTO_TEST_CASE(a_holder_is_told_when_another_client_joins_the_queue) {
   wanted_scene s;
   std::vector<event::kind> events;
+  std::string token;
   client_options o;
+  o.classify = [](std::string_view) { return "letters"; };
   o.observer = [&](const event& e) {
-    if (e.what == event::kind::wanted) BOOST_TEST(e.name == "n");
     events.push_back(e.what);
+    if (e.what != event::kind::wanted) return;
+    BOOST_TEST(e.name == "n");
+    BOOST_TEST(e.label == "letters");
+    token = e.token;
   };
   process &p = s.add(o), &other = s.add();
   hold h = take(s, p, {.lease = 30s});
@@ -72,6 +77,7 @@ BOOST_AUTO_TEST_CASE(a_holder_is_told_when_another_client_joins_the_queue) {
   BOOST_TEST(!*told.ended);
   BOOST_TEST((told.at - joined <= 2ms));
   BOOST_TEST(p.client().stats().wanted == 1U);
+  BOOST_TEST(token == h.token());
   // It goes on waiting, and the event is not repeated.
   s.wait(5s);
   BOOST_TEST(std::count(events.begin(), events.end(), event::kind::wanted) == 1);

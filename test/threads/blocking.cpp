@@ -387,6 +387,19 @@ BOOST_AUTO_TEST_CASE(a_loss_is_waited_for) {
   BOOST_TEST(ended.lost_token().stop_requested());
 }
 
+BOOST_AUTO_TEST_CASE(a_thread_waits_until_another_client_wants_the_lock) {
+  blocking::client c(redis.url(), patient()), other(redis.url(), patient());
+  blocking::hold h = blocking::mutex(c, "n").acquire();
+  error_code ec;
+  std::thread waits([&] { static_cast<void>(blocking::mutex(other, "n").acquire({.wait = 1min}, ec)); });
+  h.wait_wanted();
+  BOOST_TEST(h.valid());
+  h.release();
+  waits.join();
+  BOOST_TEST(!ec);
+  BOOST_TEST(thrown_by([&] { return h.wait_wanted(), 0; }) == error::not_held);
+}
+
 BOOST_AUTO_TEST_CASE(a_release_ends_the_wait_for_a_loss) {
   blocking::client c(redis.url(), patient());
   blocking::hold h = blocking::mutex(c, "n").acquire();
@@ -627,6 +640,16 @@ BOOST_AUTO_TEST_CASE(work_runs_while_a_hold_is_held) {
   BOOST_TEST(blocking::while_held(empty, [](const std::stop_token&) { return 2; }) == 2);
   blocking::holds<2> both = blocking::acquire_all({.lease = 300ms}, lock, blocking::mutex(c, "m"));
   BOOST_TEST(thrown_by([&] { return blocking::while_held(both, until_stop), 0; }) == error::lost);
+}
+
+BOOST_AUTO_TEST_CASE(the_figures_of_a_class_are_those_of_the_client) {
+  client_options o;
+  o.classify = [](std::string_view name) { return std::string(name.substr(0, 1)); };
+  const blocking::client c(redis.url(), o);
+  const blocking::mutex lock(c, "n");
+  const blocking::hold h = lock.acquire();
+  BOOST_TEST(c.stats_by_class().at("n").held == 1U);
+  BOOST_TEST(c.stats_by_class().size() == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

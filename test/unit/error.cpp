@@ -92,7 +92,9 @@ BOOST_AUTO_TEST_CASE(events_have_names) {
   using kind = leasehold::event::kind;
   BOOST_TEST(to_string(kind::connected) == "connected");
   BOOST_TEST(to_string(kind::clock_jump) == "clock_jump");
+  BOOST_TEST(to_string(kind::slow_wait) == "slow_wait");
   BOOST_TEST(to_string(kind::cancelled) == "cancelled");
+  BOOST_TEST(to_string(kind::credentials) == "credentials");
   BOOST_TEST(to_string(kind::wanted) == "wanted");
   std::set<std::string_view> names;
   for (int i = 0; i <= static_cast<int>(kind::wanted); ++i) names.insert(to_string(static_cast<kind>(i)));

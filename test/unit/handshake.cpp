@@ -41,13 +41,14 @@ std::vector<reply> replies(bool with_role = false) {
 }
 
 const address server = parse_url("redis://127.0.0.1:6379/1");
+const credentials nobody;
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(handshakes)
 
 BOOST_AUTO_TEST_CASE(a_server_that_lets_us_in_is_described) {
-  const auto o = handshake(server, "channel", false).read(replies());
+  const auto o = handshake(server, nobody, "channel", false).read(replies());
   BOOST_REQUIRE(o);
   BOOST_TEST(o->problem == "");
   BOOST_TEST(o->server.version == "7.0.15");
@@ -61,15 +62,15 @@ BOOST_AUTO_TEST_CASE(a_server_that_lets_us_in_is_described) {
 BOOST_AUTO_TEST_CASE(replies_that_are_missing_are_no_outcome) {
   auto some = replies();
   some.pop_back();
-  BOOST_TEST(!handshake(server, "channel", false).read(some));
-  BOOST_TEST(!handshake(server, "channel", true).read(replies()));
+  BOOST_TEST(!handshake(server, nobody, "channel", false).read(some));
+  BOOST_TEST(!handshake(server, nobody, "channel", true).read(replies()));
 }
 
 BOOST_AUTO_TEST_CASE(a_refusal_of_hello_select_or_subscribe_is_told_in_the_servers_words) {
   for (const std::size_t place : {0U, 1U, 4U}) {
     auto all = replies();
     all[place] = error_of("NOPERM this user has no permissions");
-    const auto o = handshake(server, "channel", false).read(all);
+    const auto o = handshake(server, nobody, "channel", false).read(all);
     BOOST_REQUIRE(o);
     BOOST_TEST(o->problem == "NOPERM this user has no permissions");
     BOOST_TEST(o->refused);
@@ -80,29 +81,60 @@ BOOST_AUTO_TEST_CASE(a_refusal_without_words_is_one_all_the_same) {
   for (const std::size_t place : {0U, 1U, 4U}) {
     auto all = replies();
     all[place] = error_of("");
-    const auto o = handshake(server, "channel", false).read(all);
+    const auto o = handshake(server, nobody, "channel", false).read(all);
     BOOST_REQUIRE(o);
     BOOST_TEST(o->problem == "the server gives no reason");
     BOOST_TEST(o->refused);
   }
   auto all = replies();
   all[3] = error_of("");
-  BOOST_TEST(handshake(server, "channel", false).read(all)->server.publish_refusal == "the server gives no reason");
+  BOOST_TEST(handshake(server, nobody, "channel", false).read(all)->server.publish_refusal ==
+             "the server gives no reason");
 }
 
 BOOST_AUTO_TEST_CASE(a_server_without_hello_is_not_quoted) {
   auto all = replies();
   all[0] = error_of("ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'password' ");
-  const auto o = handshake(server, "channel", false).read(all);
+  const auto o = handshake(server, nobody, "channel", false).read(all);
   BOOST_REQUIRE(o);
-  BOOST_TEST(o->problem == "the server does not know HELLO: Redis 6.2 or later is needed");
+  BOOST_TEST(
+      o->problem ==
+      "the server does not know HELLO: Redis 6.2 or later is needed; connect to Redis itself, or through a proxy "
+      "that passes it on");
   BOOST_TEST(o->refused);
+}
+
+BOOST_AUTO_TEST_CASE(the_place_of_a_reply_says_which_command_is_missing) {
+  const auto problem = [](std::size_t place, const std::string& channel) {
+    auto all = replies();
+    all[place] = error_of("ERR not supported");
+    return handshake(server, nobody, channel, false).read(all)->problem;
+  };
+  BOOST_TEST(problem(0, "channel").starts_with("the server does not know HELLO: "));
+  BOOST_TEST(problem(1, "channel").starts_with("the server does not know SELECT: "));
+  BOOST_TEST(problem(4, "channel").starts_with("the server does not know SUBSCRIBE: "));
+  BOOST_TEST(problem(4, "").starts_with("the server does not know TIME: "));
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_goes_on_with_resp2_is_refused) {
+  auto all = replies();
+  all[0] = of({"server", "redis", "proto", "2"});
+  const auto o = handshake(server, nobody, "channel", false).read(all);
+  BOOST_TEST(o->problem.starts_with("the server does not speak RESP3"));
+  BOOST_TEST(o->refused);
+  all[0] = of({"server", "redis", "proto", "3"});
+  BOOST_TEST(handshake(server, nobody, "channel", false).read(all)->problem == "");
+  all[0] = of({"proto"});
+  BOOST_TEST(handshake(server, nobody, "channel", false).read(all)->problem == "");
+  all[4] = of({"subscribe", "channel", "1"});
+  BOOST_TEST(
+      handshake(server, nobody, "channel", false).read(all)->problem.starts_with("the server does not speak RESP3"));
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_is_loading_does_not_refuse) {
   auto all = replies();
   all[0] = error_of("LOADING Redis is loading the dataset in memory");
-  const auto o = handshake(server, "channel", false).read(all);
+  const auto o = handshake(server, nobody, "channel", false).read(all);
   BOOST_REQUIRE(o);
   BOOST_TEST(o->problem == "LOADING Redis is loading the dataset in memory");
   BOOST_TEST(!o->refused);
@@ -112,7 +144,7 @@ BOOST_AUTO_TEST_CASE(without_the_right_to_info_and_publish_it_goes_on) {
   auto all = replies();
   all[2] = error_of("NOPERM no info");
   all[3] = error_of("NOPERM no channel");
-  const auto o = handshake(server, "channel", false).read(all);
+  const auto o = handshake(server, nobody, "channel", false).read(all);
   BOOST_REQUIRE(o);
   BOOST_TEST(o->problem == "");
   BOOST_TEST(o->run_id == "");
@@ -123,12 +155,39 @@ BOOST_AUTO_TEST_CASE(without_the_right_to_info_and_publish_it_goes_on) {
 BOOST_AUTO_TEST_CASE(a_32_bit_server_is_refused) {
   auto all = replies();
   all[2] = of({"redis_version:7.0.15\r\narch_bits:32\r\n"});
-  const auto o = handshake(server, "channel", false).read(all);
+  const auto o = handshake(server, nobody, "channel", false).read(all);
   BOOST_REQUIRE(o);
   BOOST_TEST(o->problem == "the server is a 32-bit build; leasehold needs a 64-bit one");
   BOOST_TEST(o->refused);
   all[2] = of({"redis_version:7.0.15\r\narch_bits:64\r\n"});
-  BOOST_TEST(handshake(server, "channel", false).read(all)->problem == "");
+  BOOST_TEST(handshake(server, nobody, "channel", false).read(all)->problem == "");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_too_old_is_refused) {
+  for (const std::string version : {"6.0.16", "5.0.14", "6.1.240", "2.8.0-rc1"}) {
+    auto all = replies();
+    all[2] = of({"redis_version:" + version + "\r\n"});
+    const auto o = handshake(server, nobody, "channel", false).read(all);
+    BOOST_REQUIRE(o);
+    BOOST_TEST(o->problem == "the server has version " + version + ": Redis 6.2 or later is needed");
+    BOOST_TEST(o->refused);
+  }
+  for (const std::string version : {"6.2.0", "6.10.1", "7.0.15", "10.0.0", "255.255.255", "", "unstable", "6", "6."}) {
+    auto all = replies();
+    all[2] = of({"redis_version:" + version + "\r\n"});
+    BOOST_TEST(handshake(server, nobody, "channel", false).read(all)->problem == "", version);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_asks_for_a_password_before_it_looks_for_hello) {
+  auto all = replies();
+  all[0] = error_of("NOAUTH Authentication required.");
+  const auto o = handshake(server, credentials("app", "secret"), "channel", false).read(all);
+  BOOST_REQUIRE(o);
+  BOOST_TEST(o->problem.starts_with("the server does not know HELLO: "), o->problem);
+  BOOST_TEST(o->refused);
+  // Without a password in HELLO, the server may know it.
+  BOOST_TEST(handshake(server, nobody, "channel", false).read(all)->problem == "NOAUTH Authentication required.");
 }
 
 BOOST_AUTO_TEST_CASE(a_time_that_cannot_be_is_a_problem) {
@@ -136,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_time_that_cannot_be_is_a_problem) {
                            of({"-1", "0"}), of({"0", "0"}), of({"1"}), of({}), of({"1x", "2"}), of({"", ""})}) {
     auto all = replies();
     all[4] = time;
-    const auto o = handshake(server, "channel", false).read(all);
+    const auto o = handshake(server, nobody, "channel", false).read(all);
     BOOST_REQUIRE(o);
     BOOST_TEST(o->problem == "the server's answer to TIME is no time");
     BOOST_TEST(!o->refused);
@@ -147,12 +206,12 @@ BOOST_AUTO_TEST_CASE(an_uptime_that_cannot_be_counts_as_none) {
   for (const std::string_view uptime : {"9223372036854775807", "-1", "x", "", "1x"}) {
     auto all = replies();
     all[2] = of({"uptime_in_seconds:" + std::string(uptime) + "\r\n"});
-    BOOST_TEST(handshake(server, "channel", false).read(all)->server.uptime == std::chrono::seconds(0), uptime);
+    BOOST_TEST(handshake(server, nobody, "channel", false).read(all)->server.uptime == std::chrono::seconds(0), uptime);
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_is_no_master_by_role_or_by_info) {
-  const handshake h(server, "channel", true);
+  const handshake h(server, nobody, "channel", true);
   BOOST_TEST(h.read(replies(true))->problem == "");
   auto by_role = replies(true);
   by_role[5] = of({"slave", "127.0.0.1"});

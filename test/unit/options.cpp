@@ -165,6 +165,12 @@ BOOST_AUTO_TEST_CASE(options_of_a_client_are_in_their_bounds) {
   BOOST_TEST(refused([](auto& o) { o.idle_timeout = std::chrono::hours(24 * 30); }) == "");
   BOOST_TEST(refused([](auto& o) { o.idle_timeout = 1ms; }) == "");
   BOOST_TEST(refused([](auto& o) { o.idle_timeout = leasehold::forever; }) == "");
+  for (const auto wrong : {0ms, -1ms, leasehold::forever - 1ms, milliseconds(std::chrono::hours(24 * 30)) + 1ms}) {
+    BOOST_TEST(refused([&](auto& o) { o.slow_wait = wrong; }) == "client_options::slow_wait");
+  }
+  for (const auto right : {1ms, milliseconds(std::chrono::hours(24 * 30)), leasehold::forever}) {
+    BOOST_TEST(refused([&](auto& o) { o.slow_wait = right; }) == "");
+  }
   BOOST_TEST(refused([](auto& o) { o.reconnect.first = 0ms; }) == "client_options::reconnect");
   BOOST_TEST(refused([](auto& o) { o.reconnect.factor = not_a_number; }) == "client_options::reconnect");
   BOOST_TEST(refused([](auto& o) { o.prefix = std::string(70000, 'x'); }) == "client_options::prefix");

@@ -48,6 +48,38 @@ BOOST_AUTO_TEST_CASE(a_script_that_fails_on_its_way_may_have_written) {
   BOOST_TEST(!may_have_written("NOAUTH Authentication required."));
 }
 
+BOOST_AUTO_TEST_CASE(a_command_that_is_missing_is_named_with_what_it_is_for) {
+  const auto lacks = [](const char* words, const std::string& command) {
+    return why_it_cannot_serve(words).starts_with("the server does not know " + command + ": ");
+  };
+  BOOST_TEST(lacks("ERR unknown command 'EVALSHA', with args beginning with: 'HELLO' ", "EVALSHA"));
+  BOOST_TEST(lacks("ERR unknown command `evalsha`, with args beginning with: ", "EVALSHA"));
+  BOOST_TEST(lacks("ERR unsupported command `subscribe`", "SUBSCRIBE"));
+  BOOST_TEST(lacks("unsupported command 'HELLO'", "HELLO"));
+  BOOST_TEST(lacks("ERR handle request, command 'PUBLISH' is not allowed", "PUBLISH"));
+  BOOST_TEST(lacks("ERR unknown command 'TIME'", "TIME"));
+  BOOST_TEST(why_it_cannot_serve("ERR only (P)SUBSCRIBE / PING / QUIT allowed in this context") == why_no_resp3());
+  BOOST_TEST(why_it_cannot_serve("NOPROTO sorry") == why_no_resp3());
+}
+
+BOOST_AUTO_TEST_CASE(other_words_are_not_replaced) {
+  for (const char* words :
+       {"NOPERM this user has no permissions to run the 'evalsha' command", "OOM command not allowed when used memory",
+        "ERR unknown command 'FOO', with args beginning with: 'EVALSHA' ", "ERR not supported", "",
+        "ERR Unknown Redis command called from script script: 59b8, on @user_script:122.",
+        "WRONGPASS invalid username-password pair or user is disabled."}) {
+    BOOST_TEST(why_it_cannot_serve(words) == words);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_about_the_password_is_told_from_other_reasons) {
+  BOOST_TEST(is_about_password("WRONGPASS invalid username-password pair or user is disabled."));
+  BOOST_TEST(is_about_password("NOAUTH Authentication required."));
+  BOOST_TEST(is_about_password("ERR invalid password"));
+  BOOST_TEST(!is_about_password("NOPERM this user has no permissions"));
+  BOOST_TEST(!is_about_password("ERR NOAUTH"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

@@ -176,14 +176,34 @@ BOOST_AUTO_TEST_CASE(a_servers_words_never_repeat_a_credential) {
   BOOST_TEST(secrets().hide("anything") == "anything");
 }
 
+BOOST_AUTO_TEST_CASE(the_latest_that_were_added_are_hidden_too) {
+  secrets s({"of-the-url"});
+  for (std::size_t i = 0; i < 2 * secrets::most_added; ++i) s.add("added-" + std::to_string(i) + "-");
+  BOOST_TEST(s.hide("of-the-url") == "***");
+  BOOST_TEST(s.hide("added-" + std::to_string(2 * secrets::most_added - 1) + "-") == "***");
+  BOOST_TEST(s.hide("added-" + std::to_string(secrets::most_added) + "-") == "***");
+  // What is in use again is one of the latest.
+  const std::string oldest = "added-" + std::to_string(secrets::most_added) + "-";
+  s.add(oldest);
+  s.add("another");
+  BOOST_TEST(s.hide(oldest) == "***");
+  BOOST_TEST(s.hide("added-0-") == "added-0-");
+  s.add("");
+  s.add("***");
+  s.add("of-the-url");
+  BOOST_TEST(s.hide("a *** b") == "a *** b");
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_does_not_know_hello_is_not_quoted) {
   for (const char* words : {"ERR unknown command 'HELLO', with args beginning with: '3' 'AUTH' 'default' 'p' ",
                             "ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `p`, ",
                             "ERR unknown command 'HELLO'", "ERR unsupported command 'hello'"}) {
-    BOOST_TEST(detail::why_no_hello(words) == "the server does not know HELLO: Redis 6.2 or later is needed");
+    BOOST_TEST(detail::why_no_hello(words) ==
+               "the server does not know HELLO: Redis 6.2 or later is needed; connect to Redis itself, or through a "
+               "proxy that passes it on");
   }
   for (const char* words : {"WRONGPASS invalid username-password pair or user is disabled.",
-                            "NOPROTO unsupported protocol version", "LOADING Redis is loading the dataset in memory"}) {
+                            "LOADING Redis is loading the dataset in memory"}) {
     BOOST_TEST(detail::why_no_hello(words) == words);
   }
 }

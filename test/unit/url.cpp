@@ -78,6 +78,19 @@ BOOST_AUTO_TEST_CASE(an_ipv6_address_stands_in_brackets) {
   BOOST_TEST(refusal("redis://[::1]x:1") != "");
 }
 
+BOOST_AUTO_TEST_CASE(a_name_for_tls_is_one_of_a_host) {
+  BOOST_TEST(parse_url("rediss://10.0.0.1?tls_server_name=cache.example").server_name == "cache.example");
+  BOOST_TEST(parse_url("rediss+cluster://h?tls_server_name=a-b_c.example").server_name == "a-b_c.example");
+  BOOST_TEST(parse_url("rediss://h").server_name == "");
+  for (const std::string url : {"redis://h?tls_server_name=x", "unix:///p?tls_server_name=x",
+                                "rediss://h?tls_server_name=", "rediss://h?tls_server_name=a%00b",
+                                "rediss://h?tls_server_name=a%20b", "rediss://h?tls_server_name=a/b"}) {
+    BOOST_TEST(refusal(url).find("tls_server_name") != std::string::npos, url);
+  }
+  BOOST_TEST(refusal("rediss://h?tls_server_name=" + std::string(255, 'a')) == "");
+  BOOST_TEST(refusal("rediss://h?tls_server_name=" + std::string(256, 'a')) != "");
+}
+
 BOOST_AUTO_TEST_CASE(tls_has_its_options) {
   BOOST_TEST(parse_url("rediss://h").verify);
   BOOST_TEST((parse_url("rediss://h").kind == address::scheme::rediss));

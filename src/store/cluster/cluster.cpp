@@ -226,6 +226,10 @@ class cluster_store final : public store,
     if (refusing_while_others_fail() != nullptr) events_->on_refused(words);
   }
 
+  void on_credentials(node& n, std::string_view why) override {
+    if (events_ != nullptr) events_->on_credentials(of(n, why));
+  }
+
   // Before any slot is served: one node's refusal counts as the cluster's if all other nodes have failed, too.
   const node* refusing_while_others_fail() const {
     const node* refusing = nullptr;

@@ -50,6 +50,10 @@ void node::on_clock_jump(clock::duration jump) {
   if (auto* const to = owner_.listener()) to->on_clock_jump(jump);
 }
 
+void node::on_credentials(std::string_view why) {
+  if (!leaving_) owner_.on_credentials(*this, why);
+}
+
 void node::on_refused(std::string_view words) {
   if (!leaving_) owner_.on_refused(*this, words);
 }

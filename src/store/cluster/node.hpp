@@ -26,6 +26,7 @@ class node final : public store::events, public redis_server::router, public std
     virtual void on_node_down(node&, std::string_view why) = 0;
     virtual void on_no_answer(node&, std::string_view why) = 0;
     virtual void on_refused(node&, std::string_view words) = 0;
+    virtual void on_credentials(node&, std::string_view why) = 0;
     virtual void on_node_stopped(node&) = 0;
     // As redis_server::router::redirect.
     virtual bool redirect(node& from, redis_server::call&, std::string_view words) = 0;
@@ -65,6 +66,7 @@ class node final : public store::events, public redis_server::router, public std
   void on_grants_pushed(std::uint16_t) override {}
   void on_clock_jump(clock::duration) override;
   void on_refused(std::string_view words) override;
+  void on_credentials(std::string_view why) override;
   void on_rerouted() override {}
   void on_moved(std::uint16_t) override {}
   void on_stopped() override;

@@ -209,6 +209,10 @@ void quorum_store::on_voter_refused(const voter& v, std::string_view words) {
   events_->on_down(v.name + ": " + std::string(words));
 }
 
+void quorum_store::on_voter_credentials(const voter& v, std::string_view why) {
+  if (events_ != nullptr) events_->on_credentials(v.name + ": " + std::string(why));
+}
+
 void quorum_store::on_voter_stopped(const voter& v) {
   stopped_[v.number] = true;
   if (std::find(stopped_.begin(), stopped_.end(), false) != stopped_.end() || events_ == nullptr) return;

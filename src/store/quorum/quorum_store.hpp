@@ -112,6 +112,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   void on_voter_down(const voter&, std::string_view why);
   void on_voter_no_answer(const voter&, std::string_view why);
   void on_voter_refused(const voter&, std::string_view words);
+  void on_voter_credentials(const voter&, std::string_view why);
   void on_voter_stopped(const voter&);
   void on_channel(std::string_view channel);
   void on_clock_jump(const voter&, clock::duration);

@@ -71,6 +71,7 @@ void voter::on_refused(std::string_view words) {
   quorum_.on_voter_refused(*this, words);
 }
 
+void voter::on_credentials(std::string_view why) { quorum_.on_voter_credentials(*this, why); }
 void voter::on_channel(std::string_view channel) { quorum_.on_channel(channel); }
 void voter::on_clock_jump(clock::duration jump) { quorum_.on_clock_jump(*this, jump); }
 void voter::on_stopped() { quorum_.on_voter_stopped(*this); }

@@ -65,6 +65,7 @@ class voter final : public store::events, public redis_server::router {
   void on_down(std::string_view why) override;
   void on_no_answer(std::string_view why) override;
   void on_refused(std::string_view words) override;
+  void on_credentials(std::string_view why) override;
   void on_channel(std::string_view channel) override;
   void on_clock_jump(clock::duration) override;
   void on_stopped() override;

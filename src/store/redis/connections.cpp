@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/connections.hpp"
 
-#include <boost/algorithm/string/predicate.hpp>
+#include "protocol/refusal.hpp"
+
 #include <boost/redis/error.hpp>
 
 #include <string>
@@ -44,12 +45,7 @@ void push_hello(redis::request& to, const std::string& user, const std::string& 
   }
 }
 
-std::string why_no_hello(std::string_view words) {
-  const bool unknown = boost::algorithm::icontains(words, "unknown") || boost::algorithm::icontains(words, "supported");
-  const bool version = words.starts_with("NOPROTO");
-  if (unknown && !version) return "the server does not know HELLO: Redis 6.2 or later is needed";
-  return std::string(words);
-}
+std::string why_no_hello(std::string_view words) { return why_it_cannot_serve(words, "HELLO"); }
 
 bool is_error(const redis::resp3::node_view& node) {
   return node.data_type == redis::resp3::type::simple_error || node.data_type == redis::resp3::type::blob_error;

@@ -41,6 +41,12 @@ class destination {
   const address& where() const { return where_; }
   // The host that the server's certificate must name.
   const std::shared_ptr<std::string>& host() const { return host_; }
+  // The server that take() has found, as client_options::credentials knows it.
+  std::string server() const {
+    if (where_.kind == address::scheme::unix_socket) return where_.path;
+    const host_and_port& s = sentinels_ ? sentinels_->found().master : where_.hosts.front();
+    return s.host + ':' + s.port;
+  }
   // The server must be the master of a Sentinel group.
   bool is_master() const { return sentinels_ != nullptr; }
 
@@ -53,8 +59,7 @@ class destination {
   // changed: the Sentinels have announced another master.
   void start(std::function<void()> changed) {
     if (where_.kind != address::scheme::sentinel) return;
-    sentinels_ = std::make_shared<sentinels>(strand_, where_, options_.connect_timeout, options_.reconnect,
-                                             std::move(changed));
+    sentinels_ = std::make_shared<sentinels>(strand_, where_, options_, std::move(changed));
     sentinels_->add(more_sentinels_);
   }
   void stop() {
@@ -87,7 +92,7 @@ class destination {
 
   // What look_up has found.
   struct found {
-    clock::duration patience;             // How long the connection may take.
+    clock::duration patience;              // How long the connection may take.
     const sentinels::result* no_master{};  // Not null: there is no server to connect to, and this says why.
   };
   found take(reconnection& r, boost::redis::config& c) {
@@ -99,8 +104,9 @@ class destination {
     } else if (const auto& master = sentinels_->found().master; master.host.empty()) {
       f.no_master = &sentinels_->found();
     } else {
-      c.addr.host = *host_ = master.host;
+      c.addr.host = master.host;
       c.addr.port = master.port;
+      if (where_.server_name.empty()) *host_ = master.host;
     }
     return f;
   }
@@ -136,7 +142,9 @@ class destination {
   const address where_;
   const client_options& options_;
   const std::shared_ptr<std::string> host_ =
-      std::make_shared<std::string>(where_.hosts.empty() ? std::string() : where_.hosts.front().host);
+      std::make_shared<std::string>(!where_.server_name.empty() ? where_.server_name
+                                    : where_.hosts.empty()      ? std::string()
+                                                                : where_.hosts.front().host);
   boost::asio::ip::basic_resolver<boost::asio::ip::tcp, Strand> resolver_;
   std::shared_ptr<sentinels> sentinels_;       // Null if the URL names the server.
   std::vector<host_and_port> more_sentinels_;  // In addition to those of the URL.

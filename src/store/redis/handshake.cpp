@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/handshake.hpp"
 
+#include "protocol/refusal.hpp"
 #include "store/redis/connections.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cstdint>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace leasehold::detail {
 namespace {
@@ -52,11 +54,42 @@ std::chrono::seconds read_uptime(const std::string& text) {
   return std::chrono::seconds(ec == std::errc() && end == text.data() + text.size() ? seconds : 0);
 }
 
+// "MAJOR.MINOR..." below 6.2, where SET has no GET. A text of any other form is not too old.
+bool is_too_old(std::string_view version) {
+  unsigned major = 0;
+  unsigned minor = 0;
+  const char* const end = version.data() + version.size();
+  const auto [dot, ec] = std::from_chars(version.data(), end, major);
+  if (ec != std::errc() || dot == end || *dot != '.') return false;
+  if (std::from_chars(dot + 1, end, minor).ec != std::errc()) return false;
+  return major < 6 || (major == 6 && minor < 2);
+}
+
+// Why no server like this can serve, by its INFO; "": it can.
+std::string why_unfit(std::string_view about) {
+  // The scripts print 53-bit numbers with %d. On a 32-bit build, %d has only the bits of a long.
+  if (field_of(about, "arch_bits") == "32") return "the server is a 32-bit build; leasehold needs a 64-bit one";
+  const std::string version = field_of(about, "redis_version");
+  if (is_too_old(version)) return "the server has version " + version + ": Redis 6.2 or later is needed";
+  return {};
+}
+
+// A proxy may accept HELLO 3 and go on as before. The reply names the protocol then.
+bool speaks_resp2(const reply& to_hello) {
+  for (std::size_t i = 0; i + 1 < to_hello.size(); i += 2) {
+    if (to_hello.text(i) == "proto") return to_hello.text(i + 1) == "2";
+  }
+  return false;
+}
+
 }  // namespace
 
-handshake::handshake(const address& where, const std::string& channel, bool must_be_master)
-    : request_(make_request()), must_be_master_(must_be_master) {
-  push_hello(request_, where.user, where.password);
+handshake::handshake(const address& where, const credentials& as, const std::string& channel, bool must_be_master)
+    : request_(make_request()),
+      has_login_(!as.user.empty() || !as.password.empty()),
+      has_channel_(!channel.empty()),
+      must_be_master_(must_be_master) {
+  push_hello(request_, as.user, as.password);
   // Database 0 needs no SELECT, and the user may not have the right to it. PING keeps the other replies at their
   // indexes.
   if (where.database == 0) {
@@ -83,10 +116,24 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
   outcome o;
   for (const auto needed : {hello, select, time}) {
     if (!replies[needed].is_error()) continue;
-    o.problem = words_of(replies[needed]);
-    if (needed == hello) o.problem = why_no_hello(o.problem);
+    // The reply to TIME is that to SUBSCRIBE if there is one.
+    const std::string_view command = needed == hello    ? "HELLO"
+                                     : needed == select ? "SELECT"
+                                     : has_channel_     ? "SUBSCRIBE"
+                                                        : "TIME";
+    const std::string words = words_of(replies[needed]);
+    // HELLO had the password. A server that still asks for one looks for it before it looks for the command, and does
+    // not know HELLO (Valkey 9).
+    const bool ignores_hello = needed == hello && has_login_ && words == "NOAUTH Authentication required.";
+    o.problem = why_it_cannot_serve(ignores_hello ? "ERR unknown command" : words, command);
     // A busy server counts as one that does not answer yet.
     o.refused = classify(o.problem) != refusal::try_again;
+    return o;
+  }
+  // RESP2 has no pushes: the confirmation of SUBSCRIBE takes the place of the reply to TIME.
+  if (speaks_resp2(replies[hello]) || replies[time].text(0) == "subscribe") {
+    o.problem = why_no_resp3();
+    o.refused = true;
     return o;
   }
   if (const auto now = read_time(replies[time])) {
@@ -102,9 +149,8 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
     o.problem = "the master is a replica";
     return o;
   }
-  // The scripts print 53-bit numbers with %d. On a 32-bit build, %d has only the bits of a long.
-  if (!replies[info].is_error() && field_of(about, "arch_bits") == "32") {
-    o.problem = "the server is a 32-bit build; leasehold needs a 64-bit one";
+  if (std::string why = replies[info].is_error() ? std::string() : why_unfit(about); !why.empty()) {
+    o.problem = std::move(why);
     o.refused = true;
     return o;
   }
@@ -114,7 +160,8 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
     o.server.uptime = read_uptime(field_of(about, "uptime_in_seconds"));
     o.run_id = field_of(about, "run_id");
   }
-  if (replies[publish].is_error()) o.server.publish_refusal = words_of(replies[publish]);
+  if (replies[publish].is_error())
+    o.server.publish_refusal = why_it_cannot_serve(words_of(replies[publish]), "PUBLISH");
   return o;
 }
 

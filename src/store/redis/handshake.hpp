@@ -12,6 +12,8 @@
 
 #include "store/url.hpp"
 
+#include <leasehold/client.hpp>
+
 #include <boost/redis/request.hpp>
 
 #include <cstdint>
@@ -32,9 +34,9 @@ class handshake {
     std::int64_t time = 0;  // Of the server's clock, in microseconds.
   };
 
-  // channel: where the client is notified of its grants; "": nowhere. must_be_master: a Sentinel has said that this
-  // server is a master.
-  handshake(const address& where, const std::string& channel, bool must_be_master);
+  // as: who the client is. channel: where the client is notified of its grants; "": nowhere. must_be_master: a Sentinel
+  // has said that this server is a master.
+  handshake(const address& where, const credentials& as, const std::string& channel, bool must_be_master);
 
   const boost::redis::request& request() const { return request_; }
   // None: the connection was lost before the last reply.
@@ -42,6 +44,8 @@ class handshake {
 
  private:
   boost::redis::request request_;
+  const bool has_login_;
+  const bool has_channel_;
   const bool must_be_master_;
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/redis.hpp"
 
+#include "protocol/refusal.hpp"
 #include "protocol/slots.hpp"
 #include "store/known_server.hpp"
 #include "store/redis/channels.hpp"
@@ -9,6 +10,7 @@
 #include "store/redis/deprecated.hpp"
 #include "store/redis/destination.hpp"
 #include "store/redis/handshake.hpp"
+#include "store/redis/login.hpp"
 #include "store/redis/pipeline.hpp"
 #include "store/redis/reconnection.hpp"
 #include "store/redis/tls.hpp"
@@ -46,6 +48,10 @@ namespace redis = boost::redis;
 
 using call = redis_server::call;
 
+// The end of a connection on which nothing was answered. twemproxy does that with commands that it does not know.
+constexpr const char* why_nothing_but_an_end =
+    " in place of an answer to HELLO: is this a proxy that does not know it?";
+
 // Takes the messages from the server's pushes: >3 message <channel> <payload>. Boost.Redis finds the adapter by
 // argument-dependent lookup.
 struct push_sink {
@@ -75,8 +81,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         events_(&owner),
         router_(r),
         clock_(options.drift),
-        connection_(strand, make_tls_context(destination_.where(), destination_.host(), why_no_certificate_),
-                    make_logger()),
+        proof_{tls_identity(destination_.where(), destination_.host()),
+               std::make_shared<login>(strand, options, login::role::server,
+                                       credentials(destination_.where().user, destination_.where().password)),
+               {}},
+        connection_(strand, proof_.tls.make_context(), make_logger()),
         pause_(strand),
         watch_(strand),
         channel_(std::move(channel)),
@@ -100,6 +109,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     up_ = false;
     connection_.cancel(redis::operation::all);
     destination_.stop();
+    proof_.password->stop();
     pause_.cancel();
     unwatch();
     if (witness_) witness_->stop();
@@ -190,8 +200,10 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       co_await self->destination_.look_up(self->reconnection_);
       if (self->stopping_) break;
       const auto next = self->destination_.take(self->reconnection_, config);
-      if (next.no_master != nullptr) {
-        self->report(*next.no_master);
+      const bool is_known = next.no_master == nullptr;
+      if (is_known && self->proof_.password->asks()) co_await get_credentials(self);
+      if (self->stopping_) break;
+      if (!(is_known ? self->can_identify_itself() : self->report(*next.no_master))) {
         const auto pause = self->reconnection_.pause(self->random());
         co_await rest(self, pause);
         continue;
@@ -199,7 +211,6 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       ++self->epoch_;
       self->reconnection_.begins();
       self->this_one_ = {};
-      self->why_no_certificate_->clear();
       self->shake_hands();
       self->watch(later(clock::now(), next.patience));
       error_code ec;
@@ -208,6 +219,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       // Otherwise requests that were never written would wait for the next connection.
       self->connection_.cancel(redis::operation::exec);
       self->unwatch();
+      self->proof_.password->release();
       const bool was_up = std::exchange(self->up_, false);
       self->collect([&] { self->pipeline_.drop(); });
       const std::string why = self->why_ended(ec);
@@ -234,6 +246,26 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     co_await self->pause_.async_wait(token);
   }
 
+  static awaitable get_credentials(std::shared_ptr<redis_store> self) {
+    auto ask = [l = self->proof_.password.get(), server = self->destination_.server()](auto handler) {
+      l->ask(server, std::move(handler));
+    };
+    const asio::use_awaitable_t<Strand> use;
+    co_await asio::async_initiate<const asio::use_awaitable_t<Strand>&, void()>(ask, use);
+  }
+
+  // The next connection has a password and certificates. Otherwise the reason is reported.
+  bool can_identify_itself() {
+    std::string why = proof_.password->problem();
+    if (why.empty()) why = proof_.tls.load();
+    if (!why.empty()) {
+      events_->on_no_answer(why);
+    } else if (const auto& expired = proof_.tls.expired(); std::exchange(proof_.warned_of, expired) != expired) {
+      if (!expired.empty()) events_->on_credentials(expired);
+    }
+    return why.empty();
+  }
+
   double random() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
 
   // The Sentinels have announced another master.
@@ -244,7 +276,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   std::string why_ended(error_code ec) const {
     if (!this_one_.why_down.empty()) return this_one_.why_down;
-    return why_no_certificate_->empty() ? ec.message() : *why_no_certificate_;
+    const bool is_silent_end = ec == asio::error::eof && !this_one_.has_answered;
+    return proof_.tls.why_ended(ec.message() + (is_silent_end ? why_nothing_but_an_end : ""));
   }
 
   // Receives all pushes, because 256 unread pushes stall every command. push_sink has already taken in their contents.
@@ -260,8 +293,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   // Why the Sentinels know no master.
-  void report(const sentinels::result& found) {
+  bool report(const sentinels::result& found) {
     found.refused ? events_->on_refused(found.why) : events_->on_no_answer(found.why);
+    return false;
   }
 
   // --- The first exchange on a connection (handshake.hpp) ---
@@ -273,10 +307,14 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       clock::time_point sent;
     };
     const auto e = std::make_shared<exchange>(
-        exchange{handshake(destination_.where(), channel_, destination_.is_master()), {}, clock::now()});
-    redis::any_adapter adapter(
-        [e, begins = false](redis::any_adapter::parse_event kind, const redis::resp3::node_view& node,
-                            error_code& ec) mutable { add_to_last(e->replies, begins, kind, node, ec); });
+        exchange{handshake(destination_.where(), proof_.password->present(), channel_, destination_.is_master()),
+                 {},
+                 clock::now()});
+    redis::any_adapter adapter([this, e, begins = false](redis::any_adapter::parse_event kind,
+                                                         const redis::resp3::node_view& node, error_code& ec) mutable {
+      this_one_.has_answered = true;
+      add_to_last(e->replies, begins, kind, node, ec);
+    });
     connection_.async_exec(e->script.request(), std::move(adapter),
                            [self = this->shared_from_this(), e, epoch = epoch_](error_code ec, std::size_t) {
                              if (ec || epoch != self->epoch_ || self->stopping_) return;
@@ -288,7 +326,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   void on_handshake(const handshake::outcome& o, clock::time_point sent) {
     if (!o.problem.empty()) {
       this_one_.is_refused = o.refused;
-      if (o.refused) events_->on_refused(o.problem);
+      // Another password may come.
+      const bool may_change = proof_.password->asks() && is_about_password(o.problem);
+      if (o.refused) may_change ? events_->on_no_answer(o.problem) : events_->on_refused(o.problem);
       return reset(o.problem);
     }
     set_no_delay(connection_);
@@ -301,7 +341,27 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     unwatch();
     if (jump != clock::duration(0)) events_->on_clock_jump(jump);
     channels_.listen_again();
+    keep_authenticated();
     events_->on_up(found);
+  }
+
+  void keep_authenticated() {
+    const auto weak = this->weak_from_this();
+    proof_.password->keep({[weak](const credentials& c) {
+                             if (const auto self = weak.lock()) self->authenticate(c);
+                           },
+                           [weak](std::string_view why) {
+                             const auto self = weak.lock();
+                             if (self && self->events_ != nullptr) self->events_->on_credentials(why);
+                           }});
+  }
+
+  void authenticate(const credentials& c) {
+    exec({{"AUTH", c.user.empty() ? "default" : c.user, c.password}}, std::chrono::milliseconds(0),
+         [l = proof_.password](const std::vector<reply>* replies) {
+           if (replies == nullptr) return;  // The connection has ended.
+           l->authenticated(replies->front().is_error() ? replies->front().text(0) : std::string_view());
+         });
   }
 
   // The replies of this connection no longer match its commands.
@@ -427,10 +487,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     }
     const bool elsewhere = router_ != nullptr && is_redirection(words);
     if (elsewhere && c.the_caller->wants(c.tag) && router_->redirect(c, words)) return;
-    // The master has become a replica: another server must answer.
-    const bool demoted = destination_.is_master() && is_read_only(words);
-    if (demoted) reset(words);
-    if (from_server != nullptr && !unknown && !demoted) {
+    // The master has become a replica: another server must answer. Or the server wants another password.
+    const bool ends =
+        (destination_.is_master() && is_read_only(words)) || (proof_.password->asks() && is_about_password(words));
+    if (ends) reset(words);
+    if (from_server != nullptr && !unknown && !ends) {
       const outcome o = read_outcome(c.verb, *from_server);
       c.the_caller->answered(c.tag, answer{&o, c.sent, now, &clock_});
     } else {
@@ -485,7 +546,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   server_clock clock_;
   known_server server_;
 
-  const std::shared_ptr<std::string> why_no_certificate_ = std::make_shared<std::string>();  // Written by tls.cpp.
+  // As whom the client connects, and whom it believes.
+  struct {
+    tls_identity tls;
+    std::shared_ptr<login> password;
+    std::string warned_of;  // A certificate that has expired.
+  } proof_;
   redis::basic_connection<Strand> connection_;
   timer pause_;
   timer watch_;
@@ -501,7 +567,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   bool stopping_ = false;
   // Of the present connection.
   struct {
-    std::string why_down;         // Why the store gives it up.
+    std::string why_down;  // Why the store gives it up.
+    bool has_answered = false;
     bool is_refused = false;      // Its handshake was refused.
     bool is_out_of_step = false;  // See on_refused_channel.
   } this_one_;

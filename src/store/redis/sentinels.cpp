@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/sentinels.hpp"
 
+#include "protocol/refusal.hpp"
 #include "store/redis/connections.hpp"
+#include "store/redis/login.hpp"
 #include "store/redis/sentinel_answer.hpp"
 #include "store/redis/tls.hpp"
 #include "time/random.hpp"
@@ -32,22 +34,52 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
   link(sentinels& owner, host_and_port where)
       : where_(std::move(where)),
         owner_(&owner),
-        connection_(owner.strand_, make_tls_context(owner.where_, std::make_shared<std::string>(where_.host), refused_),
-                    make_logger()) {
+        tls_(owner.where_,
+             std::make_shared<std::string>(owner.where_.server_name.empty() ? where_.host : owner.where_.server_name)),
+        login_(std::make_shared<login>(owner.strand_, owner.options_, login::role::sentinel,
+                                       credentials(owner.where_.sentinel_user, owner.where_.sentinel_password),
+                                       /*may_ask=*/owner.where_.sentinel_password.empty())),
+        connection_(owner.strand_, tls_.make_context(), make_logger()) {
     connection_.set_receive_response(sink_);
   }
 
   const host_and_port& where() const { return where_; }
+  bool asks_for_credentials() const { return login_->asks(); }
 
+  // Reports nothing before it returns.
   void start() {
+    if (!login_->asks()) return connect();
+    login_->ask(where_.host + ':' + where_.port, [self = shared_from_this()] {
+      if (self->owner_ != nullptr) self->connect();
+    });
+  }
+
+  // Reports nothing any more.
+  void forget() { owner_ = nullptr; }
+  void drop() {
+    forget();
+    login_->stop();
+    connection_.cancel(redis::operation::all);
+  }
+
+ private:
+  void connect() {
+    std::string problem = login_->problem();
+    if (problem.empty()) problem = tls_.load();
+    if (!problem.empty()) {
+      asio::post(owner_->strand_, [self = shared_from_this(), problem] {
+        if (self->owner_ != nullptr) self->owner_->on_end(*self, problem);
+      });
+      return;
+    }
     const address& group = owner_->where_;
-    redis::config config = common_config(owner_->timeout_);
+    redis::config config = common_config(owner_->options_.connect_timeout);
     config.addr.host = where_.host;
     config.addr.port = where_.port;
     config.use_ssl = group.tls;
 
     request_ = make_request();
-    push_hello(request_, group.sentinel_user, group.sentinel_password);
+    push_hello(request_, login_->present().user, login_->present().password);
     // SUBSCRIBE comes first, so that no change is missed. A refusal takes the place of the reply to PING. Then there is
     // one reply more than Boost.Redis expects, and that is the list of Sentinels.
     request_.push("SUBSCRIBE", "+switch-master");
@@ -59,24 +91,40 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
                                error_code& ec) mutable { add_to_last(replies_, begins, e, node, ec); });
     connection_.async_exec(request_, std::move(adapter), [self = shared_from_this()](error_code ec, std::size_t) {
       if (ec || self->owner_ == nullptr) return;  // The end of the connection reports the rest.
+      self->keep_authenticated();
       self->owner_->on_answer(*self, self->replies_);
     });
     receive();
     connection_.async_run(config, [self = shared_from_this()](error_code ec) {
       self->connection_.cancel(redis::operation::all);
-      if (self->owner_ != nullptr)
-        self->owner_->on_end(*self, self->refused_->empty() ? ec.message() : *self->refused_);
+      self->login_->stop();
+      if (self->owner_ != nullptr) self->owner_->on_end(*self, self->tls_.why_ended(ec.message()));
     });
   }
 
-  // Reports nothing any more.
-  void forget() { owner_ = nullptr; }
-  void drop() {
-    forget();
-    connection_.cancel(redis::operation::all);
+  // A Sentinel that is watched stays connected for long. What fails here is told when the connection ends.
+  void keep_authenticated() {
+    const auto weak = weak_from_this();
+    login_->keep({[weak](const credentials& c) {
+                    if (const auto self = weak.lock()) self->authenticate(c);
+                  },
+                  [](std::string_view) {}});
   }
 
- private:
+  void authenticate(const credentials& c) {
+    const auto auth = std::make_shared<redis::request>(make_request());
+    auth->push("AUTH", c.user.empty() ? "default" : c.user, c.password);
+    const auto replies = std::make_shared<std::vector<reply>>();
+    redis::any_adapter adapter(
+        [replies, begins = false](redis::any_adapter::parse_event e, const redis::resp3::node_view& node,
+                                  error_code& ec) mutable { add_to_last(*replies, begins, e, node, ec); });
+    connection_.async_exec(
+        *auth, std::move(adapter), [self = shared_from_this(), auth, replies](error_code ec, std::size_t) {
+          if (ec || replies->empty()) return;
+          self->login_->authenticated(replies->front().is_error() ? replies->front().text(0) : std::string_view());
+        });
+  }
+
   struct sink {
     link* of;
     struct adapter {
@@ -107,23 +155,23 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
   std::vector<reply> replies_;
   reply push_;
   sink sink_{this};
-  const std::shared_ptr<std::string> refused_ = std::make_shared<std::string>();  // The certificate, and why.
+  tls_identity tls_;
+  const std::shared_ptr<login> login_;
   redis::connection connection_;
 };
 
-sentinels::sentinels(asio::any_io_executor strand, address where, std::chrono::milliseconds timeout,
-                     const backoff& retry, std::function<void()> changed)
+sentinels::sentinels(asio::any_io_executor strand, address where, const client_options& options,
+                     std::function<void()> changed)
     : strand_(std::move(strand)),
       where_(std::move(where)),
-      timeout_(timeout),
+      options_(options),
       changed_(std::move(changed)),
       known_(where_.hosts),
       concluded_(strand_),
       head_start_(strand_),
       limit_(strand_),
       retry_(strand_),
-      longest_pause_(retry.max),
-      pauses_(retry),
+      pauses_(options.reconnect),
       random_(static_cast<std::minstd_rand::result_type>(random_bits())) {}
 
 // If stop() was not called, the execution context is ending: it destroys its handlers, and the links with them.
@@ -180,7 +228,7 @@ void sentinels::begin() {
   asked_ = 0;
   refusals_ = 0;
   words_.clear();
-  limit_.expires_after(timeout_);
+  limit_.expires_after(options_.connect_timeout);
   limit_.async_wait([self = shared_from_this()](error_code ec) {
     if (ec || !self->asking_) return;
     self->conclude({{}, self->words_.empty() ? "no Sentinel answers" : self->words_, false});
@@ -192,7 +240,7 @@ void sentinels::ask_next() {
   if (asked_ == known_.size()) return;
   const host_and_port next = known_[asked_++];
   if (asked_ != known_.size()) {
-    const auto alone = std::min<std::chrono::milliseconds>(head_start, timeout_ / (2 * known_.size()));
+    const auto alone = std::min<std::chrono::milliseconds>(head_start, options_.connect_timeout / (2 * known_.size()));
     head_start_.expires_after(alone);
     head_start_.async_wait([self = shared_from_this()](error_code ec) {
       if (!ec && self->asking_) self->ask_next();
@@ -216,7 +264,8 @@ void sentinels::on_answer(link& l, const std::vector<reply>& replies) {
   if (replies.size() != 4) return;  // The connection was lost; its end follows.
   auto answer = read_sentinel_answer(replies, l.where(), where_);
   if (!answer.usable) {
-    ++refusals_;
+    // Another password may come.
+    if (!(l.asks_for_credentials() && is_about_password(answer.problem))) ++refusals_;
     note(l, answer.problem);
     return no_answer(l);
   }
@@ -244,7 +293,7 @@ void sentinels::on_end(link& l, const std::string& why) {
   if (watched_.get() == &l) {
     drop(watched_);
     // A Sentinel that answers and then closes the connection is asked no faster than one that does not answer.
-    if (clock::now() - watched_since_ >= longest_pause_) pauses_.reset();
+    if (clock::now() - watched_since_ >= options_.reconnect.max) pauses_.reset();
     return retry_later();
   }
   note(l, why);

@@ -11,11 +11,12 @@
 #include "time/clock.hpp"
 #include "time/pauses.hpp"
 
+#include <leasehold/client.hpp>
+
 #include <boost/asio/any_completion_handler.hpp>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -28,8 +29,7 @@ namespace leasehold::detail {
 class sentinels final : public std::enable_shared_from_this<sentinels> {
  public:
   // `changed` is called when a Sentinel reports another master than the one last found.
-  sentinels(boost::asio::any_io_executor strand, address where, std::chrono::milliseconds timeout, const backoff& retry,
-            std::function<void()> changed);
+  sentinels(boost::asio::any_io_executor strand, address where, const client_options&, std::function<void()> changed);
   ~sentinels();
 
   // Finds the master with the first Sentinel that knows it; see found(). Takes the time-out at most.
@@ -66,7 +66,7 @@ class sentinels final : public std::enable_shared_from_this<sentinels> {
 
   const boost::asio::any_io_executor strand_;
   const address where_;
-  const std::chrono::milliseconds timeout_;
+  const client_options& options_;  // The options outlive the Sentinels.
   const std::function<void()> changed_;
 
   std::vector<host_and_port> known_;  // The Sentinel that answered last comes first.
@@ -86,7 +86,6 @@ class sentinels final : public std::enable_shared_from_this<sentinels> {
   timer head_start_;
   timer limit_;
   timer retry_;
-  const std::chrono::milliseconds longest_pause_;
   pauses pauses_;
   std::minstd_rand random_;
 };

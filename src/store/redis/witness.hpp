@@ -49,6 +49,7 @@ class witness final : public store::events, public std::enable_shared_from_this<
   void on_moved(std::uint16_t) override {}
   void on_clock_jump(clock::duration) override {}
   void on_refused(std::string_view) override;
+  void on_credentials(std::string_view) override {}
   void on_stopped() override {}
 
   void flush();

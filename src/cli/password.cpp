@@ -1,0 +1,226 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
+#include "password.hpp"
+
+#include "exit_code.hpp"
+#include "text.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace leasehold::cli {
+namespace {
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+
+// The client asks again after four fifths of this.
+constexpr auto lifetime = 75s;
+
+// Longer than any token, and an end for a device.
+constexpr std::size_t longest = 65536;
+
+std::string first_line(std::string_view text) {
+  std::string_view line = text.substr(0, text.find('\n'));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return std::string(line);
+}
+
+// A descriptor of this process.
+struct descriptor {
+  explicit descriptor(int n) : number(n) {}
+  ~descriptor() {
+    if (number >= 0) ::close(number);
+  }
+  descriptor(const descriptor&) = delete;
+  descriptor& operator=(const descriptor&) = delete;
+  int release() { return std::exchange(number, -1); }
+  int number;
+};
+
+// Throws std::runtime_error that names the file.
+std::string password_in(const std::string& path) {
+  const auto fail = [&path](const char* why) {
+    throw std::runtime_error(fmt::format("{}: {}", word_in_quotes(path), why));
+  };
+  // A pipe that nothing writes to would stop this process.
+  const descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.number < 0) fail(std::strerror(errno));
+  std::string text(longest + 1, '\0');
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const auto n = ::read(file.number, text.data() + size, text.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(std::strerror(errno));
+    if (n == 0) break;
+    size += static_cast<std::size_t>(n);
+  }
+  text.resize(size);
+  std::string line = first_line(text);
+  if (line.empty()) fail("there is no password in its first line");
+  if (line.size() > longest) fail("its first line is longer than 65536 bytes");
+  return line;
+}
+
+// Runs the command in a shell, without blocking: the leases are renewed meanwhile. Requests that come while it runs get
+// its answer, too.
+class password_command final : public std::enable_shared_from_this<password_command> {
+ public:
+  password_command(asio::io_context& context, std::string command)
+      : command_(std::move(command)), output_(context), limit_(context) {}
+
+  void ask(credentials_handler done) {
+    waiting_.push_back(std::move(done));
+    if (waiting_.size() > 1) return;
+    try {
+      start();
+    } catch (const std::system_error& e) {
+      return finish(e.what(), {});
+    }
+    text_.clear();
+    limit_.expires_after(patience);
+    limit_.async_wait([self = shared_from_this()](error_code ec) {
+      if (!ec) self->give_up();
+    });
+    read();
+  }
+
+ private:
+  // A little less than the client waits: so it is told why there is no password.
+  static constexpr auto patience = 4500ms;
+
+  void start() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+    descriptor from(ends[0]);
+    const descriptor to(ends[1]);
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawnattr_init(&how);
+    ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&files, to.number, STDOUT_FILENO);
+    // Asio opens its sockets without close-on-exec.
+    ::posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+    sigset_t none, handled;
+    ::sigemptyset(&none);
+    ::sigemptyset(&handled);
+    ::sigaddset(&handled, SIGPIPE);
+    ::sigaddset(&handled, SIGCHLD);
+    ::posix_spawnattr_setsigmask(&how, &none);
+    ::posix_spawnattr_setsigdefault(&how, &handled);
+    ::posix_spawnattr_setpgroup(&how, 0);
+    ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    // `run` collects all its children, so the status comes by the pipe, in a last line.
+    static char shell[] = "sh", option[] = "-c", script[] = R"((eval "$1"); printf '\n%s' "$?")";
+    char* const words[] = {shell, option, script, shell, command_.data(), nullptr};
+    const int failed = ::posix_spawn(&pid_, "/bin/sh", &files, &how, words, environ);
+    ::posix_spawnattr_destroy(&how);
+    ::posix_spawn_file_actions_destroy(&files);
+    if (failed != 0) throw std::system_error(failed, std::generic_category(), "/bin/sh");
+    output_.assign(from.release());
+  }
+
+  void read() {
+    output_.async_read_some(asio::buffer(piece_), [self = shared_from_this()](error_code ec, std::size_t n) {
+      if (self->waiting_.empty()) return;
+      self->text_.append(self->piece_.data(), n);
+      if (self->text_.size() > longest) return self->give_up("it prints more than 65536 bytes");
+      if (!ec) return self->read();
+      self->end();
+    });
+  }
+
+  void end() {
+    // The shell has closed its output, and ends now.
+    ::waitpid(pid_, nullptr, 0);
+    const auto last = text_.rfind('\n');
+    const std::string status = last == text_.npos ? "" : text_.substr(last + 1);
+    if (status != "0") return finish(status.empty() ? "it was killed" : "its exit status is " + status, {});
+    std::string line = first_line(std::string_view(text_).substr(0, last));
+    if (line.empty()) return finish("there is no password in the first line of its output", {});
+    finish({}, std::move(line));
+  }
+
+  void give_up(std::string why = "it takes too long") {
+    ::kill(-pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    finish(std::move(why), {});
+  }
+
+  void finish(const std::string& why, const std::string& password) {
+    error_code ignored;
+    output_.close(ignored);
+    limit_.cancel();
+    std::fill(text_.begin(), text_.end(), '\0');
+    const auto waiting = std::exchange(waiting_, {});
+    for (const auto& done : waiting) {
+      if (why.empty()) {
+        done(credentials({}, password, std::chrono::steady_clock::now() + lifetime));
+      } else {
+        done("the password command: " + why);
+      }
+    }
+  }
+
+  std::string command_;
+  asio::posix::stream_descriptor output_;
+  asio::steady_timer limit_;
+  pid_t pid_ = -1;
+  std::array<char, 4096> piece_{};
+  std::string text_;
+  std::vector<credentials_handler> waiting_;
+};
+
+}  // namespace
+
+credentials_function password_of(asio::io_context& context, const store_options& where) {
+  // Users belong to the servers. A Sentinel has the default user, unless the URL names another.
+  const auto user_for = [user = where.user](const credentials_request& r) {
+    return r.of == credentials_request::role::server ? user : std::string();
+  };
+  if (!where.password_file.empty()) {
+    try {
+      password_in(where.password_file);
+    } catch (const std::runtime_error& e) {
+      throw failure(exit_code::usage, e.what());
+    }
+    return [user_for, path = where.password_file](const credentials_request& r, const credentials_handler& done) {
+      done(credentials(user_for(r), password_in(path), std::chrono::steady_clock::now() + lifetime));
+    };
+  }
+  if (where.password_command.empty()) return nullptr;
+  const auto command = std::make_shared<password_command>(context, where.password_command);
+  return [user_for, command](const credentials_request& r, const credentials_handler& done) {
+    command->ask(credentials_handler([user = user_for(r), done](const std::string& why, credentials given) {
+      given.user = user;
+      done(why, given);
+    }));
+  };
+}
+
+}  // namespace leasehold::cli

@@ -1,0 +1,87 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
+#include "lock/lock_holder.hpp"
+
+#include "lock/registry.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace leasehold::detail {
+namespace {
+
+using std::chrono::microseconds;
+
+// A fence is G * 2048 + i, and G is the instant of the grant in microseconds (docs/protocol.md, "Fences"). 53 bits of
+// microseconds fit a time_point in nanoseconds.
+std::chrono::system_clock::time_point granted_at(std::uint64_t fence) {
+  return std::chrono::system_clock::time_point(microseconds(static_cast<std::int64_t>(fence / 2048)));
+}
+
+std::string text_of(std::chrono::system_clock::time_point t) {
+  const auto us = std::chrono::duration_cast<microseconds>(t.time_since_epoch()).count();
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(static_cast<std::time_t>(us / 1000000)), us % 1000000);
+}
+
+lock_holder without_answer() {
+  lock_holder h;
+  h.text = "the store does not say which client has the lock";
+  return h;
+}
+
+}  // namespace
+
+lock_holder holder_of(const inspection& found, const kind& k) {
+  lock_holder h;
+  // A quorum has no queue.
+  const auto queue = found.waiters == 0 ? std::string() : fmt::format(", {} in the queue", found.waiters);
+  if (found.holders == 0) {
+    h.text = "not held now" + queue;
+    return h;
+  }
+  if (!found.holds.empty()) h.token = found.holds.front().token;
+  h.label = label_of_token(h.token);
+  // Each permit of a semaphore has a fence of its own, and the inspection knows the latest only. Another program's hold
+  // has none.
+  const bool is_shared = k.ask != ask_is::limit || found.holders == 1;
+  if (is_shared && !h.label.empty()) h.fence = found.fence;
+  h.text = "held by " + (h.label.empty() ? std::string("another program") : h.label);
+  if (found.holders == 2) h.text += " and another hold";
+  if (found.holders > 2) h.text += fmt::format(" and {} other holds", found.holders - 1);
+  if (h.fence != 0) {
+    h.since = granted_at(h.fence);
+    h.text += " since " + text_of(*h.since);
+  }
+  h.text += queue;
+  return h;
+}
+
+void holder_query::ask(const std::shared_ptr<client_core>& core, const std::shared_ptr<const lock_identity>& lock,
+                       listener l) {
+  auto& queries = registry::of(*core).holder_queries();
+  if (const auto found = queries.find(lock->record); found != queries.end()) {
+    if (const auto under_way = found->second.lock()) {
+      under_way->listeners_.push_back(std::move(l));
+      return;
+    }
+  }
+  const auto query = make_recycled<holder_query>(core, lock);
+  if (!core->send(query, 0)) return l(without_answer());
+  query->listeners_.push_back(std::move(l));
+  queries.insert_or_assign(lock->record, query);
+}
+
+request holder_query::request_of(std::uint32_t) const { return lock_->request_for(verb::inspect); }
+
+void holder_query::answered(std::uint32_t, const answer& a) {
+  core_->note_round_trip(a);
+  registry::of(*core_).holder_queries().erase(lock_->record);
+  const auto* const o = a.from_store;
+  const bool is_known = o != nullptr && !o->refused && o->inspected;
+  const lock_holder h = is_known ? holder_of(*o->inspected, lock_->kind) : without_answer();
+  for (const auto& l : listeners_) l(h);
+}
+
+}  // namespace leasehold::detail

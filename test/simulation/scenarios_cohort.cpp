@@ -1,0 +1,233 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
+//
+// A grant that is pushed to a client, and that its coroutines pass on before it is confirmed (docs/protocol.md, "The
+// cohort").
+#include "lock/hold_state.hpp"
+#include "simulation/scene.hpp"
+
+#include "support/unit_test.hpp"
+
+#include <leasehold/mutex.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace leasehold::test {
+
+BOOST_AUTO_TEST_SUITE(scenarios)
+
+using namespace simulation;
+
+namespace {
+
+// Another client has the lock, coroutines of `p` wait for it, and each way takes 20 ms.
+struct before_a_push : scene {
+  struct turn {
+    std::uint64_t fence = 0;
+    clock::time_point begun{}, deadline{};
+    std::optional<error_code> released;
+    std::optional<clock::time_point> told;  // Of its loss.
+  };
+
+  explicit before_a_push(client_options o = {}) : p(add(std::move(o))), other(add()) {
+    w.fastest = w.slowest = 20ms;
+    first_ = take(*this, other, {.lease = 60s});
+    w.server(0).on_run = [this](const auto&, const auto& arguments, const auto&) {
+      ++calls[std::string(arguments[0])];
+    };
+  }
+  // One that waits, works for that long and releases.
+  void add_waiter(acquire_options o, clock::duration work) {
+    spawn(p, [this, o, work]() -> awaitable<void> {
+      const mutex m(p.client(), "n");
+      auto waiting = scenarios::acquire(m, o);
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      const auto mine = turns.size();
+      turns.push_back({h.fence(), w.now(), detail::access::state(h)->deadline(), {}, {}});
+      h.lost([this, mine](error_code e) {
+        if (!e) turns[mine].told = w.now();
+      });
+      if (work != clock::duration(0)) {
+        auto pause = p.sleep(work);
+        co_await std::move(pause);
+      }
+      auto ending = scenarios::release(h);
+      turns[mine].released = co_await std::move(ending);
+    });
+  }
+  // Until the grant has come.
+  void push() {
+    wait(100ms);
+    calls.clear();
+    spawn(other, scenarios::release(first_));
+    for (int i = 0; i < 100 && turns.empty(); ++i) wait(1ms);
+    BOOST_REQUIRE(!turns.empty());
+    pushed = turns.front().begun;
+  }
+
+  process &p, &other;
+  std::deque<turn> turns;
+  std::map<std::string, int> calls;  // Since the release of the other one.
+  clock::time_point pushed;
+
+ private:
+  hold first_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_pushed_grant_is_passed_on_while_its_confirmation_is_on_its_way) {
+  before_a_push s;
+  for (int i = 0; i < 4; ++i) s.add_waiter({.lease = 10s}, 1ms);
+  s.push();
+  s.finish();
+  BOOST_REQUIRE(s.turns.size() == 4U);
+  BOOST_TEST((s.turns.back().begun - s.pushed < 5ms));
+  for (std::size_t i = 0; i < 4; ++i) {
+    BOOST_TEST(s.turns[i].fence == s.turns[0].fence + i);
+    // None of them knows more than the message has said.
+    BOOST_TEST((s.turns[i].deadline == s.turns[0].deadline));
+    BOOST_TEST(!*s.turns[i].released);
+  }
+  BOOST_TEST(s.p.client().stats().passed == 3U);
+  BOOST_TEST(s.calls["confirm"] == 1);
+  s.wait(100ms);
+  BOOST_TEST(s.get("n").empty());
+  BOOST_TEST(s.w.server(0).data().execute({"EXISTS", the_queue}).integer == 0);
+}
+
+// The bound counts from the message: it is over long before the confirmation is answered.
+BOOST_AUTO_TEST_CASE(a_cohort_of_a_pushed_grant_overtakes_for_its_bound) {
+  before_a_push s;
+  process& third = s.add();
+  for (int i = 0; i < 50; ++i) s.add_waiter({.lease = 10s}, 1ms);
+  s.wait(100ms);
+  const auto& overtaken = s.start(third, {.lease = 10s});
+  s.push();
+  s.wait(100ms);
+  BOOST_REQUIRE(overtaken.succeeded());
+  // The last holder's work, its release, and the message.
+  BOOST_TEST((overtaken.at - s.pushed <= 10ms + 1ms + 40ms + 1ms));
+  BOOST_TEST(s.turns.size() > 5U);
+  BOOST_TEST(s.turns.size() <= 12U);
+  BOOST_TEST(overtaken.got.fence() > s.turns.back().fence);
+}
+
+BOOST_AUTO_TEST_CASE(the_holder_of_then_is_told_what_the_confirmation_shows) {
+  before_a_push s;
+  s.add_waiter({.lease = 10s}, 1ms);
+  s.add_waiter({.lease = 10s}, 500ms);
+  s.push();
+  s.wait(5ms);
+  BOOST_REQUIRE(s.turns.size() == 2U);
+  s.w.server(0).data().execute({"DEL", "n"});
+  s.finish();
+  BOOST_TEST(!*s.turns[0].released);
+  BOOST_TEST(!s.turns[0].told.has_value());
+  BOOST_REQUIRE(s.turns[1].told.has_value());
+  BOOST_TEST((*s.turns[1].told - s.pushed <= 41ms));
+  BOOST_TEST((*s.turns[1].released == error::lost));
+}
+
+// Each of them holds by the short lease of the message, which no pass lengthens.
+BOOST_AUTO_TEST_CASE(without_an_answer_a_passed_grant_ends_with_its_short_lease) {
+  client_options o = with_timeout(5s);
+  o.cohort = 1s;
+  before_a_push s(o);
+  for (int i = 0; i < 50; ++i) s.add_waiter({.lease = 10s}, 100ms);
+  s.push();
+  const auto ends = s.w.now() + std::chrono::milliseconds(s.w.server(0).data().execute({"PTTL", "n"}).integer + 1);
+  s.w.server(0).freeze();
+  s.wait(3s);
+  BOOST_TEST(s.turns.size() > 5U);
+  for (const auto& t : s.turns) BOOST_TEST((s.p.when(t.deadline) < ends));
+  // Passing has ended with the bound.
+  BOOST_TEST((s.turns.back().begun - s.pushed <= 1s));
+  s.w.server(0).thaw();
+  s.wait(100ms);
+}
+
+BOOST_AUTO_TEST_CASE(a_confirmation_that_is_lost_is_repeated_by_the_holder_of_then) {
+  before_a_push s;
+  s.add_waiter({.lease = 10s, .renew = renewal::none}, 1ms);
+  s.add_waiter({.lease = 10s, .renew = renewal::none}, 4s);
+  s.push();
+  s.wait(5ms);
+  BOOST_REQUIRE(s.turns.size() == 2U);
+  s.p.cut_connections();
+  s.wait(1500ms);
+  BOOST_TEST(s.w.server(0).data().execute({"PTTL", "n"}).integer > 5000);
+  s.finish();
+  BOOST_TEST(!s.turns[1].told.has_value());
+  BOOST_TEST(!*s.turns[1].released);
+}
+
+// The confirmation lengthens the lease to what the holder before has asked for. If the next one died, others would wait
+// for longer than it has asked for.
+BOOST_AUTO_TEST_CASE(a_confirmation_on_its_way_lengthens_no_shorter_lease) {
+  before_a_push s;
+  s.add_waiter({.lease = 60s}, 5ms);
+  s.add_waiter({.lease = 1990ms, .renew = renewal::none}, 30ms);
+  s.push();
+  s.wait(30ms);
+  BOOST_TEST(s.p.client().stats().passed == 0U);
+  s.wait(60ms);
+  BOOST_REQUIRE(s.turns.size() == 2U);
+  BOOST_TEST(s.w.server(0).data().execute({"PTTL", "n"}).integer <= 1990);
+  s.finish();
+}
+
+// So does the poll that was on its way when the message came. The first holder releases at once, before a confirmation
+// is sent.
+BOOST_AUTO_TEST_CASE(a_poll_on_its_way_lengthens_no_shorter_lease) {
+  bool met = false;
+  for (auto after = 0ms; after < 700ms; after += 5ms) {
+    before_a_push s;
+    s.add_waiter({.lease = 60s}, 0ms);
+    s.add_waiter({.lease = 1990ms, .renew = renewal::none}, 60ms);
+    s.wait(after);
+    s.push();
+    s.wait(25ms);
+    const auto left = s.w.server(0).data().execute({"PTTL", "n"}).integer;
+    if (s.turns.size() == 2U) BOOST_TEST(left <= 1990);
+    met = met || (s.turns.size() == 1U && s.calls["acquire"] > 0);
+    s.finish();
+  }
+  BOOST_TEST(met);
+}
+
+// What is left of the short lease must suffice for the confirmation.
+BOOST_AUTO_TEST_CASE(a_pushed_grant_is_not_passed_to_a_margin_that_leaves_no_time_to_confirm) {
+  before_a_push s;
+  s.add_waiter({.lease = 10s}, 1ms);
+  s.add_waiter({.lease = 10s, .margin = 1780ms}, 1ms);
+  s.push();
+  s.finish();
+  BOOST_REQUIRE(s.turns.size() == 2U);
+  BOOST_TEST(s.p.client().stats().passed == 0U);
+  BOOST_TEST(!s.turns[1].told.has_value());
+  BOOST_TEST(!*s.turns[1].released);
+}
+
+BOOST_AUTO_TEST_CASE(a_pushed_grant_is_not_passed_on_if_the_cohort_is_switched_off) {
+  client_options o;
+  o.cohort = 0ms;
+  before_a_push s(o);
+  s.add_waiter({.lease = 10s}, 1ms);
+  s.add_waiter({.lease = 10s}, 1ms);
+  s.push();
+  s.finish();
+  BOOST_TEST(s.turns.size() == 2U);
+  BOOST_TEST(s.p.client().stats().passed == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
