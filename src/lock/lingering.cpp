@@ -137,10 +137,10 @@ bool lingering::take(waiter& op) {
   keep_fresh(now);
   auto g = std::move(grant_);
   ++g.passes;
-  g.asked_at = op.began();
   g.lease = op.options().lease;
   g.renew = op.options().renew;
   g.margin = op.options().margin;
+  g.asked_at = op.began();
   g.next = &cohort();
   g.lingering = self;
   accompany(core_, lock_, op.options(), g, /*confirmed=*/true);
