@@ -310,6 +310,25 @@ asio::awaitable<void> write_under(leasehold::mutex lock) {
   // [/hold]
 }
 
+asio::awaitable<void> hand_over(leasehold::hold hold, leasehold::client worker) {
+  // [ticket]
+  const leasehold::ticket detached = co_await hold.detach();
+  const std::string text = detached.to_string();  // One word, for a queue, a file or another process.
+  leasehold::hold resumed = co_await worker.resume(leasehold::ticket::parse(text));
+  // [/ticket]
+  co_await resumed.release();
+}
+
+// [at_least]
+asio::awaitable<void> once_in_the_fleet(leasehold::client redis) {
+  leasehold::mutex lock(redis, "newsletter");
+  if (auto hold = co_await lock.try_acquire({.at_least = 1min})) {
+    std::cout << "sent" << std::endl;
+    co_await hold->release();  // Completes at once, and the lock stays busy for the rest of the minute.
+  }
+}
+// [/at_least]
+
 asio::awaitable<void> watched(std::string url, leasehold::client jobs) {
   leasehold::client orders = classified(co_await asio::this_coro::executor, url);
   co_await one_at_a_time(orders);
@@ -337,6 +356,10 @@ asio::awaitable<void> all(leasehold::client redis, std::string url) {
   co_await read_and_write(redis);
   co_await a_few_at_once(redis);
   co_await transfer(redis);
+  leasehold::mutex order(redis, "order:17");
+  leasehold::hold of_order = co_await order.acquire();
+  co_await hand_over(std::move(of_order), redis);
+  co_await once_in_the_fleet(redis);
   co_await watched(url, redis);
 }
 

@@ -4,11 +4,9 @@
 -- The requests of operators, for locks of any kind: list the locks, show the holds and the queue of one, and free one
 -- by force. KEYS are those of a lock (shared/call.lua), except for list.
 --
--- list PATTERN CURSOR QUEUE
---   -> {the next cursor, then for each lock of ours: record, what it is}
---   KEYS: none. SCAN finds the records, so a caller cannot declare them; on a single server that is allowed. PATTERN:
---   of the records. QUEUE: the key of a queue up to its record. One step of a SCAN, which changes nothing; a repeat
---   begins at the same cursor and may find other keys.
+-- list
+--   -> {for each lock of ours: record, what it is}
+--   KEYS: the fence counter, then keys that may be records, then their queues. It changes nothing.
 -- show
 --   -> {state, what it is, the kind that the queue is of ("": none),
 --       then for each of the first 100 entries: token, lease in milliseconds, 1 if it is silent, else 0, ask}
@@ -30,7 +28,11 @@
 -- wrap: kinds
 -- include: call record queue
 -- include: clock
-waited_for = queue and redis.call('EXISTS', queue) == 1
+waited_for = what ~= 'list' and redis.call('EXISTS', queue) == 1
+-- (Operators who only look need no right to GET.)
+if redis.call('GETRANGE', what == 'list' and record or fences, 0, 6) == tags_mark then
+  error(tags_error)
+end
 
 local function foreign(key, t, holders, owner)
   local left = redis.call('PTTL', key)
@@ -133,13 +135,12 @@ local function describe(found, lock, waiting)
 end
 
 if what == 'list' then
-  local page = redis.call('SCAN', ARGV[3], 'MATCH', ARGV[2], 'COUNT', 1000)
-  local found = {page[1]}
-  for _, key in ipairs(page[2]) do
-    local lock = string.sub(key, 1, 10) ~= 'leasehold:' and read(key, true)
+  local found, all = {}, (#KEYS - 1) / 2
+  for i = 1, all do
+    local lock = read(KEYS[1 + i], true)
     if lock and lock.state == 1 then
-      found[#found + 1] = key
-      describe(found, lock, ARGV[4] == '' and 0 or redis.call('ZCARD', ARGV[4] .. key))
+      found[#found + 1] = KEYS[1 + i]
+      describe(found, lock, redis.call('ZCARD', KEYS[1 + all + i]))
     end
   end
   return found

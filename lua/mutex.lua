@@ -62,17 +62,19 @@ if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1
     end
     local lease = string.format('%d', math.min(tonumber(leases[1]), unconfirmed))
     redis.call('SET', record, 'leasehold:' .. front[1] .. ':' .. fence, 'PX', lease)
-    local publish, channels = string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH', string.sub(fences, 1, -6)
+    local has_slots, channels = string.sub(fences, 12, 13) ~= '0}', string.sub(fences, 1, -6)
     for i, t in ipairs(front) do
       -- The entries behind it come to the front, and poll often from now on.
       local rarely = dues[i] > now + poll_often + (i == 1 and 0 or slack)
       if rarely then
         redis.call('HSET', entries, t, stamps[i] .. ' ' .. leases[i] .. ' ' .. string.format('%d', now + poll_often))
       end
-      if i == 1 then
-        redis.pcall(publish, channels .. string.match(t, '^[^.]+'), 'granted ' .. t .. ' ' .. fence .. ' ' .. stamps[i] .. ' ' .. lease)
-      elseif rarely then
-        redis.pcall(publish, channels .. string.match(t, '^[^.]+'), 'watch ' .. t)
+      local message = i == 1 and 'granted ' .. t .. ' ' .. fence .. ' ' .. stamps[i] .. ' ' .. lease or rarely and 'watch ' .. t
+      if message then
+        local name = string.match(t, '^[^.]+')
+        if not has_slots or type(redis.pcall('SPUBLISH', channels .. name, message)) == 'table' then
+          redis.pcall('PUBLISH', 'leasehold:{0}:' .. name, message)
+        end
       end
     end
     return 1
@@ -91,7 +93,7 @@ if what == 'acquire' and not held and not waited_for and now <= tonumber(ARGV[4]
   return '1 ' .. fence .. ' ' .. ARGV[3] .. clock
 end
 if what == 'acquire' and held then
-  local its, lingers, wants = string.match(held, '^leasehold:([^:.]+%.%d+(l?)):(0?)%d+$')
+  local its, lingers, wants = string.match(held, '^leasehold:([^:.~][^:.]*%.%d+(l?)):(0?)%d+$')
   listener = its and (lingers == 'l' or wants == '0') and its
 end
 
@@ -162,17 +164,20 @@ end
 
 function fence_of(t)
   local its = 'leasehold:' .. t .. ':'
-  return held and string.sub(held, 1, #its) == its and string.sub(held, #its + 1) or nil
+  return held and string.sub(held, 1, #its) == its and string.match(held, '^0?(.+)$', #its + 1) or nil
 end
 
 local mine = fence_of(token)
-if mine and what == 'renew' then
+if mine and what == 'renew' and (not ARGV[4] or ARGV[4] == mine) then
   return '1 ' .. mine .. ' ' .. string.format('%d', lengthen(token, tonumber(ARGV[3]))) .. clock
 end
 
 -- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the queue, "", and of the hold: token,
 -- milliseconds left, ""}
 if what == 'inspect' then
+  if redis.call('GET', fences) == tags_mark then
+    error(tags_error)
+  end
   local waiters = redis.call('ZCARD', queue)
   if not held then
     return {0, '0', 0, waiters, ''}
@@ -208,6 +213,13 @@ function leave()
   held, vacant = false, true
 end
 
+-- PEXPIRE is the first write, because memory pressure may refuse SET.
+function rest(t, left)
+  redis.call('PEXPIRE', record, left)
+  held = 'leasehold:' .. rests .. t .. ':' .. fence_of(t)
+  redis.call('SET', record, held, 'PX', left)
+end
+
 function finish()
   if vacant then
     redis.call('DEL', record)
@@ -226,7 +238,7 @@ function refresh(t)
 end
 
 function mark(t, fence)
-  if string.sub(fence, 1, 1) ~= '0' and not string.find(t, '^[^.]+%.%d+l$') then
+  if not string.find(held, ':0%d+$') and not string.find(t, '^[^.]+%.%d+l$') then
     redis.call('SET', record, 'leasehold:' .. t .. ':0' .. fence, 'KEEPTTL')
   end
 end

@@ -9,8 +9,11 @@
 kind, shares_fence, count = 'recursive_mutex', true, 0
 
 -- release TOKEN [CHANNEL]: if the lock is free then, the script publishes "0" on CHANNEL. Redisson waits for that.
+-- rest TOKEN LEFT [CHANNEL]: the same, although the lock is not free yet.
 if what == 'release' then
   unlock_channel, ARGV[3] = ARGV[3], nil
+elseif what == 'rest' then
+  unlock_channel = ARGV[4]
 end
 
 function about_for(ask)

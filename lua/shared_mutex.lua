@@ -30,8 +30,8 @@ function reenters(ask)
     return false
   end
   local reads = false
-  each_member(function(_, m)
-    reads = reads or m[3] == ask
+  each_member(function(t, m)
+    reads = reads or m[3] == ask and string.sub(t, 1, 1) ~= rests
   end)
   return reads
 end

@@ -6,8 +6,8 @@
 #include "client/operation.hpp"
 #include "client/options.hpp"
 #include "lock/registry.hpp"
-#include "protocol/keys.hpp"
 #include "store/cluster/cluster.hpp"
+#include "store/one_address.hpp"
 #include "store/quorum/quorum.hpp"
 #include "store/redis/redis.hpp"
 #include "store/redis/tls.hpp"
@@ -66,7 +66,7 @@ class deployment final : public store_factory {
   std::shared_ptr<store> make(store::events& events) const override {
     if (where_.size() > 1) return make_quorum(servers_, where_, events);
     if (where_.front().kind == address::scheme::cluster) return make_cluster(servers_, where_.front(), events);
-    return servers_.make(where_.front(), client_channel(only_tag, servers_.client()), events);
+    return make_one_address(servers_, where_.front(), events);
   }
 
  private:
@@ -80,7 +80,7 @@ client_parts parts_for(std::vector<address> where) {
     parts.server += (parts.server.empty() ? "" : ", ") + a.shown;
     parts.secrets.insert(parts.secrets.end(), a.secrets.begin(), a.secrets.end());
   }
-  parts.is_cluster = where.front().kind == address::scheme::cluster;
+  parts.has_tagged_keys = where.front().kind == address::scheme::cluster || where.front().has_tagged_keys;
   parts.is_quorum = where.size() > 1;
   parts.stores = [where = std::move(where)](const asio::any_io_executor& executor, const client_options& options,
                                             const std::string& client_id) {
@@ -111,6 +111,7 @@ std::shared_ptr<client_handle> make_client(asio::any_io_executor executor, std::
     if (a.kind == address::scheme::cluster && urls.size() > 1) {
       fail(error::not_supported, "'" + a.shown + "' in a quorum");
     }
+    if (a.has_tagged_keys && urls.size() > 1) fail(error::not_supported, "'keys=tagged' in a quorum");
   }
   const auto in_memory =
       std::count_if(addresses.begin(), addresses.end(), [](const address& a) { return a.in_memory; });
@@ -164,6 +165,7 @@ std::string_view to_string(event::kind what) noexcept {
     case event::kind::cancelled: return "cancelled";
     case event::kind::slow_wait: return "slow_wait";
     case event::kind::credentials: return "credentials";
+    case event::kind::tagged_keys: return "tagged_keys";
     case event::kind::wanted: return "wanted";
   }
   return "unknown";

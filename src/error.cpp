@@ -26,6 +26,7 @@ const char* text_of(int value) noexcept {
     case error::invalid_url: return "invalid url";
     case error::not_supported: return "not supported";
     case error::closed: return "closed";
+    case error::invalid_ticket: return "invalid ticket";
   }
   return "unknown error";
 }

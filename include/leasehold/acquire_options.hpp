@@ -88,6 +88,15 @@ struct acquire_options {
   /// else error::invalid_option.
   std::chrono::milliseconds margin{0};
 
+  /// No other client is granted the lock earlier than this after the grant, even if the hold is released, or its holder
+  /// dies: for a job that several hosts start at nearly the same time. 0 to 30 days, else error::invalid_option.
+  ///
+  /// A release before that time completes at once. The lock then rests: no client holds it, and it is busy until the
+  /// time is over. The first lease is as long as `at_least`, if `lease` is shorter. Each reader, each permit and each
+  /// entry of an owner rests by itself; other readers, other permits and the same owner are not kept out. A downgrade
+  /// lets readers in at once.
+  std::chrono::milliseconds at_least{0};
+
   /// For how long the client may keep the lock, idle, after the hold was released. The next `acquire` or `try_acquire`
   /// of the same client then has it without a command to Redis. 0: it is released at once. At most 30 days, else
   /// error::invalid_option.
@@ -98,8 +107,8 @@ struct acquire_options {
   /// A lock lingers no longer than a third of the lease without an answer of Redis, and never past a loss, a reconnect
   /// or `client::close`. When this pays: docs/guide.md, "Lingering".
   ///
-  /// A hint. It is ignored for other kinds than mutex, on a quorum, by acquire_all, and together with `replicas` or a
-  /// limit of renewals.
+  /// A hint. It is ignored for other kinds than mutex, on a quorum, by acquire_all, and together with `replicas`,
+  /// `at_least` or a limit of renewals.
   std::chrono::milliseconds linger{0};
 };
 

@@ -6,6 +6,8 @@
 #include <leasehold/detail/operation.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/histogram.hpp>
+#include <leasehold/hold.hpp>
+#include <leasehold/ticket.hpp>
 
 #include <boost/asio/execution_context.hpp>
 
@@ -39,7 +41,7 @@ struct event {
     evicting,      ///< The server may evict locks: its maxmemory-policy, in `text`, is not noeviction.
     clock_jump,    ///< The server's clock stepped forward; every local deadline was shortened. `text`: by how much.
     acquired,      ///< A lock was acquired. `name`: the lock's, as in all the following.
-    released,      ///< A hold is being released.
+    released,      ///< A hold is being released, or was detached.
     lost,          ///< A hold was lost.
     timed_out,     ///< An acquire operation ended with error::timed_out.
     cancelled,     ///< An acquire or try_acquire operation was cancelled.
@@ -48,6 +50,8 @@ struct event {
     credentials,  ///< What the client proves its identity with has a fault, and the connection goes on for now: the
                   ///< function client_options::credentials has failed, a server has refused a new password, or a
                   ///< certificate of the URL has expired. `text`: which and why. Not repeated while it stays the same.
+    tagged_keys,  ///< The client's keys carry the tags of slots from now on, as with `?keys=tagged`. Once, at most.
+                  ///< `text`: why, usually in the server's words.
     wanted,       ///< Another client waits for a lock that this client has: reported once for a hold that lingers
                   ///< (acquire_options::linger), or whose `hold::wanted` is under way.
   };
@@ -290,6 +294,8 @@ struct access;
 std::shared_ptr<client_handle> make_client(asio::any_io_executor, std::vector<std::string> urls, client_options);
 void start_ready(const std::shared_ptr<client_handle>&, asio::any_completion_handler<void(error_code)>);
 void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_handler<void(error_code)>);
+void start_resume(const std::shared_ptr<client_handle>&, asio::any_completion_handler<void(error_code, hold)>,
+                  const ticket&, resume_options);
 }  // namespace detail
 
 /// A program's connection to one store. It owns the connection, the renewals and the waiting.
@@ -308,6 +314,9 @@ void start_close(const std::shared_ptr<client_handle>&, asio::any_completion_han
 ///   Sentinels and servers, with the parameters of rediss://): the master of a Sentinel group, which the client
 ///   follows. User and password are those of the servers, `?sentinel_password=P` and `&sentinel_user=U` those of the
 ///   Sentinels.
+/// - `?keys=tagged` behind a URL of one of these: the address has shards behind it, so all keys of a lock have to be in
+///   one slot. The client finds that out by itself, with the first request that the server refuses
+///   (docs/managed-services.md).
 /// - `redis+cluster://h1:7000,h2:7001` and `rediss+cluster://...` (TLS): a Redis Cluster, reached by some of its nodes.
 /// - `memory:NAME`: a store inside a unit test (leasehold/testing/memory_store.hpp).
 ///
@@ -390,6 +399,37 @@ class client {
     return detail::initiate<&detail::start_close, void(error_code)>(handle_, std::forward<Token>(token));
   }
   [[nodiscard]] auto close() const { return close(asio::deferred); }  ///< @overload
+
+  /// Goes on with a hold that was detached: the same name, token and fence. A new lease begins, and the client renews it.
+  ///
+  /// The client has to be one of the same servers and the same client_options::prefix as that of the detached hold;
+  /// otherwise the ticket is lost. If a ticket is resumed twice, both have the same hold: when one of them has released
+  /// it, it is lost for the other one. A hold that was resumed is not passed on within its client; a release hands the
+  /// lock to the next waiter in the queue.
+  ///
+  /// @par Completion signature `void(error_code, hold)`
+  /// @par Errors
+  /// error::lost: the hold was released or its lease has ended, whoever has the lock now. Nothing is re-created.
+  /// error::invalid_ticket: it is empty. error::invalid_option: an option is out of range. error::not_supported: a
+  /// semaphore on a quorum. error::unreachable: no answer within client_options::command_timeout. error::refused,
+  /// error::invalid_name, error::closed.
+  /// @par Cancellation
+  /// All types. The ticket is still good; a request that is under way only lengthens the lease.
+  template <asio::completion_token_for<void(error_code, hold)> Token>
+  auto resume(const ticket& detached, resume_options options, Token&& token) const {
+    return detail::initiate<&detail::start_resume, void(error_code, hold)>(handle_, std::forward<Token>(token),
+                                                                           detached, options);
+  }
+  template <asio::completion_token_for<void(error_code, hold)> Token>
+  auto resume(const ticket& detached, Token&& token) const {
+    return resume(detached, resume_options(), std::forward<Token>(token));
+  }  ///< @overload
+  [[nodiscard]] auto resume(const ticket& detached, resume_options options) const {
+    return resume(detached, options, asio::deferred);
+  }  ///< @overload
+  [[nodiscard]] auto resume(const ticket& detached) const {
+    return resume(detached, resume_options(), asio::deferred);
+  }  ///< @overload
 
   /// A snapshot.
   statistics stats() const;

@@ -34,6 +34,7 @@ enum class error {
   invalid_url,     ///< The URL cannot be understood.
   not_supported,   ///< This kind of lock or deployment cannot do that.
   closed,          ///< The client was closed.
+  invalid_ticket,  ///< The text is no ticket of a hold, or a part of it is missing.
 };
 
 /// The one category of every `leasehold::error`; its name is "leasehold".

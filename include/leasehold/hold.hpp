@@ -4,6 +4,7 @@
 
 #include <leasehold/detail/operation.hpp>
 #include <leasehold/error.hpp>
+#include <leasehold/ticket.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -23,6 +24,7 @@ void start_downgrade(const std::shared_ptr<hold_state>&, hold_handler);
 void start_release(const std::shared_ptr<hold_state>&, hold_handler);
 void start_lost(const std::shared_ptr<hold_state>&, hold_handler);
 void start_wanted(const std::shared_ptr<hold_state>&, hold_handler);
+void start_detach(const std::shared_ptr<hold_state>&, asio::any_completion_handler<void(error_code, ticket)>);
 }  // namespace detail
 
 /// Proof that this program has the lock; what `acquire` yields.
@@ -139,12 +141,28 @@ class [[nodiscard]] hold {
   }
   [[nodiscard]] auto release() { return release(asio::deferred); }  ///< @overload
 
+  /// Makes a ticket of the hold, with which client::resume goes on with it in this process or in another one. A new lease
+  /// begins, as by a renewal. Afterwards the hold is as after a release: error::not_held for its operations, and no
+  /// client renews or releases it. If the ticket is not resumed, the lock becomes free when the lease has ended.
+  ///
+  /// @par Completion signature `void(error_code, ticket)`
+  /// @par Errors
+  /// After an error the hold is what it was before. error::lost: it is gone. error::not_held: released already, or empty.
+  /// error::unreachable: no answer within client_options::command_timeout. error::refused, error::closed.
+  /// @par Cancellation
+  /// Terminal and partial: the hold is not detached; the request that is under way only lengthens its lease.
+  template <asio::completion_token_for<void(error_code, ticket)> Token>
+  auto detach(Token&& token) {
+    return detail::initiate<&detail::start_detach, void(error_code, ticket)>(state_, std::forward<Token>(token));
+  }
+  [[nodiscard]] auto detach() { return detach(asio::deferred); }  ///< @overload
+
   /// Waits until the hold is lost: acquire_options::margin before `expires_at()` at the latest (while the execution
   /// context runs), or as soon as Redis says that the token is gone, or when the client is closed.
   ///
   /// @par Completion signature `void(error_code)`: success when lost.
   /// @par Errors
-  /// error::not_held: released or destroyed, or empty.
+  /// error::not_held: released, detached or destroyed, or empty.
   /// @par Cancellation
   /// All types; nothing changes for the hold.
   ///
@@ -157,7 +175,7 @@ class [[nodiscard]] hold {
   [[nodiscard]] auto lost() const { return lost(asio::deferred); }  ///< @overload
 
   /// Waits until another client waits for the lock in its queue; completes soon if one does already. For the hold of a
-  /// mutex, not on a quorum; elsewhere error::not_supported.
+  /// mutex, not on a quorum, and not for one that another client detached; elsewhere error::not_supported.
   ///
   /// The first call for a hold costs one request, and so does each reconnect. A message that is lost comes again at the
   /// next poll of the client that waits. Success is a hint: that client may have given up meanwhile, and other users of
@@ -188,6 +206,8 @@ namespace detail {
 struct access {
   static const std::shared_ptr<hold_state>& state(const hold& h) noexcept { return h.state_; }
   static hold make_hold(std::shared_ptr<hold_state> s) noexcept { return hold(std::move(s)); }
+  static ticket make_ticket(std::shared_ptr<const ticket_fields> fields) noexcept { return ticket(std::move(fields)); }
+  static const std::shared_ptr<const ticket_fields>& fields(const ticket& t) noexcept { return t.fields_; }
   template <class Lock>
   static const std::shared_ptr<lock_state>& lock(const Lock& l) noexcept {
     return l.lock_;

@@ -16,4 +16,5 @@
 #include <leasehold/prometheus.hpp>
 #include <leasehold/recursive_mutex.hpp>
 #include <leasehold/shared_mutex.hpp>
+#include <leasehold/ticket.hpp>
 #include <leasehold/with_lock.hpp>

@@ -45,6 +45,8 @@ local remembered <const> = 16000000
 -- enter(t, ask, lease)  grants the hold and returns its fence
 -- leave(t)              removes the hold of a token that has one; its first write is one that memory pressure does not
 --                       refuse, and the record stays in place for the next hold
+-- rest(t, left)         the same, but the hold's place stays taken for `left` more milliseconds, with no client as its
+--                       holder: from then on its token has `rests` in front
 -- finish()              deletes the record if leave has removed the last hold
 -- lengthen(t, lease)    the hold's lease, never shortened; returns what is left of it in milliseconds
 -- refresh(t)            a new fence for a hold that has the lock to itself
@@ -52,7 +54,11 @@ local remembered <const> = 16000000
 -- left_for(ask)         milliseconds until this ask may be granted at the earliest, -1: no end is known
 -- occupied()            is there any hold?
 -- depth()               what the reply of a grant adds: how many times the owner has the lock (nil: nothing)
-local kind, fence_of, admits, reenters, enter, leave, finish, lengthen, refresh, mark, left_for, occupied, depth
+local kind, fence_of, admits, reenters, enter, leave, rest, finish, lengthen, refresh, mark
+local left_for, occupied, depth
+
+-- No client makes a token that begins so.
+local rests <const> = '~'
 
 -- Set by a kind that has made room by itself.
 local made_room = false
@@ -60,6 +66,12 @@ local made_room = false
 -- acquire: the token of the holder if its client is to be notified when an entry of another client waits (nil: it is
 -- not), see mutex.lua.
 local listener
+
+-- Clients with the tagged layout put the mark in the place of the plain layout's fence counter (docs/protocol.md, "One
+-- address with slots behind it"). A client with the plain layout that meets it knows these words (protocol/refusal.cpp).
+-- next_fence checks for it; so does whatever grants nothing.
+local tags_mark <const> = 'tagged'
+local tags_error <const> = 'leasehold: the keys of this server are tagged; see ?keys=tagged'
 
 -- The record of a mutex.
 local record_form <const> = '^leasehold:(.+):(%d+)$'

@@ -9,6 +9,9 @@
 -- by itself two days after the last grant; if it is ahead of the clock, two days after the clock has reached it. (%d is
 -- exact here, and costs a quarter of %.0f.)
 --
+-- An error if the clients of this server have tagged keys (call.lua). So it is the first write of its caller, or its
+-- caller has checked for the mark.
+--
 -- must: this is the first write of a release, which memory pressure may refuse. The script then repeats it after a
 -- write that changes nothing and is never refused. After such a write no other is refused.
 local function next_fence(key, now, must)
@@ -16,6 +19,10 @@ local function next_fence(key, now, must)
   if type(found) == 'table' then
     redis.call('ZREM', queue, token)
     found = redis.call('SET', key, string.format('%d', now), 'PX', '172800000', 'GET')
+  end
+  if found == tags_mark then
+    redis.call('SET', key, found, 'PX', '172800000')
+    error(tags_error)
   end
   local last = found and tonumber(found)
   if last and last >= now then

@@ -49,6 +49,10 @@ local function acquire()
     redis.call('PEXPIRE', entries, 60000)
   end
   if stamp ~= '' then
+    -- Clients with tagged keys do not see this queue.
+    if string.sub(fences, 12, 13) == '0}' and redis.call('GET', fences) == tags_mark then
+      error(tags_error)
+    end
     local entry = stamp .. ' ' .. lease .. ' ' .. string.format('%d', now + poll_often) ..
       (ask == '' and '' or ' ' .. ask)
     if not redis.call('ZSCORE', queue, token) then
@@ -104,8 +108,13 @@ end
 -- release TOKEN -> 1: released | 0: held, but not with this token | -1: not held
 -- Ends whatever the token has: its hold is handed to the next waiter in the queue, its entry leaves the queue.
 -- A repeat finds neither and changes nothing.
+--
+-- rest TOKEN LEFT: the same, but nothing is granted in the place of the hold for LEFT more milliseconds. A repeat does
+-- not find the token any more.
 local function release(mine)
-  if mine then
+  if mine and what == 'rest' and tonumber(ARGV[3]) > 0 then
+    rest(token, tonumber(ARGV[3]))
+  elseif mine then
     leave(token)
   end
   local others = occupied()
@@ -153,15 +162,19 @@ end
 --
 -- renew TOKEN LEASE, confirm TOKEN LEASE, and acquire again after a lost reply or a lost message: lengthens the lease
 -- (0: only asks), never shortens it, never creates a record. A confirmed entry leaves the queue.
+-- renew TOKEN LEASE FENCE: the same, if the hold has this fence (of a ticket).
 -- status 1: it is this token's | 0: it is not
 local mine = fence_of(token)
+if what == 'renew' and ARGV[4] and ARGV[4] ~= mine then
+  mine = nil
+end
 if mine and ARGV[3] and (what == 'release' or what == 'refresh') then
   local kept = keep()
   if kept then
     return kept
   end
 end
-if what == 'release' then
+if what == 'release' or what == 'rest' then
   return release(mine)
 end
 if mine and what == 'want' then

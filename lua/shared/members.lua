@@ -211,6 +211,24 @@ function leave(t)
   end
 end
 
+function rest(t, left)
+  local before, expires = own[1], redis.call('PTTL', record)
+  redis.call('HDEL', record, 'leasehold:' .. t)
+  own[1] = now + left * 1000
+  soonest = math.min(soonest, own[1])
+  redis.call('HSET', record, 'leasehold:' .. rests .. t, text_of(own))
+  own, changed = nil, true
+  if expires >= 0 and expires < left then
+    redis.call('PEXPIRE', record, left)
+  elseif only_members() then
+    shorten(before)
+  end
+  -- Redisson asks again, and finds when the lock is free.
+  if unlock_channel then
+    redis.pcall('PUBLISH', unlock_channel, '0')
+  end
+end
+
 function finish()
   if not changed then
     return
@@ -321,6 +339,9 @@ end
 -- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the queue, about, and for each of up to a
 -- hundred holds: token, milliseconds left, ask}
 if what == 'inspect' then
+  if redis.call('GET', fences) == tags_mark then
+    error(tags_error)
+  end
   local reply = {members, latest, redis.call('PTTL', record), redis.call('ZCARD', queue), about}
   if count and count > members then
     reply[1] = count

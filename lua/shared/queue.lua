@@ -131,10 +131,13 @@ local function notify(t, message)
   messages[#messages + 1] = {string.sub(fences, 1, -6) .. string.match(t, '^[^.]+'), message}
 end
 
--- In a cluster a message stays in the slot. (Tags of one character are not those of a cluster.)
+-- With tagged keys a message stays in the slot. (The plain layout has the only tag of one character.) A server without
+-- channels of slots refuses it: then the client listens on its channel of the plain layout.
 local function send_messages()
   for _, m in ipairs(messages) do
-    redis.pcall(string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH', m[1], m[2])
+    if string.sub(fences, 12, 13) == '0}' or type(redis.pcall('SPUBLISH', m[1], m[2])) == 'table' then
+      redis.pcall('PUBLISH', 'leasehold:{0}:' .. string.sub(m[1], string.find(m[1], '}', 1, true) + 2), m[2])
+    end
   end
 end
 
@@ -158,10 +161,19 @@ local function advance(asker, asked)
   if behind > 0 and ran_is_old then
     redis.call('HSET', entries, '#ran', ran())
   end
+  local has_checked = string.sub(fences, 12, 13) ~= '0}'
   for _ = 1, 32 do
     if not first or not (admits(first[5]) or reenters and reenters(first[5])) then
       break
     end
+    if not has_checked and redis.call('GET', fences) == tags_mark then
+      -- The entries here find that out by their polls.
+      if what == 'acquire' then
+        error(tags_error)
+      end
+      break
+    end
+    has_checked = true
     local t = first[1]
     if t == asker then
       leave_queue(t)

@@ -6,6 +6,9 @@
 -- clock has reached G (fence.lua).
 local function raise_fence(key, mine, fence, g)
   local last = redis.call('GET', key)
+  if last == tags_mark then
+    error(tags_error)
+  end
   if tonumber(g) >= 4503599627370496 then
     error('leasehold: the fence ' .. fence .. ' is out of range')
   end

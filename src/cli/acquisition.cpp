@@ -96,6 +96,7 @@ asio::awaitable<acquisition::acquired> acquisition::acquire_all_of(Make make) {
   how.wait = wanted_.wait;
   how.renew = wanted_.renew;
   how.replicas = wanted_.replicas;
+  how.at_least = wanted_.at_least;
   how.margin = std::min(wanted_.grace, wanted_.lease / 3);
   std::vector<decltype(make(wanted_.names[0]))> locks;
   for (const auto& name : wanted_.names) locks.push_back(make(name));

@@ -19,6 +19,7 @@ exit_code code_of(const error_code& ec) noexcept {
     case error::invalid_name:
     case error::invalid_option:
     case error::invalid_url:
+    case error::invalid_ticket:
     case error::not_supported: return exit_code::usage;
   }
   return exit_code::internal;

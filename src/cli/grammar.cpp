@@ -30,12 +30,15 @@ class formatter : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string) const override {
     const std::string& name = app->get_name();
-    return fmt::format("\nUsage: {}\n", name == "run"      ? run_usage
-                                        : name == "status" ? status_usage
-                                        : name == "list"   ? list_usage
-                                        : name == "watch"  ? watch_usage
-                                        : name == "break"  ? break_usage
-                                                           : "leasehold SUBCOMMAND ...");
+    return fmt::format("\nUsage: {}\n", name == "run"       ? run_usage
+                                        : name == "status"  ? status_usage
+                                        : name == "list"    ? list_usage
+                                        : name == "watch"   ? watch_usage
+                                        : name == "acquire" ? acquire_usage
+                                        : name == "extend"  ? extend_usage
+                                        : name == "release" ? release_usage
+                                        : name == "break"   ? break_usage
+                                                            : "leasehold SUBCOMMAND ...");
   }
 };
 
@@ -80,30 +83,47 @@ void add_common(CLI::App& app, typed& t, const char* name_help = "The lock's nam
   app.add_option("NAME", t.name, name_help)->option_text(" ");
 }
 
-void add_run(CLI::App& run, typed& t) {
-  add_common(run, t, "The lock's name: 1 to 65536 bytes. Several names: all or none\nof these locks");
-  CLI::Option* shared =
-      run.add_flag(
-             "--shared", t.shared,
-             "NAME is a shared mutex: run at the same time as other\nreaders, and never at the same time as a writer")
-          ->option_text(" ");
-  CLI::Option* exclusive =
-      run.add_flag("--exclusive", t.exclusive, "NAME is a shared mutex: run as its only writer")->option_text(" ");
-  CLI::Option* permits = add_text(run, "--permits", t.permits, "N",
-                                  "NAME is a semaphore: at most N run at a time. The same N\n"
-                                  "everywhere (without any of these NAME is a mutex)");
+// What kind of lock NAME is.
+void add_kind(CLI::App& app, typed& t, const char* shared_help, const char* exclusive_help, const char* permits_help) {
+  CLI::Option* shared = app.add_flag("--shared", t.shared, shared_help)->option_text(" ");
+  CLI::Option* exclusive = app.add_flag("--exclusive", t.exclusive, exclusive_help)->option_text(" ");
+  CLI::Option* permits = add_text(app, "--permits", t.permits, "N", permits_help);
   shared->excludes(exclusive)->excludes(permits);
   exclusive->excludes(permits);
+}
+
+void add_at_least(CLI::App& app, typed& t) {
+  add_text(app, "--at-least", t.at_least, "TIME",
+           "Keep all others out for so long after the lock was acquired,\n"
+           "even if it is released earlier (default: 0)");
+}
+
+void add_waiting(CLI::App& app, typed& t) {
+  CLI::Option* wait = add_text(app, "--wait", t.wait, "TIME", "How long to wait for the lock (default: forever)");
+  add_text(app, "--replicas", t.replicas, "N", "Only if N replicas have acknowledged it (default: none)");
+  app.add_flag("--no-wait", t.no_wait, "Try once")->excludes(wait)->option_text(" ");
+}
+
+void add_conflict(CLI::App& app, typed& t) {
+  add_text(app, "--conflict-exit-code", t.conflict_exit_code, "N",
+           "Exit status if the lock was not acquired in time; with 0\nnothing is printed either (default: 75)");
+}
+
+void add_run(CLI::App& run, typed& t) {
+  add_common(run, t, "The lock's name: 1 to 65536 bytes. Several names: all or none\nof these locks");
+  add_kind(run, t,
+           "NAME is a shared mutex: run at the same time as other\nreaders, and never at the same time as a writer",
+           "NAME is a shared mutex: run as its only writer",
+           "NAME is a semaphore: at most N run at a time. The same N\n"
+           "everywhere (without any of these NAME is a mutex)");
   add_text(run, "--lease", t.lease, "TIME", "How long Redis keeps the lock after the last renewal (default: 30s)");
   add_text(run, "--renewals", t.renewals, "N",
            "Renew the lease N times and no more: a command that hangs is\nstopped then (default: no limit)");
-  CLI::Option* wait = add_text(run, "--wait", t.wait, "TIME", "How long to wait for the lock (default: forever)");
-  add_text(run, "--replicas", t.replicas, "N", "Only if N replicas have acknowledged it (default: none)");
-  run.add_flag("--no-wait", t.no_wait, "Try once")->excludes(wait)->option_text(" ");
+  add_at_least(run, t);
+  add_waiting(run, t);
   add_text(run, "--grace", t.grace, "TIME",
            "If the lease is lost: how long the command may take to end\nafter SIGTERM, before SIGKILL (default: 5s)");
-  add_text(run, "--conflict-exit-code", t.conflict_exit_code, "N",
-           "Exit status if the lock was not acquired in time; with 0\nnothing is printed either (default: 75)");
+  add_conflict(run, t);
   run.add_flag("--wait-children", t.wait_children,
                "Hold the lock until all processes that the command has\n"
                "started have ended, also those in the background")
@@ -151,6 +171,46 @@ void add_watch(CLI::App& watch, typed& t) {
                   goes_through_all, duration_help));
 }
 
+constexpr const char* ticket_help =
+    "What acquire has printed; - is the first line of standard\ninput, so that other users do not see it";
+
+void add_acquire(CLI::App& acquire, typed& t) {
+  add_common(acquire, t);
+  add_kind(acquire, t, "NAME is a shared mutex: acquire it as a reader",
+           "NAME is a shared mutex: acquire it as its writer",
+           "NAME is a semaphore: acquire one of N permits. The same N\n"
+           "everywhere (without any of these NAME is a mutex)");
+  add_text(acquire, "--lease", t.lease, "TIME", "How long the hold lasts, unless it is extended (default: 30s)");
+  add_at_least(acquire, t);
+  add_waiting(acquire, t);
+  add_conflict(acquire, t);
+  acquire.footer(
+      fmt::format("Nothing renews the lease: extend it before it ends. The ticket is all that is needed to extend or\n"
+                  "release the hold, so it is as secret as the lock is important.\n{}\n\n"
+                  "Exit status: 0, else as for run.",
+                  duration_help));
+}
+
+void add_ticket(CLI::App& app, typed& t) {
+  add_store(app, t, "That of the acquire which has printed the ticket");
+  app.add_option("TICKET", t.ticket, ticket_help)->option_text(" ");
+}
+
+void add_extend(CLI::App& extend, typed& t) {
+  add_ticket(extend, t);
+  add_text(extend, "--lease", t.lease, "TIME",
+           "The hold ends that long from now, never sooner than before\n(default: the lease of the ticket)");
+  extend.footer(
+      fmt::format("The ticket stays good.\n{}\n\n"
+                  "Exit status: 0; 74 if the hold was released or its lease has ended; else as for run.",
+                  duration_help));
+}
+
+void add_release(CLI::App& release, typed& t) {
+  add_ticket(release, t);
+  release.footer("Exit status: 0; 74 if the hold was released or its lease has ended; else as for run.");
+}
+
 void add_break(CLI::App& by_force, typed& t) {
   add_common(by_force, t);
   by_force.add_flag("--force", t.force, "Also if the key holds another program's string or\nreentrant lock");
@@ -179,6 +239,9 @@ grammar::grammar() {
   add_status(status, t);
   add_list(list, t);
   add_watch(watch, t);
+  add_acquire(acquire, t);
+  add_extend(extend, t);
+  add_release(release, t);
   add_break(by_force, t);
 }
 

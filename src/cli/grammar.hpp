@@ -16,6 +16,9 @@ inline constexpr const char* run_usage = "leasehold run [OPTION]... NAME... -- C
 inline constexpr const char* status_usage = "leasehold status [OPTION]... NAME";
 inline constexpr const char* list_usage = "leasehold list [OPTION]...";
 inline constexpr const char* watch_usage = "leasehold watch [OPTION]...";
+inline constexpr const char* acquire_usage = "leasehold acquire [OPTION]... NAME";
+inline constexpr const char* extend_usage = "leasehold extend [OPTION]... TICKET";
+inline constexpr const char* release_usage = "leasehold release [OPTION]... TICKET";
 inline constexpr const char* break_usage = "leasehold break [OPTION]... NAME";
 
 // What the user typed, before anything is made of it.
@@ -23,7 +26,9 @@ struct typed {
   store_options store;
   std::string name;
   std::string lease = "30s";
+  std::string at_least;
   std::string wait;
+  std::string ticket;
   std::string grace = "5s";
   std::string conflict_exit_code;
   bool no_wait = false;
@@ -55,6 +60,9 @@ struct grammar {
   CLI::App& status = *app.add_subcommand("status", "Show the holders of the lock NAME and its waiters.");
   CLI::App& list = *app.add_subcommand("list", "List the locks that are held.");
   CLI::App& watch = *app.add_subcommand("watch", "Show the locks that are held, live, as top does.");
+  CLI::App& acquire = *app.add_subcommand("acquire", "Acquire the lock NAME, and print a ticket of the hold.");
+  CLI::App& extend = *app.add_subcommand("extend", "Extend the lease of the hold of a TICKET.");
+  CLI::App& release = *app.add_subcommand("release", "Release the hold of a TICKET.");
   CLI::App& by_force = *app.add_subcommand("break", "Free the lock NAME by force, and show its former holders.");
 };
 

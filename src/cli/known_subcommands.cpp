@@ -20,7 +20,8 @@ std::vector<std::string> names_of(const CLI::Option& option) {
 
 std::vector<known_subcommand> known_subcommands() {
   const grammar g;
-  const std::vector<const CLI::App*> apps{&g.app, &g.run, &g.status, &g.list, &g.watch, &g.by_force};
+  const std::vector<const CLI::App*> apps{&g.app,     &g.run,    &g.status,  &g.list,    &g.watch,
+                                          &g.acquire, &g.extend, &g.release, &g.by_force};
   std::vector<known_subcommand> all;
   for (const CLI::App* app : apps) {
     known_subcommand known{app->get_parent() ? app->get_name() : "",

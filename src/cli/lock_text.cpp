@@ -48,6 +48,9 @@ std::string seconds(const std::optional<std::chrono::milliseconds>& d) {
   return d ? fmt::format("{:.1f} s", static_cast<double>(d->count()) / 1000) : "forever";
 }
 
+// Released before acquire_options::at_least was over (docs/protocol.md, "Holds that rest").
+bool rests(const std::string& token) { return token.starts_with('~'); }
+
 }  // namespace
 
 void add_bytes(boost::json::object& object, const std::string& key, const std::string& bytes) {
@@ -91,6 +94,7 @@ void add_details(boost::json::object& object, const lock_details& lock) {
     one["ttl_ms"] = nullptr;
     if (h.ttl) one["ttl_ms"] = h.ttl->count();
     add_asker(one, h.role, h.owner);
+    if (rests(h.token)) one["rests"] = true;
     holds.push_back(std::move(one));
   }
   object["holds"] = std::move(holds);
@@ -105,12 +109,13 @@ std::string holders_text(const lock_details& lock) {
   if (lock.mode == "writer") return "1 writer";
   if (lock.mode == "readers") return fmt::format("{} {}", lock.holders, lock.holders == 1 ? "reader" : "readers");
   if (lock.limit != 0) return fmt::format("{} of {} permits", lock.holders, lock.limit);
-  if (lock.owner.empty()) return "held";
+  if (lock.owner.empty()) return rests(lock.token) ? "resting" : "held";
   return fmt::format("held {} {} by {}", lock.holders, lock.holders == 1 ? "time" : "times", printable(lock.owner));
 }
 
 std::string held_by_text(const lock_details& lock) {
-  if (is_mutex(lock)) return "held by " + printable(lock.token);
+  if (is_mutex(lock))
+    return rests(lock.token) ? "resting after " + printable(lock.token.substr(1)) : "held by " + printable(lock.token);
   return lock.mode.empty() && lock.limit == 0 ? holders_text(lock) : "held by " + holders_text(lock);
 }
 

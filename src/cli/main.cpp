@@ -12,6 +12,7 @@
 #include "run.hpp"
 #include "status.hpp"
 #include "text.hpp"
+#include "ticket.hpp"
 #include "watch.hpp"
 
 #include <boost/system/system_error.hpp>
@@ -52,6 +53,9 @@ int main(int argc, char** argv) {
     if (const auto* o = std::get_if<list_options>(&wanted)) return list(*o);
     if (const auto* o = std::get_if<watch_options>(&wanted)) return watch(*o);
     if (const auto* o = std::get_if<break_options>(&wanted)) return break_by_force(*o);
+    if (const auto* o = std::get_if<acquire_command>(&wanted)) return acquire(*o);
+    if (const auto* o = std::get_if<extend_options>(&wanted)) return extend(*o);
+    if (const auto* o = std::get_if<release_options>(&wanted)) return release(*o);
     if (const auto* o = std::get_if<complete_options>(&wanted)) complete(*o);
     print(std::get<information>(wanted).text);
     return 0;

@@ -23,10 +23,11 @@
 namespace leasehold::cli {
 namespace {
 
-constexpr std::array<std::string_view, 5> subcommands{"run", "status", "list", "watch", "break"};
+constexpr std::array<std::string_view, 8> subcommands{"run",     "status", "list",    "watch",
+                                                      "acquire", "extend", "release", "break"};
 // For the completion of the shells, not for people. CLI11 does not know it, and --help does not show it.
 constexpr const char* complete_word = "__complete";
-constexpr const char* all_subcommands = "run, status, list, watch or break";
+constexpr const char* all_subcommands = "run, status, list, watch, acquire, extend, release or break";
 
 failure wrong_usage(const std::string& text) { return {exit_code::usage, text}; }
 
@@ -122,6 +123,42 @@ void check_names(const std::vector<std::string>& names, const store_options& whe
   }
 }
 
+std::chrono::milliseconds lease_of(const typed& t) {
+  const auto lease = duration("--lease", t.lease);
+  if (lease < std::chrono::milliseconds(1) || lease > std::chrono::hours(24 * 30)) {
+    throw wrong_usage(fmt::format("--lease {}: a lease is 1ms to 30d", word_in_quotes(t.lease)));
+  }
+  return lease;
+}
+
+// How `run` and `acquire` acquire a lock.
+void take_how(const CLI::App& app, const typed& t, run_options& o) {
+  if (t.shared) o.kind = lock_kind::reader;
+  if (t.exclusive) o.kind = lock_kind::writer;
+  if (app.get_option("--permits")->count() > 0) {
+    o.kind = lock_kind::permit;
+    o.permits = count<std::uint32_t>("--permits", t.permits, "from 1 to 4294967295");
+  }
+  if (app.get_option("--replicas")->count() > 0) {
+    o.replicas = count<std::uint32_t>("--replicas", t.replicas, "from 1 to 4294967295");
+  }
+  o.lease = lease_of(t);
+  if (app.get_option("--at-least")->count() > 0) {
+    o.at_least = duration("--at-least", t.at_least);
+    if (o.at_least > std::chrono::hours(24 * 30)) {
+      throw wrong_usage(fmt::format("--at-least {}: that is 30d at most", word_in_quotes(t.at_least)));
+    }
+  }
+  if (t.no_wait) {
+    o.wait = std::chrono::milliseconds(0);
+  } else if (app.get_option("--wait")->count() > 0) {
+    o.wait = duration("--wait", t.wait);
+  }
+  if (app.get_option("--conflict-exit-code")->count() > 0) {
+    o.conflict_exit_code = count<int>("--conflict-exit-code", t.conflict_exit_code, "from 0 to 255", 0, 255);
+  }
+}
+
 run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
   run_options o;
   o.names = take_names(app, t, rest);
@@ -134,31 +171,11 @@ run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std:
   check_names(o.names, o.store);
   o.hide_redis = t.hide_redis;
   o.wait_children = t.wait_children;
-  if (t.shared) o.kind = lock_kind::reader;
-  if (t.exclusive) o.kind = lock_kind::writer;
-  if (app.get_option("--permits")->count() > 0) {
-    o.kind = lock_kind::permit;
-    o.permits = count<std::uint32_t>("--permits", t.permits, "from 1 to 4294967295");
-  }
-  if (app.get_option("--replicas")->count() > 0) {
-    o.replicas = count<std::uint32_t>("--replicas", t.replicas, "from 1 to 4294967295");
-  }
+  take_how(app, t, o);
   if (app.get_option("--renewals")->count() > 0) {
     o.renew = renewal::at_most(count<std::uint32_t>("--renewals", t.renewals, "from 1 to 4294967295"));
   }
-  o.lease = duration("--lease", t.lease);
-  if (o.lease < std::chrono::milliseconds(1) || o.lease > std::chrono::hours(24 * 30)) {
-    throw wrong_usage(fmt::format("--lease {}: a lease is 1ms to 30d", word_in_quotes(t.lease)));
-  }
-  if (t.no_wait) {
-    o.wait = std::chrono::milliseconds(0);
-  } else if (app.get_option("--wait")->count() > 0) {
-    o.wait = duration("--wait", t.wait);
-  }
   o.grace = duration("--grace", t.grace);
-  if (app.get_option("--conflict-exit-code")->count() > 0) {
-    o.conflict_exit_code = count<int>("--conflict-exit-code", t.conflict_exit_code, "from 0 to 255", 0, 255);
-  }
   o.command = std::move(*rest);
   return o;
 }
@@ -205,6 +222,40 @@ status_options to_status(const CLI::App& app, typed& t, std::optional<std::vecto
 break_options to_break(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
   auto o = to_named<break_options>(app, t, std::move(rest), break_usage);
   o.force = t.force;
+  return o;
+}
+
+acquire_command to_acquire(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
+  take_name(app, t, std::move(rest), acquire_usage);
+  acquire_command o;
+  o.how.store = store_of(std::move(t.store));
+  o.how.names.push_back(std::move(t.name));
+  check_name(o.how.names[0], o.how.store);
+  take_how(app, t, o.how);
+  o.how.grace = std::chrono::milliseconds(0);
+  return o;
+}
+
+void take_ticket(const CLI::App& app, typed& t, const std::optional<std::vector<std::string>>& rest, ticket_options& o,
+                 const char* usage) {
+  refuse_words(app, rest);
+  if (app.get_option("TICKET")->count() == 0) {
+    throw wrong_usage(fmt::format("{}: TICKET is missing: {}", app.get_name(), usage));
+  }
+  o.store = store_of(std::move(t.store));
+  o.ticket = std::move(t.ticket);
+}
+
+extend_options to_extend(const CLI::App& app, typed& t, const std::optional<std::vector<std::string>>& rest) {
+  extend_options o;
+  take_ticket(app, t, rest, o, extend_usage);
+  if (app.get_option("--lease")->count() > 0) o.lease = lease_of(t);
+  return o;
+}
+
+release_options to_release(const CLI::App& app, typed& t, const std::optional<std::vector<std::string>>& rest) {
+  release_options o;
+  take_ticket(app, t, rest, o, release_usage);
   return o;
 }
 
@@ -292,6 +343,9 @@ request parse_options(std::vector<std::string> arguments) {
   if (g.app.got_subcommand(&g.status)) return to_status(g.status, g.t, std::move(rest));
   if (g.app.got_subcommand(&g.list)) return to_list(g.list, g.t, rest);
   if (g.app.got_subcommand(&g.watch)) return to_watch(g.watch, g.t, rest);
+  if (g.app.got_subcommand(&g.acquire)) return to_acquire(g.acquire, g.t, std::move(rest));
+  if (g.app.got_subcommand(&g.extend)) return to_extend(g.extend, g.t, rest);
+  if (g.app.got_subcommand(&g.release)) return to_release(g.release, g.t, rest);
   if (g.app.got_subcommand(&g.by_force)) return to_break(g.by_force, g.t, std::move(rest));
   throw wrong_usage(fmt::format("a subcommand is missing: {}", all_subcommands));
 }

@@ -27,6 +27,7 @@ struct run_options {
   std::uint32_t permits = 0;  // how many there are, for lock_kind::permit
   std::chrono::milliseconds lease{30'000};
   renewal renew = renewal::automatic;
+  std::chrono::milliseconds at_least{0};
   std::chrono::milliseconds wait = forever;
   std::uint32_t replicas = 0;
   std::chrono::milliseconds grace{5'000};
@@ -59,6 +60,23 @@ struct break_options {
   bool force = false;
 };
 
+// One name; the rest is as for run, without a command.
+struct acquire_command {
+  run_options how;
+};
+
+// `extend` and `release`.
+struct ticket_options {
+  store_options store;
+  std::string ticket;  // "-": the first line of standard input.
+};
+
+struct extend_options : ticket_options {
+  std::chrono::milliseconds lease{0};  // 0: that of the ticket
+};
+
+struct release_options : ticket_options {};
+
 // For the shells' completion: the words behind "leasehold", up to the one at the cursor.
 struct complete_options {
   std::vector<std::string> words;
@@ -71,7 +89,7 @@ struct information {
 
 // What the user wants.
 using request = std::variant<information, run_options, status_options, list_options, watch_options, break_options,
-                             complete_options>;
+                             acquire_command, extend_options, release_options, complete_options>;
 
 // Throws failure for what it does not understand.
 request parse_options(std::vector<std::string> arguments);

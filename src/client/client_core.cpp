@@ -15,7 +15,7 @@ namespace leasehold::detail {
 client_core::client_core(asio::any_io_executor executor, client_parts parts, client_options options)
     : options_(guarded(std::move(options))),
       drift_{options_.drift, options_.drift_floor},
-      deployment_{parts.is_cluster, parts.is_quorum},
+      deployment_{std::make_shared<key_layout>(parts.has_tagged_keys), parts.is_quorum},
       failures_(std::move(parts.server), std::move(parts.secrets)),
       identity_(options_),
       base_(std::move(executor)) {
@@ -70,7 +70,7 @@ void client_core::when_up(caller& c) {
 }
 
 void client_core::subscribe_slot(std::uint16_t slot) {
-  if (is_cluster() && slots_.subscribed[slot]++ == 0 && store_) store_->subscribe_slot(slot);
+  if (has_slots() && slots_.subscribed[slot]++ == 0 && store_) store_->subscribe_slot(slot);
 }
 
 void client_core::unsubscribe_slot(std::uint16_t slot) {
@@ -206,6 +206,13 @@ void client_core::on_moved(std::uint16_t slot) {
     const auto slots = std::exchange(self->slots_.moved, {});
     self->each_activity([&slots](activity& a) { a.on_moved(slots); });
   });
+}
+
+void client_core::on_tagged_keys(std::string_view why) {
+  if (has_slots()) return;
+  deployment_.layout->tag();
+  notify(event::kind::tagged_keys, {}, why);
+  queued_->listen_in_slots();
 }
 
 void client_core::ask_again() {

@@ -56,7 +56,7 @@ class client_core;
 struct client_parts {
   std::string server;                // The URLs as they may be shown,
   std::vector<std::string> secrets;  // and the parts of them that must not be shown.
-  bool is_cluster = false;
+  bool has_tagged_keys = false;
   bool is_quorum = false;
   // Called once each, by the constructor. The options belong to the client and outlive the factory.
   std::function<std::unique_ptr<store_factory>(const asio::any_io_executor&, const client_options&,
@@ -107,12 +107,15 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   std::shared_ptr<class_figures> class_of(const std::string& name) {
     return options_.classify ? counters_.classes.of(options_.classify(name)) : nullptr;
   }
-  bool is_cluster() const { return deployment_.is_cluster; }
+  // Keys carry the tags of their slots. (In a cluster from the beginning, elsewhere perhaps from some moment on.)
+  bool has_slots() const { return deployment_.layout->is_tagged(); }
   bool is_quorum() const { return deployment_.is_quorum; }
   // What the names of keys and channels depend on.
   key_space keys() const {
-    return {
-        .prefix = options_.prefix, .has_slots = is_cluster(), .has_queue = has_queue(), .redisson = options_.redisson};
+    return {.prefix = options_.prefix,
+            .layout = deployment_.layout,
+            .has_queue = has_queue(),
+            .redisson = options_.redisson};
   }
   // What the store reports about itself.
   bool has_queue() const { return deployment_.has_queue; }
@@ -188,7 +191,7 @@ class client_core final : public std::enable_shared_from_this<client_core>,
 
   // The entries that wait in this client: lock/registry.hpp knows their type.
   queued_entries& queued() { return *queued_; }
-  // In a cluster: messages of a slot reach the client from the first subscribe_slot until there were as many calls of
+  // If has_slots: messages of a slot reach the client from the first subscribe_slot until there were as many calls of
   // unsubscribe_slot.
   void subscribe_slot(std::uint16_t slot);
   void unsubscribe_slot(std::uint16_t slot);
@@ -225,6 +228,8 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   void on_clock_jump(clock::duration) override;
   void on_refused(std::string_view words) override;
   void on_credentials(std::string_view why) override;
+  bool has_tagged_keys() const override { return has_slots(); }
+  void on_tagged_keys(std::string_view why) override;
   void on_stopped() override;
 
   // f may remove its activity and add others.
@@ -274,7 +279,7 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   const drift_allowance drift_;
   // Fixed from the constructor on: the store may be gone when this is asked.
   struct {
-    bool is_cluster;
+    std::shared_ptr<key_layout> layout;  // It may change.
     bool is_quorum;
     bool has_queue = true;
     bool releases_leftovers = false;
@@ -295,11 +300,11 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   std::unique_ptr<queued_entries> queued_;
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
   bool refused_ = false;
-  bool excused_ = false;                             // The last failure was noted by note_excuse.
-  // Of a cluster.
+  bool excused_ = false;  // The last failure was noted by note_excuse.
+  // If has_slots.
   struct {
-    std::unordered_set<std::uint16_t> moved;    // Their activities are about to be notified of that,
-    std::unordered_set<std::uint16_t> to_poll;  // and the entries in their queues are about to poll.
+    std::unordered_set<std::uint16_t> moved;                    // Their activities are about to be notified of that,
+    std::unordered_set<std::uint16_t> to_poll;                  // and the entries in their queues are about to poll.
     std::unordered_map<std::uint16_t, std::size_t> subscribed;  // How many entries and holds want messages of a slot.
   } slots_;
   clock::time_point other_server_since_ = clock::time_point::min();

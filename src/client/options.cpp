@@ -48,6 +48,7 @@ const char* wrong_option(const acquire_options& o) noexcept {
   if (o.wait < milliseconds(0)) return "acquire_options::wait";
   if (!is_backoff(o.retry)) return "acquire_options::retry";
   if (o.margin < milliseconds(0) || o.margin >= o.lease) return "acquire_options::margin";
+  if (o.at_least < milliseconds(0) || o.at_least > longest_lease) return "acquire_options::at_least";
   if (o.linger < milliseconds(0) || o.linger > longest_lease) return "acquire_options::linger";
   return nullptr;
 }
@@ -55,6 +56,8 @@ const char* wrong_option(const acquire_options& o) noexcept {
 error_code check(const acquire_options& o) noexcept {
   return wrong_option(o) == nullptr ? error_code() : make_error_code(error::invalid_option);
 }
+
+milliseconds first_lease(const acquire_options& o) noexcept { return std::max(o.lease, o.at_least); }
 
 error_code check_name(std::string_view name, std::string_view record) noexcept {
   const bool valid = !name.empty() && name.size() <= 65536 && !record.starts_with("leasehold:");

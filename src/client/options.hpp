@@ -21,6 +21,8 @@ error_code check_lease(std::chrono::milliseconds) noexcept;
 // The name of the first member that is out of range; null if all are in range.
 const char* wrong_option(const acquire_options&) noexcept;
 error_code check(const acquire_options&) noexcept;
+// What the server is asked for: the first lease covers at_least, so that the death of the holder does not shorten it.
+std::chrono::milliseconds first_lease(const acquire_options&) noexcept;
 
 // `record` is prefix + name.
 error_code check_name(std::string_view name, std::string_view record) noexcept;

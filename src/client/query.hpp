@@ -50,6 +50,8 @@ class query : public caller, public operation_of_query<Result> {
   virtual void take(const outcome&, const answer&) = 0;
   // The script was not answered. It may have run or not, and it is sent again.
   virtual void unanswered() {}
+  // The server has refused the request. True: the query has dealt with that.
+  virtual bool takes_refusal(const outcome&) { return false; }
   // The outcome when the time is over.
   virtual error_code too_late() const { return error::unreachable; }
 
@@ -103,7 +105,10 @@ class query : public caller, public operation_of_query<Result> {
       case refusal::no_majority:  // error::no_quorum says it.
         return core_->set(*this, std::min(later(a.received, std::chrono::milliseconds(50)), give_up_at_));
       case refusal::wrong_type: return end(error::wrong_type);
-      case refusal::no: core_->note_refusal(o.words); return end(error::refused);
+      case refusal::no:
+        if (takes_refusal(o)) return;
+        core_->note_refusal(o.words);
+        return end(error::refused);
     }
   }
 

@@ -68,13 +68,23 @@ void acquire_all_op::begin() {
   if (const error_code ec = check()) return complete(ec);
   if (!core_->open()) return complete(error::closed);
   one_server_ = !core_->is_quorum();
+  one_slot_ = true;
   for (const auto& l : locks) {
-    one_server_ = one_server_ && l->handle->core == core_ && l->identity->slot == locks.front()->identity->slot;
+    one_server_ = one_server_ && l->handle->core == core_;
+    one_slot_ = one_slot_ && l->identity->slot == locks.front()->identity->slot;
   }
   if (options_.wait != forever) {
     deadline_ = later(began_, options_.wait == milliseconds(0) ? core_->options().command_timeout : options_.wait);
   }
   begin_again();
+}
+
+// The destructors of the holds release what is left of an attempt.
+void acquire_all_op::drop_holds() {
+  for (const hold& h : holds_) {
+    if (const auto& state = access::state(h)) state->forgo_rest();
+  }
+  holds_.clear();
 }
 
 std::vector<std::string> acquire_all_op::asks() const {
@@ -84,11 +94,11 @@ std::vector<std::string> acquire_all_op::asks() const {
 }
 
 void acquire_all_op::begin_again() {
-  // The destructors of the holds release what is left of an earlier attempt.
-  holds_.clear();
+  drop_holds();
   holds_.resize(order_.size());
   next_ = 0;
-  if (!one_server_ || options_.replicas != 0 || !core_->up()) return acquire_next();
+  const bool fits_in_one_script = one_server_ && (one_slot_ || !core_->has_slots());
+  if (!fits_in_one_script || options_.replicas != 0 || !core_->up()) return acquire_next();
   tokens_.clear();
   for (std::size_t i = 0; i < order_.size(); ++i) tokens_.push_back(core_->identity().next_token());
   asks_ = asks();
@@ -100,7 +110,7 @@ void acquire_all_op::begin_again() {
   // The script would find them busy.
   for (const auto& l : locks_->members) registry::of(*core_).stop_idle(*l->identity);
   attempt_.forget_unanswered();
-  attempt_.begin(clock::now(), core_->epoch(), options_.lease);
+  attempt_.begin(clock::now(), core_->epoch(), first_lease(options_));
   asking_ = core_->send(self_, 0);
   if (!asking_) return acquire_next();
   core_->begin_work();
@@ -114,7 +124,7 @@ request acquire_all_op::request_of(std::uint32_t) const {
   r.verb = verb::acquire_all;
   r.of_kind = &scripts::all;
   r.keys.record = locks_->members.front()->identity->record;
-  r.lease = options_.lease;
+  r.lease = first_lease(options_);
   r.run_within = core_->options().command_timeout;
   r.repairs = core_->options().repair_missing_expiry;
   r.members = members_;
@@ -134,7 +144,7 @@ void acquire_all_op::take(const answer& a) {
   asking_ = false;
   if (!self_ && !is_over()) return;
   if (!leaving_) unset();  // Otherwise the limit of the withdrawal stays set.
-  if (a.from_store == nullptr && attempt_.is_sent()) attempt_.note_unanswered(options_.lease);
+  if (a.from_store == nullptr && attempt_.is_sent()) attempt_.note_unanswered(first_lease(options_));
   const auto& unanswered = attempt_.unanswered();
   const bool granted = a.from_store != nullptr && a.from_store->granted_all(tokens_.size());
   if (granted) {
@@ -146,10 +156,7 @@ void acquire_all_op::take(const answer& a) {
           ->start(nullptr);
     }
   }
-  if (is_over()) {
-    holds_.clear();
-    return;
-  }
+  if (is_over()) return drop_holds();
   if (leaving_) return release_all(outcome_);
   // The process was suspended, and the timer has not rung yet.
   if (granted && a.received >= deadline_) return release_all(error::unreachable);
@@ -160,7 +167,11 @@ void acquire_all_op::take(const answer& a) {
   if (a.from_store != nullptr && a.from_store->refused) {
     switch (*a.from_store->refused) {
       case refusal::wrong_type: return release_all(error::wrong_type);
-      case refusal::no: core_->note_refusal(a.from_store->words); return release_all(error::refused);
+      case refusal::no:
+        // The server has granted nothing, and from now on the keys are tagged: one lock after the other.
+        if (wants_tagged_keys(a.from_store->words) && core_->has_slots()) break;
+        core_->note_refusal(a.from_store->words);
+        return release_all(error::refused);
       case refusal::try_again:
       case refusal::moving_slot:
       case refusal::no_majority: break;
@@ -189,9 +200,10 @@ void acquire_all_op::take_all(const answer& a) {
     g.lease = options_.lease;
     g.renew = options_.renew;
     g.margin = options_.margin;
+    g.at_least = options_.at_least;
     g.confirmed_at = g.cohort_since = a.sent;
     g.next = &cohort();
-    g.deadline = local_deadline(a.sent, options_.lease, lease.left, core_->drift());
+    g.deadline = local_deadline(a.sent, first_lease(options_), lease.left, core_->drift());
     auto state = make_recycled<hold_state>(lock->handle, lock->identity, std::move(g));
     state->start(/*confirmed=*/true);
     holds_[i] = access::make_hold(std::move(state));
@@ -231,7 +243,10 @@ void acquire_all_op::acquire_next() {
 
 void acquire_all_op::acquired(error_code ec, hold h) {
   acquiring_ = false;
-  if (is_over()) return;
+  if (is_over()) {
+    if (const auto& state = access::state(h)) state->forgo_rest();
+    return;
+  }
   if (!ec) holds_[order_[next_++]] = std::move(h);
   if (leaving_) return release_all(outcome_);
   if (ec) return release_all(ec);
@@ -264,6 +279,7 @@ void acquire_all_op::release_all(error_code outcome) {
   for (hold& h : holds_) {
     const auto state = access::state(h);
     if (!state) continue;
+    state->forgo_rest();
     ++releases_under_way_;
     start_release(state, [self](error_code) { self->core_->post([self] { self->one_released(); }); });
   }
@@ -276,13 +292,12 @@ void acquire_all_op::one_released() {
 
 void acquire_all_op::complete(error_code ec) {
   if (is_over()) return;
-  auto result = std::exchange(holds_, {});
-  if (ec) result.clear();
-  end(ec, std::move(result));
+  if (ec) drop_holds();
+  end(ec, std::exchange(holds_, {}));
 }
 
 void acquire_all_op::abandon() {
-  holds_.clear();
+  drop_holds();
   operation::abandon();
 }
 

@@ -31,6 +31,7 @@ class acquire_all_op final : public caller, public operation<acquire_all_op, std
   void begin() override;
   void cancel() override { leave(asio::error::operation_aborted); }
   void begin_again();
+  void drop_holds();
   std::vector<std::string> asks() const;
   error_code check() const;
   request request_of(std::uint32_t) const override;
@@ -57,7 +58,8 @@ class acquire_all_op final : public caller, public operation<acquire_all_op, std
   const acquire_options options_;
 
   std::vector<std::size_t> order_;  // Of acquiring the locks one by one: by the bytes of their records.
-  bool one_server_ = true;          // All locks are on one server, and in one slot of it.
+  bool one_server_ = true;          // All locks are on one server,
+  bool one_slot_ = true;            // and in one slot.
   clock::time_point began_{};
   clock::time_point deadline_ = clock::time_point::max();
 

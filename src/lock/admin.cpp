@@ -5,14 +5,19 @@
 #include "client/options.hpp"
 #include "protocol/slots.hpp"
 
-#include <fmt/format.h>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/error.hpp>
 
 #include <algorithm>
-#include <chrono>
+#include <iterator>
+#include <map>
 #include <utility>
 
 namespace leasehold::detail {
 namespace {
+
+// A call blocks the server for as long as it takes, so it is not about all keys of a page.
+constexpr std::size_t most_in_one_script = 250;
 
 bool have_a_hold_in_common(const lock_details& a, const lock_details& b) {
   return std::any_of(a.holds.begin(), a.holds.end(), [&](const listed_hold& x) {
@@ -39,66 +44,119 @@ std::string pattern_of(std::string_view prefix) {
 
 // --- list ---
 
+error_code look_op::ask_anew() { return asio::error::try_again; }
+
+look_op::look_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h,
+                 const std::vector<std::string>& records, std::shared_ptr<scan> of)
+    : query(handle, records.front(), std::move(h)), has_slots_(core().has_slots()), scan_(std::move(of)) {
+  for (const auto& r : records) {
+    std::string name = r.substr(options().prefix.size());
+    locks_.push_back(std::make_unique<const lock_identity>(core().keys(), std::move(name), kinds::any));
+  }
+}
+
+request look_op::request_of(std::uint32_t) const {
+  members_.clear();
+  for (const auto& l : locks_) members_.push_back({l->keys(), {}, {}, {}});
+  request r = locks_.front()->request_for(verb::list);
+  r.members = members_;
+  return r;
+}
+
+void look_op::take(const outcome& o, const answer&) {
+  if (const auto* const problem = scan_->note(*o.scalars)) {
+    core().note_refusal(problem);
+    return end(error::refused);
+  }
+  end(error_code(), read_page(*o.scalars, options().prefix));
+}
+
+bool look_op::takes_refusal(const outcome& o) {
+  const bool is_late = !has_slots_ && core().has_slots() && wants_tagged_keys(o.words);
+  if (is_late) end(ask_anew());
+  return is_late;
+}
+
 list_op::list_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h)
-    : query(handle, {}, std::move(h)),
-      pattern_(pattern_of(options().prefix)),
-      queue_key_prefix_(handle->core->keys().has_slots ? "" : queue_key(only_tag, {})) {}
+    : query(handle, {}, std::move(h)), client_(handle), pattern_(pattern_of(options().prefix)) {}
 
 request list_op::request_of(std::uint32_t) const {
-  if (counting_) return counting_->request_for(verb::show);
   request r;
-  r.verb = verb::list;
-  r.of_kind = &scripts::admin;
+  r.verb = verb::scan;
   r.keys.record = record();
   r.pattern = pattern_;
-  r.cursor = scan_.cursor();
-  r.queue_prefix = queue_key_prefix_;
+  r.cursor = scan_->cursor();
   return r;
 }
 
 void list_op::take(const outcome& o, const answer&) {
   const reply& r = *o.scalars;
-  if (counting_) {
-    lock_details shown;
-    read_lock(r, 1, shown);
-    found_[counted_++].waiters = shown.waiters;
-    return count_next();
-  }
   // From now on the client knows that there are several servers, but not which of them has answered.
   if (!std::exchange(routed_, true)) {
     routes_ = core().routes();
     if (routes_.size() > 1) return scan_next();
     routes_.clear();
   }
-  if (const auto* const problem = scan_.take(r)) {
+  if (const auto* const problem = scan_->take(r)) {
     core().note_refusal(problem);
     return end(error::refused);
   }
-  for (auto& lock : read_page(r, options().prefix)) {
-    // No lock can have a key of this form.
-    if (!check_name(lock.name, options().prefix + lock.name)) found_.push_back(std::move(lock));
+  page_ = read_keys(r, options().prefix);
+  // No lock can have a key of this form.
+  std::erase_if(page_, [&](const std::string& key) { return check_name(key.substr(options().prefix.size()), key); });
+  look();
+}
+
+void list_op::look() {
+  if (page_.empty()) return go_on();
+  // What follows has limits of its own.
+  core().set(*this, clock::time_point::max());
+  std::map<std::size_t, std::vector<std::string>> groups;
+  for (std::size_t i = 0; i < page_.size(); ++i) {
+    groups[core().has_slots() ? slot_of(page_[i]) : i / most_in_one_script].push_back(page_[i]);
   }
-  if (scan_.cursor() != "0") return ask();
+  anew_ = false;
+  looking_ = groups.size();
+  const auto self = std::static_pointer_cast<list_op>(shared_from_this());
+  for (const auto& [number, records] : groups) {
+    make_recycled<look_op>(client_,
+                           asio::bind_executor(core().strand(),
+                                               [self](error_code ec, std::vector<listed_lock> found) {
+                                                 self->looked(ec, std::move(found));
+                                               }),
+                           records, scan_)
+        ->start();
+  }
+}
+
+void list_op::looked(error_code ec, std::vector<listed_lock> found) {
+  if (ec == look_op::ask_anew()) {
+    anew_ = true;
+  } else if (ec) {
+    problem_ = ec;
+  }
+  std::move(found.begin(), found.end(), std::back_inserter(found_));
+  if (--looking_ != 0 || !self_) return;
+  if (problem_) return end(problem_);
+  anew_ ? look() : go_on();
+}
+
+void list_op::go_on() {
+  if (scan_->cursor() != "0") return ask();
   if (!routes_.empty()) return scan_next();
   // SCAN may return a key twice.
   const auto by_name = [](const listed_lock& a, const listed_lock& b) { return a.name < b.name; };
   const auto same_name = [](const listed_lock& a, const listed_lock& b) { return a.name == b.name; };
   std::stable_sort(found_.begin(), found_.end(), by_name);
   found_.erase(std::unique(found_.begin(), found_.end(), same_name), found_.end());
-  queue_key_prefix_.empty() ? count_next() : end(error_code(), std::move(found_));
+  end(error_code(), std::move(found_));
 }
 
 void list_op::scan_next() {
-  scan_.begin();
+  scan_->begin();
   std::string next = std::move(routes_.back());
   routes_.pop_back();
   ask(std::move(next));
-}
-
-void list_op::count_next() {
-  if (counted_ == found_.size()) return end(error_code(), std::move(found_));
-  counting_ = std::make_shared<const lock_identity>(core().keys(), found_[counted_].name, kinds::any);
-  ask(counting_->record);
 }
 
 // --- show ---

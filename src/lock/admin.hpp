@@ -22,6 +22,27 @@ namespace leasehold::detail {
 // A pattern of SCAN for the keys that begin with `prefix`, whatever characters it contains.
 std::string pattern_of(std::string_view prefix);
 
+// Which of some keys are locks: one script, so they are in one slot if there are slots.
+class look_op final : public query<std::vector<listed_lock>> {
+ public:
+  // The outcome if the keys are in several slots, and the client has learned only now that this matters.
+  static error_code ask_anew();
+
+  look_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h,
+          const std::vector<std::string>& records, std::shared_ptr<scan> of);
+
+ private:
+  request request_of(std::uint32_t) const override;
+  void take(const outcome&, const answer&) override;
+  bool takes_refusal(const outcome&) override;
+
+  std::vector<std::unique_ptr<const lock_identity>> locks_;
+  mutable std::vector<member_request> members_;  // Of the request that was made last.
+  const bool has_slots_;
+  const std::shared_ptr<scan> scan_;
+};
+
+// SCAN finds keys, and scripts that declare these keys find the locks among them.
 class list_op final : public query<std::vector<listed_lock>> {
  public:
   list_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h);
@@ -31,16 +52,20 @@ class list_op final : public query<std::vector<listed_lock>> {
   void take(const outcome&, const answer&) override;
 
   void scan_next();
-  void count_next();
+  void look();
+  void looked(error_code, std::vector<listed_lock>);
+  void go_on();
 
+  const std::shared_ptr<client_handle> client_;
   const std::string pattern_;
-  const std::string queue_key_prefix_;  // To be followed by a record; "": each queue's key has a tag of its own.
-  std::vector<std::string> routes_;     // To the servers that are still to be scanned,
-  bool routed_ = false;                 // once they are known.
-  scan scan_;
+  std::vector<std::string> routes_;  // To the servers that are still to be scanned,
+  bool routed_ = false;              // once they are known.
+  const std::shared_ptr<scan> scan_ = std::make_shared<scan>();
+  std::vector<std::string> page_;  // The keys that are looked at,
+  std::size_t looking_ = 0;        // how many scripts do that,
+  bool anew_ = false;              // whether they have to be asked anew,
+  error_code problem_;             // and why the list cannot be had.
   std::vector<listed_lock> found_;
-  std::size_t counted_ = 0;                        // How many of the locks found have their waiters counted, and
-  std::shared_ptr<const lock_identity> counting_;  // the lock that is counted next.
 };
 
 class show_op final : public query<lock_status> {

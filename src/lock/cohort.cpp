@@ -26,6 +26,9 @@ bool is_brief_enough(const hold_state::grant& g, const acquire_options& next, cl
   return g.deadline <= later(now, next.lease) && (!g.tenure || g.tenure->lengthening <= next.lease);
 }
 
+// Replicas acknowledge only what Redis grants. And a hold that is passed on does not bring a lease that covers at_least.
+bool needs_grant(const acquire_options& next) { return next.replicas != 0 || next.at_least.count() != 0; }
+
 // The release of a hold that stays within the client if no other client waits: one round trip, which brings a new
 // fence. If the release is refused or not answered, it becomes an ordinary release.
 class keep_op final : public caller, public activity, public std::enable_shared_from_this<keep_op> {
@@ -84,7 +87,7 @@ class keep_op final : public caller, public activity, public std::enable_shared_
       const auto now = clock::now();
       const waiter* next = entry ? entry->first(now) : nullptr;
       // Meanwhile the waiter may have left, and one with other options may have come.
-      if (next != nullptr && next->options().replicas == 0 && next->options().lease <= lease_ &&
+      if (next != nullptr && !needs_grant(next->options()) && next->options().lease <= lease_ &&
           is_brief_enough(grant_, next->options(), now) && grant_.deadline - next->options().margin > now) {
         entry->grant_locally(std::move(grant_));
       } else {
@@ -207,7 +210,7 @@ class local_successors final : public successors {
     if (!entry) return false;
     const auto now = clock::now();
     const waiter* next = entry->first(now);
-    if (next == nullptr || next->options().replicas != 0) return false;
+    if (next == nullptr || needs_grant(next->options())) return false;
     auto g = h.as_granted();
     take_next_fence(g);
     if (!is_brief_enough(g, next->options(), now)) return false;

@@ -39,19 +39,35 @@ void hold_state::start(bool confirmed) {
   tenure_.began = now;
   tenure_.is_counted = true;
   notify(event::kind::acquired, now - grant_.asked_at);
-  if (core_->is_cluster()) listen_at_ = later(now, listens_after);
+  if (core_->has_slots()) listen_at_ = later(now, listens_after);
   confirmed_ = confirmed;
   confirmed_at_ = grant_.confirmed_at;
   raised_at_ = grant_.confirmed_at;
   // The server counts the lease from the arrival of the request, but the deadline counts from its sending.
-  const auto& lease = grant_.lease;
+  const auto lease = std::max(grant_.lease, grant_.at_least);
   may_last_until_ = std::max(may_last_until_, later(later(now, lease), core_->drift().of(lease)));
   if (!confirmed_) {
     confirm_soon();
   } else if (renewals_left_ != 0) {
-    renew_at_ = renewal_due(now, deadline() - grant_.margin, core_->identity().phase());
+    renew_at_ = next_renewal();
   }
   schedule();
+}
+
+// While more is left than a renewal asks for, because of at_least, a renewal would lengthen nothing.
+clock::time_point hold_state::next_renewal() const {
+  const auto now = clock::now();
+  const auto from = grant_.at_least > grant_.lease ? std::max(now, deadline() - grant_.lease) : now;
+  return renewal_due(from, deadline() - grant_.margin, core_->identity().phase());
+}
+
+// Counted from when the client knew of the grant, which was later than the grant, and with an allowance for a client's
+// clock that is faster than the server's: so it is not too early by the server's clock.
+clock::time_point hold_state::rests_until() const {
+  if (grant_.at_least.count() == 0 || (flags_.load(std::memory_order_acquire) & is_forgone) != 0) {
+    return clock::time_point::min();
+  }
+  return later(tenure_.began, grant_.at_least) + core_->drift().of(grant_.at_least);
 }
 
 void hold_state::notify(event::kind what, clock::duration d) const {
@@ -234,8 +250,7 @@ void hold_state::raise(const answer& a, milliseconds lease, milliseconds left) {
     deadline_.store(confirmed, std::memory_order_release);
     raised_at_ = std::max(raised_at_, a.sent);
   }
-  renew_at_ = renewals_left_ == 0 ? clock::time_point::max()
-                                  : renewal_due(clock::now(), deadline() - grant_.margin, core_->identity().phase());
+  renew_at_ = renewals_left_ == 0 ? clock::time_point::max() : next_renewal();
   schedule();
 }
 
@@ -247,8 +262,7 @@ void hold_state::on_clock_jump(clock::duration jump) {
     grant_.tenure->deadline = core_->after_jump(grant_.token, grant_.tenure->deadline, jump);
   }
   if (released()) return;
-  if (renew_at_ != clock::time_point::max())
-    renew_at_ = renewal_due(clock::now(), deadline() - grant_.margin, core_->identity().phase());
+  if (renew_at_ != clock::time_point::max()) renew_at_ = next_renewal();
   if (clock::now() >= deadline() - grant_.margin) return report_loss();
   core_->is_quorum() ? store_is_up() : schedule();
 }
@@ -315,38 +329,6 @@ void hold_state::forget(loss_listener& op) {
   std::erase_if(waiters_, [&op](const auto& w) { return w.get() == &op; });
 }
 
-void hold_state::release(release_op::listener l) {
-  activity::unlink();
-  leave();
-  complete_waiters(error::not_held);
-  notify(event::kind::released, tenure_.lasted);
-  const bool is_gone = gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists;
-  if (is_gone || loss_reported_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
-      !grant_.next->pass_on(*this, l)) {
-    const bool is_wanted = grant_.lingering && grant_.lingering->end();
-    if (is_gone) {  // Redis has already said so.
-      if (l) l(error::lost);
-    } else {
-      auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
-      if (!loss_reported_) op->of_a_hold();
-      if (grant_.contended || is_wanted) op->expect_waiter();
-      op->may_last(left_until());
-      op->start(std::move(l));
-    }
-  }
-  handle_.reset();
-  if (std::exchange(close_waits_, false)) core_->end_work();
-}
-
-hold_state::grant hold_state::as_granted() const {
-  grant g = grant_;
-  g.deadline = deadline();
-  g.confirmed_at = confirmed_at_;
-  g.may_last_until = confirmed_ ? left_until() : may_last_until_;
-  g.longest_asked = longest_asked_;
-  return g;
-}
-
 bool hold_state::is_recorded(std::uint64_t fence) {
   if (core_->releases_leftovers()) return true;  // This store never grants a token twice.
   if (downgraded_) return fence == this->fence();
@@ -366,26 +348,6 @@ void hold_state::become_reader(std::uint64_t fence) {
   may_be_reader_ = false;
   downgraded_ = true;
   fence_.store(fence, std::memory_order_release);
-}
-
-void hold_state::drop(std::shared_ptr<hold_state> state) {
-  if (!state->begin_release()) return;
-  auto core = state->core_;
-  core->post([state = std::move(state)] { state->release(nullptr); });
-}
-
-void hold_state::on_close() {
-  const auto self = shared_from_this();  // From begin_release on, the user's thread may drop the last other reference.
-  if (!loss_reported_ && !released()) stop_holding();
-  auto flags = flags_.load(std::memory_order_acquire);
-  while ((flags & (is_guarded | is_released)) == 0) {
-    const auto closed = static_cast<std::uint8_t>(flags | is_released | by_close);
-    if (flags_.compare_exchange_weak(flags, closed, std::memory_order_acq_rel)) return release(nullptr);
-  }
-  if ((flags & is_guarded) == 0) return;
-  // with_lock releases it when its body has ended.
-  close_waits_ = true;
-  core_->begin_work();
 }
 
 void hold_state::abandon() {

@@ -19,6 +19,8 @@
 namespace leasehold::detail {
 
 class hold_state;
+struct lease_reply;
+struct ticket_fields;
 
 // An operation that waits for the loss of a hold: implemented by lost.hpp.
 class loss_listener {
@@ -79,6 +81,7 @@ class hold_state final : public caller, public activity, public alarm, public st
     std::chrono::milliseconds lease{0};
     renewal renew = renewal::automatic;
     std::chrono::milliseconds margin{0};
+    std::chrono::milliseconds at_least{0};
     unanswered_attempt unanswered;
     // The record may exist until then, because of requests to lengthen the lease, answered or not.
     clock::time_point may_last_until{};
@@ -106,6 +109,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   const std::string& token() const { return grant_.token; }
   std::uint64_t fence() const { return fence_.load(std::memory_order_acquire); }
   std::uint32_t depth() const { return grant_.depth; }
+  std::chrono::milliseconds lease() const { return grant_.lease; }
   const std::shared_ptr<lingering_tenure>& lingering() const { return grant_.lingering; }
   clock::time_point deadline() const { return deadline_.load(std::memory_order_acquire); }
 
@@ -126,6 +130,8 @@ class hold_state final : public caller, public activity, public alarm, public st
   // A caller that has guarded the hold and then finds it not outlived has the hold to itself: client::close leaves the
   // release to that caller.
   void guard() { flags_.fetch_or(is_guarded, std::memory_order_acq_rel); }
+  // The program has not had the hold: its release does not wait for acquire_options::at_least.
+  void forgo_rest() { flags_.fetch_or(is_forgone, std::memory_order_acq_rel); }
   void unguard() { flags_.fetch_and(static_cast<std::uint8_t>(~is_guarded), std::memory_order_acq_rel); }
 
   // --- On the strand ---
@@ -134,12 +140,15 @@ class hold_state final : public caller, public activity, public alarm, public st
   void start(bool confirmed);
   // After begin_release.
   void release(release_op::listener);
+  // After begin_release: the hold stays in Redis, and this client forgets it. The reply has renewed it just now.
+  std::shared_ptr<const ticket_fields> detach(const lease_reply&, const answer&);
   void wait_for_loss(std::shared_ptr<loss_listener>);
   void forget(loss_listener&);
   // What the next holder in a cohort takes over.
   grant as_granted() const;
   // Whether a record with this fence belongs to this tenure.
   bool is_recorded(std::uint64_t fence);
+  bool confirmed() const { return confirmed_; }
   // A writer that can still become a reader.
   bool is_writer() const { return lock_->kind.role == role::writer && !downgraded_; }
   // A request to become a reader is on its way. (If its answer is lost, the fence in a later answer shows the change.)
@@ -163,7 +172,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   // lengthening: renews a hold that is still to be confirmed.
   enum : std::uint32_t { confirming, renewing, checking, lengthening };
   // by_close: released by client::close.
-  enum : std::uint8_t { is_released = 1, is_guarded = 2, by_close = 4 };
+  enum : std::uint8_t { is_released = 1, is_guarded = 2, by_close = 4, is_forgone = 8 };
 
   void confirm_soon();
   bool is_unconfirmed() const { return !confirmed_ && !loss_reported_ && !released(); }
@@ -191,6 +200,8 @@ class hold_state final : public caller, public activity, public alarm, public st
   void ring(clock::time_point now) override;
 
   void schedule();
+  clock::time_point next_renewal() const;
+  clock::time_point rests_until() const;
   void believe(const answer&, std::chrono::milliseconds left);
   void ask();
   void try_again(clock::time_point now);

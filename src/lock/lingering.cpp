@@ -40,9 +40,10 @@ lingering_successors& successors_of_lingering() {
 lingering::lingering(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, std::string token)
     : core_(std::move(core)), lock_(std::move(lock)), token_(std::move(token)) {}
 
-bool lingering::may(const client_core& core, const lock_identity& lock, const acquire_options& o) {
-  return o.linger > milliseconds(0) && o.replicas == 0 && o.renew == renewal::automatic &&
-         lock.kind.code == &scripts::mutex && core.has_queue();
+bool lingering::may(client_core& core, const lock_identity& lock, const acquire_options& o) {
+  return o.linger > milliseconds(0) && o.replicas == 0 && o.at_least == milliseconds(0) &&
+         o.renew == renewal::automatic && lock.kind.code == &scripts::mutex && core.has_queue() &&
+         !registry::of(core).pauses().is_paused(lock.local_queue);
 }
 
 void lingering::accompany(const std::shared_ptr<client_core>& core, const std::shared_ptr<const lock_identity>& lock,
@@ -50,7 +51,7 @@ void lingering::accompany(const std::shared_ptr<client_core>& core, const std::s
   auto its = std::static_pointer_cast<lingering>(std::exchange(g.lingering, nullptr));
   // A grant that had to wait does not say whether others wait now.
   if (!confirmed || g.contended || !may(*core, *lock, options) || !may_linger(g.token)) {
-    if (its) its->end();
+    its ? static_cast<void>(its->end()) : registry::of(*core).pauses().count(lock->local_queue);
     return;
   }
   if (!its) its = make_recycled<lingering>(core, lock, g.token);
@@ -64,14 +65,14 @@ void lingering::resume(const hold_state::grant& g, milliseconds linger) {
   if (g.confirmed_at > word_) {
     word_ = g.confirmed_at;
     wanted_ = false;
-    if (word_ > gap_at_ && !core_->is_cluster()) {
+    if (word_ > gap_at_ && !core_->has_slots()) {
       told_ = true;
       epoch_ = core_->epoch();
     }
   }
   if (std::exchange(listens_, true)) return;
   registry::of(*core_).listen_for(token_, *this);
-  if (!core_->is_cluster()) return;
+  if (!core_->has_slots()) return;
   // The messages of the slot may not reach the client yet.
   core_->subscribe_slot(lock_->slot);
   told_ = false;
@@ -120,8 +121,8 @@ bool lingering::rest(hold_state& h, release_op::listener& listener) {
 // it than the waiter asks for. If messages are lost, other clients are overtaken for `linger` after Redis's last word.
 bool lingering::fits(const acquire_options& o, clock::time_point now) const {
   const clock::duration usable = o.lease - o.margin;
-  return core_->open() && is_told() && now - word_ <= linger_ && o.replicas == 0 && o.renew == renewal::automatic &&
-         grant_.passes < last_pass && grant_.deadline <= later(now, o.lease) &&
+  return core_->open() && is_told() && now - word_ <= linger_ && o.replicas == 0 && o.at_least == milliseconds(0) &&
+         o.renew == renewal::automatic && grant_.passes < last_pass && grant_.deadline <= later(now, o.lease) &&
          (!grant_.tenure || grant_.tenure->lengthening <= o.lease) &&
          grant_.deadline - o.margin - now >= usable / 3 * 2;
 }
@@ -134,6 +135,8 @@ bool lingering::take(waiter& op) {
     return false;
   }
   leave_idle();
+  used_ = true;
+  registry::of(*core_).pauses().forget(lock_->local_queue);
   keep_fresh(now);
   auto g = std::move(grant_);
   ++g.passes;
@@ -170,6 +173,7 @@ void lingering::stop() {
 }
 
 void lingering::on_wanted() {
+  if (idle_ && !used_) registry::of(*core_).pauses().pause(lock_->local_queue);
   wanted_ = true;
   stop();
 }

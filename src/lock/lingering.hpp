@@ -35,7 +35,7 @@ class lingering final : public lingering_tenure,
   lingering(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, std::string token);
 
   // Whether a hold that is acquired in this way may linger: its token has the mark then.
-  static bool may(const client_core&, const lock_identity&, const acquire_options&);
+  static bool may(client_core&, const lock_identity&, const acquire_options&);
   // For a grant that is about to become a hold: decides whether it will linger, and who may have it after the hold.
   static void accompany(const std::shared_ptr<client_core>&, const std::shared_ptr<const lock_identity>&,
                         const acquire_options&, hold_state::grant&, bool confirmed);
@@ -85,6 +85,7 @@ class lingering final : public lingering_tenure,
   std::chrono::milliseconds linger_{0};  // Of the present or the last hold.
   bool listens_ = false;                 // Messages about the token come here.
   bool wanted_ = false;                  // Another client waits.
+  bool used_ = false;                    // A hold was granted while it was idle.
   // Redis's last word that no other client waits: when its request was sent. Messages have reached the client since
   // then if `told_`, on the connections of this epoch.
   clock::time_point word_ = clock::time_point::min();

@@ -14,21 +14,35 @@ lock_identity::lock_identity(const key_space& space, std::string n, const detail
                              std::uint32_t l)
     : name(std::move(n)),
       record(space.prefix + name),
-      slot(space.has_slots ? slot_of(record) : 0),
-      fences(space.has_slots ? fence_key(slot) : only_fence_key),
+      slot(slot_of(record)),
       kind(k),
       ask(make_ask(k, owner)),
       limit(l),
       local_queue(fmt::format("{} {} {}{}", kind.code->name, record.size(), record, ask)),
-      notifies_redisson(space.redisson && kind.is_redissons) {
-  const std::string_view tag = space.has_slots ? tag_of_slot(slot) : only_tag;
-  queue = queue_key(tag, record);
-  entries = entries_key(tag, record);
+      notifies_redisson(space.redisson && kind.is_redissons),
+      layout_(space.layout),
+      first_(*this, layout_->is_tagged()) {
   if (notifies_redisson) {
     unlock_channel = redisson_channel(record);
   } else if (!space.has_queue) {
     unlock_channel = hint_channel(record);
   }
+}
+
+lock_identity::companions::companions(const lock_identity& lock, bool tagged)
+    : is_tagged(tagged), fences(tagged ? fence_key(lock.slot) : only_fence_key) {
+  const std::string_view tag = tagged ? tag_of_slot(lock.slot) : only_tag;
+  queue = queue_key(tag, lock.record);
+  entries = entries_key(tag, lock.record);
+}
+
+basic_keys<std::string_view> lock_identity::keys() const {
+  const companions* its = &first_;
+  if (!its->is_tagged && layout_->is_tagged()) {
+    if (!tagged_) tagged_ = std::make_unique<const companions>(*this, true);
+    its = tagged_.get();
+  }
+  return {record, its->fences, its->queue, its->entries};
 }
 
 request lock_identity::request_for(verb v, std::string_view token) const {

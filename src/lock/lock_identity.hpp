@@ -25,11 +25,8 @@ struct lock_identity {
                 std::uint32_t limit = 0);
 
   std::string name;
-  std::string record;       // prefix + name: the key, verbatim.
-  std::uint16_t slot;       // Of a cluster; 0 elsewhere.
-  std::string_view fences;  // Derived from the record alone: the keys of its fences and its queue.
-  std::string queue;
-  std::string entries;
+  std::string record;  // prefix + name: the key, verbatim.
+  std::uint16_t slot;  // Of the record, whether or not the store has slots.
   const detail::kind& kind;
   std::string ask;
   mutable std::atomic<std::uint32_t> limit;
@@ -43,10 +40,26 @@ struct lock_identity {
   std::string_view label() const { return its_class ? std::string_view(its_class->label) : std::string_view(); }
 
   std::string local_queue_with(std::uint32_t l) const { return local_queue + " " + std::to_string(l); }
-  basic_keys<std::string_view> keys() const { return {record, fences, queue, entries}; }
+  // Those of the client's present layout. To be called on its strand. The views stay valid.
+  basic_keys<std::string_view> keys() const;
   // A request about this lock, with its ask.
   request request_for(verb, std::string_view token = {}) const;
   std::string ask_text() const;
+
+ private:
+  // Derived from the record and the layout alone.
+  struct companions {
+    companions(const lock_identity&, bool tagged);
+
+    bool is_tagged;
+    std::string_view fences;
+    std::string queue;
+    std::string entries;
+  };
+
+  const std::shared_ptr<const key_layout> layout_;
+  const companions first_;                            // Of the layout when the lock was made,
+  mutable std::unique_ptr<const companions> tagged_;  // and if the layout has changed since then.
 };
 
 }  // namespace leasehold::detail

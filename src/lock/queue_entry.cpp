@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lock/queue_entry.hpp"
 
+#include "client/options.hpp"
 #include "lock/hold_state.hpp"
 #include "lock/lingering.hpp"
 #include "protocol/lease_reply.hpp"
@@ -95,7 +96,7 @@ void queue_entry::take_token() {
 }
 
 void queue_entry::ask() {
-  attempts_.begin(clock::now(), core_->epoch(), front().options().lease);
+  attempts_.begin(clock::now(), core_->epoch(), first_lease(front().options()));
   if (core_->send(shared_from_this(), ++attempt_)) {
     state_ = state::asking;
     unset();

@@ -5,6 +5,7 @@
 // client.
 #include "lock/queue_entry.hpp"
 
+#include "client/options.hpp"
 #include "lock/cohort.hpp"
 #include "lock/hold_state.hpp"
 #include "lock/lingering.hpp"
@@ -25,11 +26,14 @@ milliseconds whole_ms(clock::duration d) {
 
 void queue_entry::on_grant(const lease_reply& lease, const answer& a) {
   if (!drop_late(a.received)) return;
-  const milliseconds wanted = front().options().lease;
+  const milliseconds wanted = first_lease(front().options());
   const auto until = core_->still_sure(token_, local_deadline(a.sent, attempts_.lease(), lease.left, core_->drift()));
   // The answer took longer than the lease, or the waiter in front is now one with a longer lease. A repeat lengthens
   // the lease.
-  if ((a.received >= until || attempts_.lease() < wanted) && !std::exchange(asked_again_, true)) return ask();
+  const bool is_short = attempts_.lease() < wanted;
+  if ((a.received >= until || is_short) && !std::exchange(asked_again_, true)) return ask();
+  // The lease has to cover at_least, even if the waiter in front has changed once more.
+  if (is_short && front().options().at_least.count() != 0) return ask();
   if (front().options().replicas != 0) return prove();
   grant(lease.fence, until, a.sent, lease.depth);
 }
@@ -67,7 +71,8 @@ void queue_entry::on_proof(const answer& a) {
     // WAIT held the reply back. Meanwhile another reply may have shown a step of the clock.
     const auto until =
         local_deadline(a.sent, attempts_.lease(), lease.left, core_->drift()) - (core_->stepped() - stepped_);
-    if (attempts_.lease() < o.lease && !std::exchange(asked_again_, true)) return ask();
+    const bool covers = o.at_least.count() == 0 || attempts_.lease() >= o.at_least;
+    if (attempts_.lease() < first_lease(o) && (!std::exchange(asked_again_, true) || !covers)) return ask();
     if (a.received < until) return grant(lease.fence, until, a.sent, lease.depth);
   }
   // A token that some replicas know is never used again.
@@ -99,7 +104,8 @@ void queue_entry::on_granted(const pushed_grant& g) {
     if (state_ != state::asking) prove();
     return;
   }
-  if (until - front().options().margin - now < least_head_start) {
+  // If this process died before the confirmation, the lock would be free after the short lease, and not after at_least.
+  if (until - front().options().margin - now < least_head_start || front().options().at_least.count() != 0) {
     if (state_ != state::asking) ask();  // Confirms, as a repeat.
     return;
   }
@@ -153,6 +159,7 @@ hold queue_entry::hand_over(waiter& op, hold_state::grant g) {
   g.lease = op.options().lease;
   g.renew = op.options().renew;
   g.margin = op.options().margin;
+  g.at_least = op.options().at_least;
   g.next = &cohort();
   lingering::accompany(core_, lock_, op.options(), g, confirmed);
   auto held = make_recycled<hold_state>(op.handle(), lock_, std::move(g));

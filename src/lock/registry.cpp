@@ -123,6 +123,10 @@ void registry::poll_slots(const std::unordered_set<std::uint16_t>& slots) {
   report_gap([&slots](const lock_identity& lock) { return slots.contains(lock.slot); });
 }
 
+void registry::listen_in_slots() {
+  for (const auto& [token, entry] : in_queue_) core_.subscribe_slot(entry->lock().slot);
+}
+
 void registry::on_channel(std::string_view channel) {
   std::vector<std::shared_ptr<registered_entry>> woken;
   const auto [first, last] = listeners_.equal_range(std::string(channel));

@@ -8,6 +8,7 @@
 
 #include "client/client_core.hpp"
 #include "lock/hold_state.hpp"
+#include "lock/lingering_pauses.hpp"
 #include "lock/lock_identity.hpp"
 #include "lock/waiter.hpp"
 #include "protocol/pushed_grant.hpp"
@@ -106,11 +107,13 @@ class registry final : public queued_entries {
   void remove_idle(const lock_identity&);
   // True: the waiter was granted the lock, which has lingered.
   bool take_idle(const lock_identity&, waiter&);
+  lingering_pauses& pauses() { return pauses_; }
   // Releases the lock if it lingers.
   void stop_idle(const lock_identity&);
 
   void poll_all() override;
   void poll_slots(const std::unordered_set<std::uint16_t>& slots) override;
+  void listen_in_slots() override;
   void on_channel(std::string_view channel) override;
   // Any other message is dropped, and so is one for a token that no longer waits: the next poll makes up for it.
   void on_message(const message&) override;
@@ -130,7 +133,8 @@ class registry final : public queued_entries {
   std::unordered_map<std::string, registered_entry*> in_queue_;                 // By token.
   std::unordered_multimap<std::string, registered_entry*> listeners_;           // By lock_identity::unlock_channel.
   std::unordered_map<std::string, tenure> tenures_;                             // By token.
-  std::unordered_map<std::string, std::shared_ptr<idle_lock>> idle_;            // By lock_identity::local_queue.
+  lingering_pauses pauses_;
+  std::unordered_map<std::string, std::shared_ptr<idle_lock>> idle_;  // By lock_identity::local_queue.
   std::unordered_map<std::string, std::weak_ptr<holder_query>> holder_queries_;
 };
 

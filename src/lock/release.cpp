@@ -44,7 +44,9 @@ void release_op::send() {
 }
 
 request release_op::request_of(std::uint32_t) const {
-  request r = lock_->request_for(verb::release, token_);
+  const bool rests = clock::now() < rests_until_;
+  request r = lock_->request_for(rests ? verb::rest : verb::release, token_);
+  r.rests_until = rests_until_;
   r.record_only = record_only_;
   r.publishes_first = waiter_expected_;
   if (lock_->notifies_redisson) r.channel = lock_->unlock_channel;

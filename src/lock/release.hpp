@@ -64,6 +64,8 @@ class release_op final : public caller, public activity, public alarm, public st
   void may_last(clock::time_point until) { may_last_until_ = until; }
   // The token is that of a hold whose loss was not reported yet: if it is gone, that is a loss.
   void of_a_hold() { of_a_hold_ = true; }
+  // Until then no other client is granted the lock (acquire_options::at_least).
+  void rest_until(clock::time_point until) { rests_until_ = until; }
   // Another client probably waits for the lock.
   void expect_waiter() { waiter_expected_ = true; }
   // The token was released before, and the outcome is unknown.
@@ -94,6 +96,7 @@ class release_op final : public caller, public activity, public alarm, public st
   const std::string token_;
   const clock::time_point lease_end_;
   clock::time_point may_last_until_{};
+  clock::time_point rests_until_ = clock::time_point::min();
   unanswered_attempt unanswered_;
   bool of_a_hold_ = false;
   bool sent_ = false;

@@ -35,6 +35,8 @@ void wanted_op::start(const std::shared_ptr<hold_state>& hold, hold_handler hand
 void wanted_op::begin(const std::shared_ptr<hold_state>& hold) {
   if (!handler_) return;  // Cancelled before it began.
   if (lock_->kind.code != &scripts::mutex || !core_->has_queue()) return end(error::not_supported);
+  // The message goes to the client that the token names: a hold that was resumed may be another client's.
+  if (!token_.starts_with(core_->identity().id() + '.')) return end(error::not_supported);
   if (hold->loss_reported() && !hold->released()) return end(error::lost);
   if (hold->released() || core_->stopped()) return end(error::not_held);
   hold->wait_for_loss(shared_from_this());

@@ -32,6 +32,13 @@ constexpr std::array all{&kinds::mutex, &kinds::recursive_mutex, &kinds::writer,
 
 std::span<const kind* const> all_kinds() noexcept { return all; }
 
+const kind* kind_of(std::string_view name, bool is_reader) noexcept {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const kind* k) {
+    return k->code->name == name && (k->role == role::reader) == is_reader;
+  });
+  return found == all.end() ? nullptr : *found;
+}
+
 ask_is ask_of_kind(std::string_view name) noexcept {
   const auto found = std::find_if(all.begin(), all.end(), [name](const kind* k) { return k->code->name == name; });
   return found == all.end() ? ask_is::nothing : (*found)->ask;

@@ -44,6 +44,9 @@ extern const kind any;
 // Without `any`.
 std::span<const kind* const> all_kinds() noexcept;
 
+// By the name of its script; of a shared mutex, the one of its readers or of its writers. Null: there is none.
+const kind* kind_of(std::string_view name, bool is_reader) noexcept;
+
 // By the name of its script, as replies have it; another program's lock: nothing.
 ask_is ask_of_kind(std::string_view name) noexcept;
 

@@ -20,7 +20,8 @@ void show_ask(std::string_view kind, std::string_view ask, Asker& shown) {
 }
 
 // The most that one list may read in all, so that a server cannot keep it going forever: some million pages.
-constexpr std::size_t most_bytes = std::size_t{256} * 1024 * 1024;
+constexpr std::size_t most_bytes = std::size_t{256} * 1024 * 1024, size_of_page = 256;
+constexpr const char* too_long = "the list is longer than 256 MiB";
 
 // The offset of a lock's first hold from the lock's own scalars, and the number of scalars of each hold.
 constexpr std::size_t first_hold = 7, size_of_hold = 4;
@@ -90,7 +91,7 @@ lock_status read_status(const reply& r) {
 
 std::vector<listed_lock> read_page(const reply& r, const std::string& prefix) {
   std::vector<listed_lock> found;
-  for (std::size_t i = 1; i < r.size();) {
+  for (std::size_t i = 0; i < r.size();) {
     const std::string_view record = r.text(i);
     listed_lock lock;
     i = read_lock(r, i + 1, lock);
@@ -98,6 +99,16 @@ std::vector<listed_lock> read_page(const reply& r, const std::string& prefix) {
     lock.name = record.substr(prefix.size());
     // The script accepts any digits for a fence, even 0 and more than 64 bits.
     if (lock.held && lock.fence != 0) found.push_back(std::move(lock));
+  }
+  return found;
+}
+
+std::vector<std::string> read_keys(const reply& r, const std::string& prefix) {
+  std::vector<std::string> found;
+  for (std::size_t i = 1; i < r.size(); ++i) {
+    const std::string_view key = r.text(i);
+    // No record begins so.
+    if (key.starts_with(prefix) && !key.starts_with("leasehold:")) found.emplace_back(key);
   }
   return found;
 }
@@ -128,11 +139,14 @@ const char* scan::take(const reply& r) {
   std::uint64_t cursor = 0;
   if (!r.read(0, cursor)) return "the server's answer to SCAN is none";
   if (!cursors_.insert(cursor).second) return "the server's SCAN goes in a circle";
-  // An empty page counts, too.
-  bytes_ += std::max<std::size_t>(r.bytes(), 256);
-  if (bytes_ > most_bytes) return "the list is longer than 256 MiB";
   cursor_ = r.text(0);
-  return nullptr;
+  bytes_ += r.bytes() > most_bytes ? r.bytes() : size_of_page;
+  return bytes_ > most_bytes ? too_long : nullptr;
+}
+
+const char* scan::note(const reply& r) {
+  bytes_ += r.bytes();
+  return bytes_ > most_bytes ? too_long : nullptr;
 }
 
 }  // namespace leasehold::detail

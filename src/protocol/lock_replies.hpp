@@ -33,11 +33,14 @@ std::string_view fence_of_first_hold(const reply&, std::size_t i);
 // The reply to show.
 lock_status read_status(const reply&);
 
-// The locks of one page of a list whose records have this prefix.
+// The reply to list: the locks whose records have this prefix.
 std::vector<listed_lock> read_page(const reply&, const std::string& prefix);
 
 // What inspect reports of a lock of this kind.
 lock_info info_of(const inspection&, const kind&);
+
+// The keys of one page of a SCAN that may be records with this prefix.
+std::vector<std::string> read_keys(const reply&, const std::string& prefix);
 
 // Follows the cursor of a SCAN, page by page.
 class scan {
@@ -47,11 +50,13 @@ class scan {
   const std::string& cursor() const { return cursor_; }
   // Null, or the reason why the scan would not come to an end.
   const char* take(const reply&);
+  // The same for what was found out about a page's keys.
+  const char* note(const reply&);
 
  private:
   std::string cursor_ = "0";
   std::unordered_set<std::uint64_t> cursors_;  // Those that this server has returned.
-  std::size_t bytes_ = 0;                      // Of all replies.
+  std::size_t bytes_ = 0;                      // Of what was found; a page counts, too.
 };
 
 }  // namespace leasehold::detail

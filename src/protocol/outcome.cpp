@@ -33,7 +33,8 @@ outcome read_outcome(verb v, const reply& r) {
       o.lease = lease_reply(r.text(0));
       o.released = r.number(0) == 1;
       break;
-    case verb::release: o.released = r.number(0) == 1; break;
+    case verb::release:
+    case verb::rest: o.released = r.number(0) == 1; break;
     case verb::inspect: o.inspected = std::make_shared<const inspection>(read_inspection(r)); break;
     case verb::acquire_all:
       o.lease = lease_reply(r.text(0));
@@ -41,7 +42,8 @@ outcome read_outcome(verb v, const reply& r) {
       break;
     case verb::list:
     case verb::show:
-    case verb::break_lock: o.scalars = &r; break;
+    case verb::break_lock:
+    case verb::scan: o.scalars = &r; break;
   }
   return o;
 }

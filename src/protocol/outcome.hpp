@@ -27,10 +27,10 @@ struct outcome {
   // acquire, confirm, renew, keep (if it was kept), refresh, downgrade, resize, raise; acquire_all: of the lock that
   // was not granted.
   lease_reply lease;
-  bool released = false;                        // release, keep
+  bool released = false;                        // release, rest, keep
   std::uint32_t acknowledged = 0;               // The number of replicas, see store::run_acknowledged.
   std::shared_ptr<const inspection> inspected;  // inspect
-  // acquire_all: what was granted, otherwise null. list, show, break_lock: the reply (lock_replies.hpp).
+  // acquire_all: what was granted, otherwise null. list, show, break_lock, scan: the reply (lock_replies.hpp).
   const reply* scalars = nullptr;
 
   // acquire_all: so many locks were granted.

@@ -95,6 +95,15 @@ bool is_unknown_script(std::string_view words) noexcept { return words.starts_wi
 
 bool is_moved(std::string_view words) noexcept { return words.starts_with("MOVED "); }
 
+bool is_cross_slot(std::string_view words) noexcept {
+  // Some proxies have other words: "ERR 'a' and 'b' not in the same slot".
+  return words.starts_with("CROSSSLOT") || (words.starts_with("ERR ") && words.find(" same slot") != words.npos);
+}
+
+bool wants_tagged_keys(std::string_view words) noexcept {
+  return is_cross_slot(words) || words.find("leasehold: the keys of this server are tagged") != words.npos;
+}
+
 bool is_redirection(std::string_view words) noexcept { return is_moved(words) || words.starts_with("ASK "); }
 
 }  // namespace leasehold::detail

@@ -37,5 +37,9 @@ std::string why_no_resp3();
 // Another node of the cluster has the slot (MOVED), or is about to have it (ASK).
 bool is_moved(std::string_view words) noexcept;
 bool is_redirection(std::string_view words) noexcept;
+// The server takes the keys of one slot only (CROSSSLOT).
+bool is_cross_slot(std::string_view words) noexcept;
+// The same, or other clients of this server have tagged keys (lua/shared/fence.lua).
+bool wants_tagged_keys(std::string_view words) noexcept;
 
 }  // namespace leasehold::detail

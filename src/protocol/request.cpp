@@ -9,7 +9,7 @@
 namespace leasehold::detail {
 namespace {
 
-enum class keys_of { nothing, record, all_four, all_four_of_each };
+enum class keys_of { record, all_four, all_four_of_each, fences_records_queues };
 
 enum class field {
   none,
@@ -21,12 +21,11 @@ enum class field {
   limit,
   fence,
   counter,  // G of the fence.
-  pattern,
-  cursor,
-  queue_prefix,
   fence_text,
   members,
+  rest_left,
   // Left out if they and what follows them are empty:
+  expected_fence,
   repair,
   follows,
   channel,
@@ -34,7 +33,7 @@ enum class field {
   force,
 };
 
-constexpr bool is_optional(field f) { return f >= field::repair; }
+constexpr bool is_optional(field f) { return f >= field::expected_fence; }
 
 struct row {
   detail::verb verb;
@@ -45,11 +44,12 @@ struct row {
 
 // In the order of the enumeration.
 using enum field;
-constexpr std::array<row, 15> table{{
+constexpr std::array<row, 16> table{{
     {verb::acquire, keys_of::all_four, "acquire", {token, lease, not_after, stamp, ask, repair, follows}},
     {verb::confirm, keys_of::all_four, "confirm", {token, lease}},
-    {verb::renew, keys_of::record, "renew", {token, lease}},
+    {verb::renew, keys_of::record, "renew", {token, lease, expected_fence}},
     {verb::release, keys_of::all_four, "release", {token, channel}},
+    {verb::rest, keys_of::all_four, "rest", {token, rest_left, channel}},
     {verb::keep, keys_of::all_four, "release", {token, lease, ask}},
     {verb::refresh, keys_of::all_four, "refresh", {token, lease, ask}},
     {verb::want, keys_of::all_four, "want", {token}},
@@ -58,7 +58,7 @@ constexpr std::array<row, 15> table{{
     {verb::raise, keys_of::all_four, "raise", {token, fence, counter, exact}},
     {verb::inspect, keys_of::all_four, "inspect", {}},
     {verb::acquire_all, keys_of::all_four_of_each, "", {lease, not_after, repair, members}},
-    {verb::list, keys_of::nothing, "list", {pattern, cursor, queue_prefix}},
+    {verb::list, keys_of::fences_records_queues, "list", {}},
     {verb::show, keys_of::all_four, "show", {}},
     {verb::break_lock, keys_of::all_four, "break", {token, fence_text, force}},
 }};
@@ -75,17 +75,22 @@ void write_all_four(const basic_keys<std::string_view>& keys, arguments& a) {
 void write_keys(keys_of which, const request& r, arguments& a) {
   if (r.record_only) which = keys_of::record;
   switch (which) {
-    case keys_of::nothing: break;
     case keys_of::record: a.key(r.keys.record); break;
     case keys_of::all_four: write_all_four(r.keys, a); break;
     case keys_of::all_four_of_each:
       for (const auto& m : r.members) write_all_four(m.keys, a);
+      break;
+    case keys_of::fences_records_queues:
+      a.key(r.keys.fences);
+      for (const auto& m : r.members) a.key(m.keys.record);
+      for (const auto& m : r.members) a.key(m.keys.queue);
       break;
   }
 }
 
 std::string_view optional_text(field f, const request& r) {
   switch (f) {
+    case field::expected_fence: return r.fence_text;
     case field::repair: return r.repairs ? "1" : "";
     case field::follows: return r.follows;
     case field::channel: return r.channel;
@@ -107,9 +112,6 @@ void write_field(field f, const request& r, const sending& s, arguments& a) {
     case field::limit: return a.arg(std::int64_t{r.limit});
     case field::fence: return a.arg(static_cast<std::int64_t>(r.fence));
     case field::counter: return a.arg(static_cast<std::int64_t>(r.fence / passes_per_fence));
-    case field::pattern: return a.arg(r.pattern);
-    case field::cursor: return a.arg(r.cursor);
-    case field::queue_prefix: return a.arg(r.queue_prefix);
     case field::fence_text: return a.arg(r.fence_text);
     case field::members:
       for (const auto& m : r.members) {
@@ -118,6 +120,8 @@ void write_field(field f, const request& r, const sending& s, arguments& a) {
         a.arg(m.ask);
       }
       return;
+    // The server counts from when it runs the script: that is after the sending.
+    case field::rest_left: return a.arg(std::chrono::ceil<std::chrono::milliseconds>(r.rests_until - s.at).count());
     default: return;
   }
 }
@@ -126,6 +130,7 @@ void write_field(field f, const request& r, const sending& s, arguments& a) {
 
 sending plan(const request& r, clock::time_point now, const server_clock& server, bool pushes_grants) {
   sending s{now, now, 0, r.joins_queue && pushes_grants};
+  if (r.of_kind == nullptr) return s;
   const auto& fields = table[static_cast<std::size_t>(r.verb)].fields;
   if (std::find(fields.begin(), fields.end(), field::not_after) != fields.end()) {
     const auto [at, passed] = server.not_after(now, r.run_within);
@@ -133,6 +138,10 @@ sending plan(const request& r, clock::time_point now, const server_clock& server
     s.may_run_until = passed;
   }
   return s;
+}
+
+std::vector<std::string> command_of(const request& r) {
+  return {"SCAN", std::string(r.cursor), "MATCH", std::string(r.pattern), "COUNT", "1000"};
 }
 
 void write(const request& r, const sending& s, arguments& a) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // What a client asks of a server: values, which one function turns into the KEYS and ARGV of a script. That function is
-// the table of docs/protocol.md, "The scripts"; test/unit/requests.cpp compares the two.
+// the table of docs/protocol.md, "The scripts"; test/unit/requests.cpp compares the two. One request is no script: scan.
 #pragma once
 
 #include "protocol/arguments.hpp"
@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace leasehold::detail {
 
@@ -23,6 +24,7 @@ enum class verb : std::uint8_t {
   confirm,
   renew,
   release,
+  rest,  // Release, but keep all others out for a while.
   keep,  // Release or keep.
   refresh,
   want,
@@ -34,6 +36,7 @@ enum class verb : std::uint8_t {
   list,  // This and the following: of operators.
   show,
   break_lock,
+  scan,  // Of operators, too; a command.
 };
 
 // The keys of a script that may change the queue (protocol/keys.hpp).
@@ -42,7 +45,7 @@ struct basic_keys {
   Text record, fences, queue, entries;
 };
 
-// One lock of acquire_all.
+// One lock of acquire_all, or of list.
 struct member_request {
   basic_keys<std::string_view> keys;
   std::string_view kind, token, ask;
@@ -52,8 +55,8 @@ struct member_request {
 template <class Text>
 struct basic_request {
   detail::verb verb{};
-  const script* of_kind = nullptr;  // The script that runs.
-  basic_keys<Text> keys{};          // list: the record says which server scans, and is no key.
+  const script* of_kind = nullptr;  // The script that runs; null: scan.
+  basic_keys<Text> keys{};          // scan: the record says which server scans, and is no key.
   Text token{};
   std::chrono::milliseconds lease{0};
   Text ask{};
@@ -64,14 +67,15 @@ struct basic_request {
   bool joins_queue = false;
   bool repairs = false;                       // acquire, acquire_all: a record without an expiry gets one.
   Text follows{};                             // acquire: the token of the reader before in the same local queue.
-  bool record_only = false;                   // release: the server may lack the other keys.
+  bool record_only = false;                   // release, rest: the server may lack the other keys.
   bool publishes_first = false;               // The messages of the script must leave the server before its reply does.
-  Text channel{};                             // release: on which Redisson listens.
+  clock::time_point rests_until{};            // rest
+  Text channel{};                             // release, rest: on which Redisson listens.
   std::uint64_t fence = 0;                    // raise
   bool exact = false;                         // raise: a larger fence is lowered.
-  std::span<const member_request> members{};  // acquire_all
-  Text pattern{}, cursor{}, queue_prefix{};   // list: of SCAN; of the queues' keys, if they all have the same.
-  Text fence_text{};                          // break_lock: the fence of the hold that was seen, as the server has it.
+  std::span<const member_request> members{};  // acquire_all; list
+  Text pattern{}, cursor{};                   // scan
+  Text fence_text{};                          // break_lock, renew: of the hold that is meant, as the server has it.
   bool force = false;                         // break_lock: also what another program holds.
 
   basic_request() = default;
@@ -99,6 +103,8 @@ struct sending {
 sending plan(const request&, clock::time_point now, const server_clock&, bool pushes_grants);
 // Appends the keys and arguments of a request that is sent so.
 void write(const request&, const sending&, arguments&);
+// The words of a request that is no script.
+std::vector<std::string> command_of(const request&);
 
 template <class Text>
 template <class Other>
@@ -116,12 +122,12 @@ basic_request<Text>::basic_request(const basic_request<Other>& r)
       follows(r.follows),
       record_only(r.record_only),
       publishes_first(r.publishes_first),
+      rests_until(r.rests_until),
       channel(r.channel),
       fence(r.fence),
       exact(r.exact),
       pattern(r.pattern),
       cursor(r.cursor),
-      queue_prefix(r.queue_prefix),
       fence_text(r.fence_text),
       force(r.force) {}
 

@@ -18,11 +18,13 @@ std::uint16_t slot_of(std::string_view key) noexcept;
 // Digits and lower-case letters, two at least. The view stays valid forever.
 std::string_view tag_of_slot(std::uint16_t slot);
 
-// Where there are no slots.
+// In the plain layout, where there are no slots.
 inline constexpr std::string_view only_tag = "0";
 
 // The key under which the fences of a tag are counted. The view stays valid forever.
 std::string_view fence_key(std::uint16_t slot);
 inline constexpr std::string_view only_fence_key = "leasehold:{0}:fence";
+// What clients with the tagged layout put in the place of the plain layout's counter (lua/shared/fence.lua).
+inline constexpr std::string_view mark_of_tags = "tagged";
 
 }  // namespace leasehold::detail

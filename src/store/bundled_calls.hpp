@@ -6,6 +6,7 @@
 
 #include "protocol/bundle.hpp"
 #include "protocol/refusal.hpp"
+#include "protocol/slots.hpp"
 #include "store/server.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -25,7 +26,10 @@ class bundled_calls {
 
   bool empty() const { return of_.empty(); }
   // False: the call is sent by itself.
-  static bool takes(const call& c, const request& r) { return !c.alone && bundle::takes(r); }
+  static bool takes(const call& c, const request& r) {
+    // In the tagged layout each slot has a fence counter of its own, and a longer name for it.
+    return !c.alone && r.keys.fences.size() == only_fence_key.size() && bundle::takes(r);
+  }
   // False: those that are in have to be sent before this call.
   bool has_room_for(const call& c, const request& r, bool pushes_grants) const {
     return of_.empty() ||

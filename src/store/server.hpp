@@ -38,15 +38,21 @@ class redis_server : public store {
     detail::verb verb{};      // Of the request, once it was sent.
   };
 
-  // The part of a cluster that knows its other servers.
+  // The part of a store that knows what is around the server: the slots, and the other servers of a cluster.
   class router {
    public:
-    // The server has answered with MOVED or ASK. True: the router has taken over the call. False: this is the call's
-    // answer.
+    // The server has answered with MOVED or ASK, or wants other keys (wants_tagged_keys). True: the router has taken
+    // over the call. False: this is the call's answer.
     virtual bool redirect(call&, std::string_view words) = 0;
+    // Calls carry the slot of their record.
+    virtual bool has_slots() const { return true; }
+    // Calls about different records may be in one command, if their keys let them (bundled_calls).
+    virtual bool may_bundle() const { return false; }
     virtual bool pushes_grants(std::uint16_t slot) const = 0;
     // From now on the client is subscribed to this channel, or is not subscribed any more.
     virtual void on_shard_channel(std::string_view channel, bool subscribed) = 0;
+    // The server refuses such channels for good. The connection is given up.
+    virtual void on_no_shard_channels() {}
 
    protected:
     ~router() = default;

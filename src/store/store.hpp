@@ -82,8 +82,9 @@ class store {
     std::string maxmemory_policy;  // "" if the server does not say.
     std::string publish_refusal;   // The server's words if it does not let the client publish, else "".
     std::chrono::seconds uptime{0};
-    bool again = false;    // It is not the first connection of this store to the server.
-    bool another = false;  // It may not know earlier grants: it is another process, or another server.
+    bool has_slots = false;  // It is in cluster mode.
+    bool again = false;      // It is not the first connection of this store to the server.
+    bool another = false;    // It may not know earlier grants: it is another process, or another server.
   };
 
   // What a store knows about its servers and the next store of the same client must not forget.
@@ -121,6 +122,10 @@ class store {
     virtual void on_refused(std::string_view words) = 0;
     // What the client proves its identity with has a fault, and the connection goes on for now.
     virtual void on_credentials(std::string_view why) = 0;
+    // The client's keys are tagged (protocol/keys.hpp),
+    virtual bool has_tagged_keys() const { return false; }
+    // and have to be from now on, for this reason.
+    virtual void on_tagged_keys(std::string_view why) { (void)why; }
     virtual void on_stopped() = 0;
 
    protected:

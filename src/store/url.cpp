@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view port_in_memory = "1";
 
 constexpr std::string_view known_parameters[] = {
-    "db", "insecure", "ca", "cert", "key", "tls_server_name", "sentinel_user", "sentinel_password"};
+    "db", "insecure", "ca", "cert", "key", "keys", "tls_server_name", "sentinel_user", "sentinel_password"};
 
 class parser {
  public:
@@ -91,12 +91,17 @@ class parser {
   // memory:NAME is a server of the program's own tests (leasehold::testing). memory+cluster:NAME is a node of a cluster
   // of the simulation (test/simulation).
   address parse_memory(std::string_view scheme, address::scheme kind) const {
-    const std::string_view name = rest_.substr(scheme.size());
+    std::string_view name = rest_.substr(scheme.size());
+    address a;
+    if (const auto mark = name.find('?'); mark != name.npos && kind == address::scheme::redis) {
+      if (name.substr(mark) != "?keys=tagged") fail("has an unknown parameter: known is keys=tagged");
+      a.has_tagged_keys = true;
+      name = name.substr(0, mark);
+    }
     const bool is_name = !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     });
     if (!is_name) fail("needs a name of 1 to 64 letters, digits, '_' or '-': memory:NAME");
-    address a;
     a.kind = kind;
     a.in_memory = true;
     a.hosts = {{std::string(name), std::string(port_in_memory)}};
@@ -207,6 +212,8 @@ class parser {
       if (key == "db" && a.kind == address::scheme::unix_socket) {
         if (value.empty()) fail("has a database that is not a number");
         parse_database(a, value);
+      } else if (key == "keys" && a.kind != address::scheme::cluster && value == "tagged") {
+        a.has_tagged_keys = true;
       } else if (key == "insecure" && a.tls && (value == "1" || value == "0")) {
         a.verify = value == "0";
       } else if (key == "ca" && a.tls && !value.empty()) {

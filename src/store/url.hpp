@@ -26,8 +26,9 @@ struct address {
   std::string user;                  // "" : the default user.
   std::string password;              // "" : none.
   std::uint32_t database = 0;
-  bool tls = false;    // With rediss and the schemes made from it.
-  bool verify = true;  // TLS: verifies the certificate and the host name.
+  bool has_tagged_keys = false;  // One address with slots behind it (protocol/keys.hpp).
+  bool tls = false;              // With rediss and the schemes made from it.
+  bool verify = true;            // TLS: verifies the certificate and the host name.
   // TLS: names of files. `ca`: of a certificate authority ("": the system's). `certificate`: of the client's
   // certificate and those between it and its authority; `key`: of its key ("": none). See store/redis/tls.hpp.
   std::string ca;

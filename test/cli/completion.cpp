@@ -17,7 +17,7 @@ namespace {
 
 const std::string sources = LEASEHOLD_SOURCE_DIR "/src/cli/completion/";
 const std::string bash_completion_package = "/usr/share/bash-completion/bash_completion";
-const words subcommands{"run", "status", "list", "watch", "break"};
+const words subcommands{"run", "status", "list", "watch", "acquire", "extend", "release", "break"};
 
 words split(const std::string& text, char end) {
   words all;
@@ -194,8 +194,9 @@ BOOST_AUTO_TEST_CASE(all_subcommands_and_options_of_the_help_are_offered_and_no_
     if (std::regex_search(line, m, std::regex("^  ([a-z]+)  "))) in_help.push_back(m[1]);
   }
   BOOST_TEST(in_help == subcommands, boost::test_tools::per_element());
-  BOOST_TEST(answer_to({""}) == (words{"words", "run", "status", "list", "watch", "break"}),
-             boost::test_tools::per_element());
+  BOOST_TEST(
+      answer_to({""}) == (words{"words", "run", "status", "list", "watch", "acquire", "extend", "release", "break"}),
+      boost::test_tools::per_element());
   words wanted = options_in_help({});
   wanted.insert(wanted.begin(), "words");
   BOOST_TEST(answer_to({"-"}) == wanted, boost::test_tools::per_element());
@@ -209,8 +210,8 @@ BOOST_AUTO_TEST_CASE(all_subcommands_and_options_of_the_help_are_offered_and_no_
 
 BOOST_AUTO_TEST_CASE(the_program_knows_what_can_stand_where) {
   const std::pair<words, words> cases[] = {
-      {{}, {"words", "run", "status", "list", "watch", "break"}},
-      {{"r"}, {"words", "run"}},
+      {{}, {"words", "run", "status", "list", "watch", "acquire", "extend", "release", "break"}},
+      {{"r"}, {"words", "run", "release"}},
       {{"x"}, {"words"}},
       {{"x", ""}, {"words"}},
       {{"--v"}, {"words", "--version"}},
@@ -352,7 +353,8 @@ BOOST_FIXTURE_TEST_CASE(shells_complete_what_the_program_offers, with_leasehold)
 
       const words offered = t.complete_with_all("leasehold run -").arguments;
       BOOST_TEST(std::set(offered.begin(), offered.end()) == all_options, boost::test_tools::per_element());
-      BOOST_TEST(t.complete_with_all("leasehold ").arguments == (words{"break", "list", "run", "status", "watch"}),
+      BOOST_TEST(t.complete_with_all("leasehold ").arguments ==
+                     (words{"acquire", "break", "extend", "list", "release", "run", "status", "watch"}),
                  boost::test_tools::per_element());
     }
   }

@@ -20,7 +20,7 @@ namespace {
 using strings = std::set<std::string>;
 
 const std::string page = LEASEHOLD_SOURCE_DIR "/docs/leasehold.1";
-const words subcommands{"run", "status", "list", "watch", "break"};
+const words subcommands{"run", "status", "list", "watch", "acquire", "extend", "release", "break"};
 
 words lines_of(const std::string& text) {
   std::istringstream in(text);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(it_has_all_options_with_their_defaults_and_no_others) {
       }
     }
   }
-  BOOST_TEST(defaults == 7);
+  BOOST_TEST(defaults == 14);
 }
 
 BOOST_AUTO_TEST_CASE(its_synopsis_has_the_options_of_each_subcommand) {

@@ -35,6 +35,7 @@ inline std::string check_request(const cli::run_options& o) {
     return "run: a name is there twice";
   if (o.lease < 1ms || o.lease > std::chrono::hours(24 * 30)) return "run: the lease is out of range";
   if (o.wait < 0ms || o.grace < 0ms) return "run: a time is negative";
+  if (o.at_least < 0ms || o.at_least > std::chrono::hours(24 * 30)) return "run: at-least is out of range";
   if (o.conflict_exit_code < 0 || o.conflict_exit_code > 255) return "run: the exit status is out of range";
   if ((o.kind == cli::lock_kind::permit) != (o.permits != 0)) return "run: permits are not those of a semaphore";
   return {};
@@ -49,6 +50,19 @@ inline std::string check_request(const cli::list_options& o) { return o.store.ur
 inline std::string check_request(const cli::watch_options& o) {
   using namespace std::chrono_literals;
   return o.store.urls.empty() || o.interval < 100ms || o.interval > 24h ? "watch: out of range" : "";
+}
+inline std::string check_request(const cli::acquire_command& o) {
+  auto run = o.how;
+  if (run.names.size() != 1) return "acquire: there is not one name";
+  run.command.emplace_back("none");
+  return check_request(run);
+}
+inline std::string check_request(const cli::extend_options& o) {
+  using namespace std::chrono_literals;
+  return o.store.urls.empty() || o.lease < 0ms || o.lease > std::chrono::hours(24 * 30) ? "extend: out of range" : "";
+}
+inline std::string check_request(const cli::release_options& o) {
+  return o.store.urls.empty() ? "release: there is no store" : "";
 }
 inline std::string check_request(const cli::information& i) { return i.text.empty() ? "the help is empty" : ""; }
 inline std::string check_request(const cli::complete_options&) { return {}; }

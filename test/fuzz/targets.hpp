@@ -16,6 +16,7 @@
 #include "fuzz/lock_replies.hpp"
 #include "fuzz/resp3.hpp"
 #include "fuzz/sentinel_answers.hpp"
+#include "fuzz/tickets.hpp"
 
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@ inline constexpr fuzz_target fuzz_targets[] = {
     {"lock_replies", check_lock_replies},
     {"resp3", check_resp3},
     {"sentinel_answers", check_sentinel_answers},
+    {"tickets", check_tickets},
 };
 
 }  // namespace leasehold::test

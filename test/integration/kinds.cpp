@@ -1,7 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Every kind of lock on a real server, once each; test/simulation/locks has the rest.
+// Every kind of lock on a real server, once each; test/simulation/locks has the rest. kinds_with_slots.cpp runs the same
+// on a server in cluster mode.
 #include "support/kinds.hpp"
 #include "support/with_redis.hpp"
 
@@ -9,7 +10,10 @@
 
 namespace leasehold::test {
 
-BOOST_FIXTURE_TEST_SUITE(kinds, with_kinds_on<with_redis>)
+#ifndef LEASEHOLD_KINDS_ON
+#define LEASEHOLD_KINDS_ON kinds, with_kinds_on<with_redis>
+#endif
+BOOST_FIXTURE_TEST_SUITE(LEASEHOLD_KINDS_ON)
 
 BOOST_AUTO_TEST_CASE(every_kind_is_granted_kept_and_handed_on) {
   for_each_kind(redis, [&](const kind& k) {
@@ -65,3 +69,5 @@ BOOST_AUTO_TEST_CASE(an_owner_may_be_any_bytes) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
+
+#undef LEASEHOLD_KINDS_ON

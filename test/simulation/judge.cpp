@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "simulation/judge.hpp"
 
+#include "protocol/slots.hpp"
+
 #include "lock/hold_state.hpp"
 #include "protocol/keys.hpp"
 #include "protocol/slots.hpp"
@@ -91,6 +93,7 @@ std::shared_ptr<held> judge::granted(held h) {
   if (is_there && !is_late) look_at_fence(*one);
   holds_.push_back(one);
   if (is_there) exclude(*one);
+  if (is_there && !is_late) look_at_rest(*one);
   return one;
 }
 
@@ -102,6 +105,7 @@ void judge::given_up(held& h) {
 
 void judge::downgrades(held& h) {
   h.becomes_reader = true;
+  for (auto& r : rests_) r.reader = r.reader || (r.name == h.name && r.fence == h.fence);
   h.called = world_.now();
   end_note(h);
 }
@@ -242,6 +246,37 @@ void judge::exclude(const held& h) {
     if (rests_on_a_step(*other) || rests_on_a_step(h)) continue;
     complain(fmt::format("{} and {} work at the same time", at(*other), at(h)));
   }
+}
+
+// Nobody is granted what others still keep busy, whether or not they live, and have released it. On the one server the
+// fences say when it made the two grants, by its clock; on a quorum it is known when the first one was asked for.
+void judge::look_at_rest(const held& h) {
+  const bool is_judged = !is_lossy_ && !may_be_lost_ && (!rules_.one_server || world_.number_of_servers() == 1);
+  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+    if (!is_judged || world_.clock_of_server(i).offset != first_offsets_[i]) return;
+  }
+  const auto keeps_busy = [&](const rest& r) {
+    if (r.name != h.name) return false;
+    if (!rules_.one_server) return h.since < r.called + r.at_least - r.at_least / 50;
+    const auto between = std::chrono::microseconds(h.fence / 2048) - std::chrono::microseconds(r.fence / 2048);
+    return h.fence >= r.fence && between < r.at_least;
+  };
+  std::uint32_t busy = 0;
+  for (const auto& r : rests_) {
+    if (!keeps_busy(r)) continue;
+    ++busy;
+    const bool both_read = rules_.of == kind::shared_mutex && r.reader && (h.reader || h.becomes_reader);
+    const bool both_own = rules_.of == kind::recursive_mutex && r.owner == h.owner;
+    if (rules_.of == kind::counting_semaphore || both_read || both_own) continue;
+    complain(fmt::format("{} is granted while {} with fence {} has not had it for {} ms", at(h), r.worker, r.fence,
+                         r.at_least.count()));
+  }
+  if (rules_.of == kind::counting_semaphore && busy >= rules_.limit) {
+    complain(
+        fmt::format("{} is granted one of {} permits, which others have not had for long enough", at(h), rules_.limit));
+  }
+  if (h.options.at_least.count() == 0) return;
+  rests_.push_back({h.worker, h.name, h.owner, h.reader, h.fence, h.called, h.options.at_least});
 }
 
 bool judge::has(std::size_t server, const held& h) const {
@@ -621,8 +656,13 @@ void judge::forget(const process& p) {
 // It lives until two days after the server's clock has reached it.
 void judge::look_at_counter(std::size_t server, const std::string& key) const {
   auto& s = world_.server(server);
-  const auto last = std::stoll(s.data().execute({"GET", key}).text);
+  const auto text = s.data().execute({"GET", key}).text;
   const auto left = s.data().execute({"PTTL", key}).integer;
+  if (text == detail::mark_of_tags) {
+    if (left < 0) complain(fmt::format("the mark {} of server {} never ends", key, server));
+    return;
+  }
+  const auto last = std::stoll(text);
   // A slot that moves takes with it what was left by the clock of another node.
   const auto exact = world_.cluster() != nullptr ? 60000 : 2;
   if (left < 0 || s.time().count() / 1000 + left + exact >= last / 1000 + two_days) return;

@@ -151,6 +151,8 @@ class judge {
   bool works(const held& h) const { return !h.given_up && !h.told && is_valid(h); }
   [[noreturn]] void complain(const std::string& what) const;
   void exclude(const held&);
+  // acquire_options::at_least of those who had the lock before, and may be dead.
+  void look_at_rest(const held&);
   // Whether a server has the hold, and has not ended its lease.
   bool has(std::size_t server, const held&) const;
   // With which fence, for one that has it; 0: its record shows none.
@@ -181,8 +183,18 @@ class judge {
   void look_for_trouble();
   void look_at_counter(std::size_t server, const std::string& key) const;
 
+  // What a hold with at_least keeps busy, whatever becomes of it.
+  struct rest {
+    std::string worker, name, owner;
+    bool reader;
+    std::uint64_t fence;
+    clock::time_point called;
+    std::chrono::milliseconds at_least;
+  };
+
   world& world_;
   const rules rules_;
+  std::vector<rest> rests_;
   std::vector<std::shared_ptr<held>> holds_;
   std::map<std::string, std::uint64_t> highest_fence_, highest_writer_;
   std::map<std::string, std::string> owner_of_highest_;

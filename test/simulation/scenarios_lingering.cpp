@@ -149,6 +149,37 @@ BOOST_AUTO_TEST_CASE(a_hold_that_another_client_wants_is_handed_over_at_its_end)
   BOOST_TEST(s.lingered(p) == 1U);
 }
 
+// Else each of them would pay for the other one's idle record: the lock lingers less and less.
+BOOST_AUTO_TEST_CASE(two_clients_that_take_turns_learn_that_lingering_is_for_nothing) {
+  lingering_scene s;
+  process &a = s.add(), &b = s.add();
+  s.wait(50ms);
+  for (int i = 0; i < 200; ++i) {
+    s.use(a);
+    s.use(b);
+  }
+  const auto wanted = [&] { return a.client().stats().wanted + b.client().stats().wanted; };
+  BOOST_TEST(wanted() >= 2U);
+  BOOST_TEST(wanted() <= 16U);
+  // One that has the lock for itself has what lingers within 65 turns.
+  for (int i = 0; i < 100; ++i) s.use(a);
+  BOOST_TEST(s.lingered(a) >= 35U);
+  // From then on the pauses begin anew, with one turn.
+  s.use(b);
+  for (int i = 0; i < 2; ++i) {
+    const auto before = wanted();
+    s.wait(1100ms);
+    s.use(a);
+    s.use(b);
+    BOOST_TEST(wanted() - before == 1U);
+    s.use(a);
+    BOOST_TEST(!s.is_held());
+    s.use(a);
+    BOOST_TEST(s.is_held());
+    s.use(a);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_second_waiter_costs_no_second_message) {
   lingering_scene s;
   process &p = s.add_idle(), &a = s.add(), &b = s.add();

@@ -9,6 +9,7 @@
 #include <leasehold/mutex.hpp>
 #include <leasehold/recursive_mutex.hpp>
 #include <leasehold/shared_mutex.hpp>
+#include <leasehold/ticket.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
@@ -117,6 +118,38 @@ BOOST_AUTO_TEST_CASE(waiters_of_the_same_client_are_no_other_client) {
   BOOST_REQUIRE(told.ended.has_value());
   BOOST_TEST(!*told.ended);
   BOOST_TEST((told.at - joined <= 2ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_that_was_to_be_told_can_go_on_elsewhere) {
+  for (const auto linger : {0ms, 1000ms}) {
+    wanted_scene s;
+    process &p = s.add(), &worker = s.add(), &other = s.add();
+    hold h = take(s, p, {.lease = 30s, .linger = linger});
+    const auto& told = s.watch(p, h);
+    s.wait(10ms);
+    ticket t;
+    s.run(p, [&]() -> awaitable<void> {
+      auto detaching = h.detach();
+      t = co_await std::move(detaching);
+    });
+    BOOST_TEST((told.ended && *told.ended == error::not_held));
+    s.run(worker, [&]() -> awaitable<void> {
+      auto resuming = worker.client().resume(t, as_tuple);
+      auto [ec, resumed] = co_await std::move(resuming);
+      BOOST_TEST(!ec);
+      BOOST_TEST(resumed.valid());
+      // The message would go to the client that the token names.
+      auto asking = resumed.wanted(as_tuple);
+      const auto [refused] = co_await std::move(asking);
+      BOOST_TEST(refused == error::not_supported);
+      auto ending = resumed.release(as_tuple);
+      const auto [released] = co_await std::move(ending);
+      BOOST_TEST(!released);
+    });
+    BOOST_TEST(p.client().stats().lingered == 0U);
+    hold next = take(s, other, {.lease = 30s});
+    BOOST_TEST(next.valid());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_hold_that_ends_is_not_wanted_any_more) {

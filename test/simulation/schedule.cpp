@@ -93,12 +93,14 @@ class schedule {
   const cut_down& without_;
   dice dice_;
   world world_;
+  std::optional<detail::memory::cluster> slots_;  // Which the only server checks.
   std::optional<cluster_events> cluster_;
   judge::rules rules_;
   std::optional<judge> judge_;
   clock::time_point ends_;
   clock::duration longest_pause_{}, longest_pause_of_others_{}, longest_work_{};
   milliseconds shortest_lease_{}, longest_lease_{};
+  milliseconds longest_rest_{};  // acquire_options::at_least; 0: nobody asks for that.
   std::size_t workers_each_ = 1;
   std::vector<std::string> names_;
   std::vector<client_options> client_options_;
@@ -221,7 +223,11 @@ void schedule::plan() {
   plan_faults();
   if (deployment_ == deployment::quorum) plan_ambushes();
   if (is_cluster) plan_cluster();
+  // One address whose server checks slots: clients find that out.
+  if (deployment_ == deployment::slots) slots_.emplace(std::vector<detail::memory::server*>{&world_.server(0)}, 1);
   longest_pause_of_others_ = longest_pause_;
+  dice of_rests(seed_, 8);
+  if (of_rests.chance(0.15)) longest_rest_ = milliseconds(of_rests.chance(0.5) ? 300 : 3000);
   if (rules_.one_server) plan_more();
   plan_lingering();
   judge_.emplace(world_, rules_);
@@ -594,6 +600,7 @@ acquire_options schedule::options(dice& d, std::size_t process) const {
   o.renew = d.chance(0.7) ? renewal::automatic : d.chance(0.5) ? renewal::none : renewal::at_most(2);
   if (d.chance(0.2)) o.margin = o.lease / 5;
   if (deployment_ == deployment::failover && d.chance(0.5)) o.replicas = 1;
+  if (longest_rest_ != 0ms && d.chance(0.5)) o.at_least = milliseconds(d.between(1, longest_rest_.count()));
   o.linger = lingers_[process];
   return o;
 }
@@ -878,7 +885,7 @@ outcome schedule::run() {
     const auto look = [this] { judge_->look(); };
     const auto done = [this] { return failure_ || (is_over() && at_work_ == 0); };
     // A server that was ended last is back after three seconds; an entry of a dead client blocks for eleven at most.
-    const auto bound = ends_ + 3s + 2 * longest_lease_ + 30s;
+    const auto bound = ends_ + 3s + 2 * longest_lease_ + 30s + 10 * longest_rest_;
     if (!world_.run(bound, done, look)) throw broken("an operation still waits long after the faults have stopped");
     if (failure_) std::rethrow_exception(failure_);
     judge_->judge_histories();
@@ -895,7 +902,7 @@ outcome schedule::run() {
             world_.now() + 10s, [&closing] { return closing == 0; }, look))
       throw broken("a client does not close");
     // What could not be released ends with its lease, which is a little longer for the server.
-    world_.run(world_.now() + 150ms, [] { return false; });
+    world_.run(world_.now() + 150ms + longest_rest_ + longest_rest_ / 50, [] { return false; });
     if (all_closed && dead_.empty() && rules_.one_server && !rules_.lossy && !was_set_back_) {
       judge_->nothing_is_left();
     }
@@ -927,6 +934,7 @@ std::string_view name_of(deployment d) {
     case deployment::failover: return "failover";
     case deployment::quorum: return "quorum";
     case deployment::cluster: return "cluster";
+    case deployment::slots: return "slots";
   }
   return "?";
 }

@@ -17,7 +17,7 @@
 
 namespace leasehold::simulation {
 
-enum class deployment { single, failover, quorum, cluster };
+enum class deployment { single, failover, quorum, cluster, slots };
 std::string_view name_of(deployment);
 
 // What may be left out of a schedule, to make a failing one smaller.

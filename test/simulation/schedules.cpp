@@ -101,7 +101,7 @@ std::vector<std::string> required(deployment d) {
       all.push_back(kind + ' ' + status);
     }
   }
-  if (queue && d != deployment::cluster) {
+  if (queue && d != deployment::cluster && d != deployment::slots) {
     for (const char* const what : {"bundle acquire -> 0", "bundle acquire -> 1", "bundle acquire -> 2",
                                    "bundle acquire -> OOM", "bundle release -> -1", "bundle release -> 1"}) {
       all.emplace_back(what);
@@ -122,6 +122,7 @@ std::vector<std::string> required(deployment d) {
       all.emplace_back(what);
     }
   }
+  if (d == deployment::slots) all.emplace_back("mutex acquire -> CROSSSLOT");
   if (d == deployment::failover) all.emplace_back("acquire no quorum");
   if (d == deployment::quorum) all.emplace_back("acquire no quorum");
   return all;
@@ -161,6 +162,7 @@ BOOST_AUTO_TEST_CASE(single) { run_all(deployment::single); }
 BOOST_AUTO_TEST_CASE(failover) { run_all(deployment::failover); }
 BOOST_AUTO_TEST_CASE(quorum) { run_all(deployment::quorum); }
 BOOST_AUTO_TEST_CASE(cluster) { run_all(deployment::cluster); }
+BOOST_AUTO_TEST_CASE(slots) { run_all(deployment::slots); }
 
 BOOST_AUTO_TEST_SUITE_END()
 

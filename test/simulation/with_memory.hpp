@@ -67,6 +67,11 @@ struct with_memory {
   memory_server redis;
 };
 
+// The same with a server that checks slots: one address with shards behind it, or a server in cluster mode.
+struct with_slots : with_memory {
+  detail::memory::cluster slots{{&redis.server()}, 1};
+};
+
 // Cancels after that time, as asio::cancel_after does by a timer of Asio's. It outlives the operation.
 class cancel_timer {
  public:

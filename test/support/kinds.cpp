@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "support/kinds.hpp"
 
+#include "protocol/keys.hpp"
+#include "protocol/slots.hpp"
+
 #include <functional>
 
 namespace leasehold::test {
+
+const std::string the_tagged_queue = detail::queue_key(detail::tag_of_slot(detail::slot_of("n")), "n");
 
 // (One type of a handler for all kinds.)
 void asker::acquire(acquire_options o) {

@@ -90,11 +90,16 @@ awaitable<bool> tried(asker&, acquire_options = {});
 
 awaitable<lock_info> inspected(const any_lock&);
 
-// A fixture with a server `redis`, and how many wait in the queue of the lock.
+// The queue of "n" with the tag of its slot.
+extern const std::string the_tagged_queue;
+
+// A fixture with a server `redis`, and how many wait in the queue of the lock, whichever the layout of the keys.
 template <class Fixture>
 struct with_kinds_on : Fixture {
   using Fixture::redis;
-  std::int64_t in_queue() { return redis.command("ZCARD", the_queue).integer; }
+  std::int64_t in_queue() {
+    return redis.command("ZCARD", the_queue).integer + redis.command("ZCARD", the_tagged_queue).integer;
+  }
   awaitable<void> wait_in_queue(std::int64_t n) {
     co_await eventually("they wait in the queue", [this, n] { return in_queue() == n; });
   }

@@ -30,6 +30,7 @@ BOOST_AUTO_TEST_CASE(the_message_is_the_enumerator_with_spaces) {
       {error::invalid_url, "invalid url"},
       {error::not_supported, "not supported"},
       {error::closed, "closed"},
+      {error::invalid_ticket, "invalid ticket"},
   };
   std::set<int> values;
   for (const auto& [e, text] : all) {
@@ -92,6 +93,7 @@ BOOST_AUTO_TEST_CASE(events_have_names) {
   using kind = leasehold::event::kind;
   BOOST_TEST(to_string(kind::connected) == "connected");
   BOOST_TEST(to_string(kind::clock_jump) == "clock_jump");
+  BOOST_TEST(to_string(kind::tagged_keys) == "tagged_keys");
   BOOST_TEST(to_string(kind::slow_wait) == "slow_wait");
   BOOST_TEST(to_string(kind::cancelled) == "cancelled");
   BOOST_TEST(to_string(kind::credentials) == "credentials");

@@ -28,10 +28,10 @@ detail::reply reply_with(std::initializer_list<std::string_view> scalars) {
 }
 
 BOOST_AUTO_TEST_CASE(a_page_of_a_list_is_read) {
-  const auto found = detail::read_page(
-      reply_with({"0",   "p:a",   "mutex", "2048", "1000", "2", "1", "",  "1", "t",    "1000", "2048", "",
-                  "q:b", "mutex", "2048",  "1000", "0",    "1", "",  "1", "u", "1000", "2048", ""}),
-      "p:");
+  const auto found =
+      detail::read_page(reply_with({"p:a", "mutex", "2048", "1000", "2", "1", "", "1", "t", "1000", "2048", "",
+                                    "q:b", "mutex", "2048", "1000", "0", "1", "", "1", "u", "1000", "2048", ""}),
+                        "p:");
   BOOST_REQUIRE_EQUAL(found.size(), 1U);
   BOOST_TEST(found[0].name == "a");
   BOOST_TEST(found[0].token == "t");
@@ -39,9 +39,9 @@ BOOST_AUTO_TEST_CASE(a_page_of_a_list_is_read) {
 }
 
 BOOST_AUTO_TEST_CASE(a_list_has_no_lock_that_nobody_holds) {
-  const auto free = reply_with({"0", "p:a", "mutex", "2048", "1000", "0", "0", "", "0"});
+  const auto free = reply_with({"p:a", "mutex", "2048", "1000", "0", "0", "", "0"});
   BOOST_TEST(detail::read_page(free, "p:").empty());
-  const auto ends_within_a_lock = reply_with({"0", "p:b", "mutex", "2048", "1000", "0", "1", "", "1", "t"});
+  const auto ends_within_a_lock = reply_with({"p:b", "mutex", "2048", "1000", "0", "1", "", "1", "t"});
   BOOST_TEST(detail::read_page(ends_within_a_lock, "p:").empty());
 }
 
@@ -54,8 +54,9 @@ BOOST_AUTO_TEST_CASE(a_scan_ends_though_every_cursor_is_new) {
     for (const char* problem = nullptr; problem == nullptr && pages < 2'000'000; ++pages) {
       detail::reply r;
       r.add(std::to_string(pages + 1));
-      if (bytes != 0) r.add(content);
       problem = s.take(r);
+      // What was found out about its keys.
+      if (problem == nullptr) problem = s.note(reply_with({content}));
       if (problem != nullptr) BOOST_TEST(std::string_view(problem) == "the list is longer than 256 MiB");
     }
     return pages;
@@ -64,6 +65,22 @@ BOOST_AUTO_TEST_CASE(a_scan_ends_though_every_cursor_is_new) {
   BOOST_TEST(pages_of(mebibyte) == 256U);
   // Empty ones.
   BOOST_TEST(pages_of(0) == mebibyte + 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_page_longer_than_any_list_ends_a_scan) {
+  detail::scan s;
+  s.begin();
+  detail::reply r;
+  r.add("7");
+  r.add(std::string((std::size_t{256} << 20) + 1, 'x'));
+  BOOST_TEST(std::string_view(s.take(r)) == "the list is longer than 256 MiB");
+}
+
+BOOST_AUTO_TEST_CASE(only_keys_that_may_be_records_are_read_of_a_page) {
+  const auto page = reply_with({"7", "p:a", "q:b", "leasehold:{0}:fence", "p:leasehold:", "p:"});
+  BOOST_TEST((detail::read_keys(page, "p:") == std::vector<std::string>{"p:a", "p:leasehold:", "p:"}));
+  BOOST_TEST((detail::read_keys(page, "") == std::vector<std::string>{"p:a", "q:b", "p:leasehold:", "p:"}));
+  BOOST_TEST(detail::read_keys(reply_with({"7"}), "").empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_cursor_that_was_seen_before_ends_a_scan) {

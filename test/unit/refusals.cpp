@@ -40,6 +40,27 @@ BOOST_AUTO_TEST_CASE(what_stays_is_told) {
   BOOST_TEST((classify("WRONGTYPE Operation against a key") == refusal::wrong_type));
 }
 
+BOOST_AUTO_TEST_CASE(a_server_that_wants_tagged_keys_says_so) {
+  BOOST_TEST(is_cross_slot("CROSSSLOT Keys in request don't hash to the same slot"));
+  BOOST_TEST(wants_tagged_keys("CROSSSLOT Keys in request don't hash to the same slot"));
+  BOOST_TEST(is_cross_slot("ERR 'a' and 'b' not in the same slot"));
+  BOOST_TEST(is_cross_slot("ERR eval/evalsha command keys must be in same slot"));
+  // As Redis 7, Redis 6 and a bundle wrap it.
+  for (const char* words :
+       {"ERR user_script:7: leasehold: the keys of this server are tagged; see ?keys=tagged script: 59b8, on "
+        "@user_script:7.",
+        "ERR Error running script (call to f_1): @user_script:7: user_script:7: leasehold: the keys of this server are "
+        "tagged; see ?keys=tagged",
+        "ERR Error running script: user_script:7: leasehold: the keys of this server are tagged; see ?keys=tagged "
+        "script: bundle"}) {
+    BOOST_TEST(wants_tagged_keys(words), words);
+    BOOST_TEST(!is_cross_slot(words), words);
+    BOOST_TEST((classify(words) == refusal::no), words);
+  }
+  BOOST_TEST(!wants_tagged_keys("ERR leasehold: the fence counter leasehold:{0}:fence is out of range"));
+  BOOST_TEST(!wants_tagged_keys("MOVED 1 127.0.0.1:7000"));
+}
+
 BOOST_AUTO_TEST_CASE(a_script_that_fails_on_its_way_may_have_written) {
   BOOST_TEST(
       may_have_written("OOM command not allowed when used memory > 'maxmemory'. script: 59b8, on @user_script:7."));

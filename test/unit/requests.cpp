@@ -27,19 +27,8 @@ const clock::time_point now_of_requests{5h};
 
 // Every field has a value by which it is known.
 const std::map<std::string, std::string, std::less<>> names_of_values{
-    {"T", "token"},
-    {"7001", "lease"},
-    {"A", "ask"},
-    {"77", "limit"},
-    {"F", "follows"},
-    {"C", "channel"},
-    {"18432005", "fence"},
-    {"9000", "its G"},
-    {"P", "pattern"},
-    {"7", "cursor"},
-    {"Q", "prefix of the queues' keys"},
-    {"81", "fence"},
-    {"K", "kind"},
+    {"T", "token"},   {"7001", "lease"},     {"7002", "ms left"}, {"A", "ask"},    {"77", "limit"}, {"F", "follows"},
+    {"C", "channel"}, {"18432005", "fence"}, {"9000", "its G"},   {"81", "fence"}, {"K", "kind"},
 };
 
 const std::array<detail::member_request, 2> two_members{
@@ -58,13 +47,13 @@ detail::request full_request(verb v) {
   r.joins_queue = true;
   r.repairs = true;
   r.follows = "F";
+  r.rests_until = now_of_requests + 7002ms;
   r.channel = "C";
   r.fence = 18432005;
   r.exact = true;
   r.members = two_members;
   r.pattern = "P";
   r.cursor = "7";
-  r.queue_prefix = "Q";
   r.fence_text = "81";
   r.force = true;
   return r;
@@ -113,7 +102,7 @@ std::string row_of(std::string_view name) {
     const std::map<std::string, std::string> all{{"all four", "r f q e "},
                                                  {"all four, or the record", "r f q e "},
                                                  {"record", "r "},
-                                                 {"none", ""},
+                                                 {"fence counter, records, queues", "f r r2 q q2 "},
                                                  {"all four of each lock", "r f q e r2 f q2 e2 "}};
     const auto known = all.find(which);
     if (known == all.end()) return "keys that are not understood: " + which;
@@ -138,6 +127,7 @@ BOOST_AUTO_TEST_CASE(the_table_of_the_protocol_is_what_the_scripts_get) {
       {verb::confirm, "confirm"},
       {verb::renew, "renew"},
       {verb::release, "release"},
+      {verb::rest, "rest"},
       {verb::keep, "release or keep"},
       {verb::refresh, "refresh"},
       {verb::want, "want"},
@@ -179,9 +169,25 @@ BOOST_AUTO_TEST_CASE(what_is_optional_is_left_out) {
   r.channel = {};
   r.record_only = true;
   BOOST_TEST(text_of(r) == "r | `release`, token");
+  r.verb = verb::renew;
+  r.fence_text = {};
+  BOOST_TEST(text_of(r) == "r | `renew`, token, lease");
+  // It is never too short: a part of a millisecond counts as a whole one.
+  r.verb = verb::rest;
+  r.rests_until = now_of_requests + 7001ms + 1ns;
+  BOOST_TEST(text_of(r) == "r | `rest`, token, ms left");
   r.verb = verb::acquire_all;
   r.record_only = false;
   BOOST_TEST(text_of(r).starts_with("r f q e r2 f q2 e2 | lease, not-after, \"\", kind, token, ask, kind"));
+}
+
+BOOST_AUTO_TEST_CASE(a_scan_is_a_command) {
+  auto r = full_request(verb::scan);
+  r.of_kind = nullptr;
+  const std::vector<std::string> words{"SCAN", "7", "MATCH", "P", "COUNT", "1000"};
+  BOOST_TEST((command_of(r) == words));
+  const auto its = plan(r, now_of_requests, detail::server_clock{0.0}, /*pushes_grants=*/true);
+  BOOST_TEST(its.at == now_of_requests);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_said_of_a_request_when_it_is_sent) {
@@ -201,7 +207,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_is_kept_is_the_same) {
   r.exact = false;
   const detail::kept_request kept(r);
   BOOST_TEST(text_of(detail::request(kept)) == text_of(r));
-  for (const auto v : {verb::release, verb::keep, verb::raise, verb::list, verb::break_lock}) {
+  for (const auto v : {verb::renew, verb::release, verb::rest, verb::keep, verb::raise, verb::show, verb::break_lock}) {
     const auto other = full_request(v);
     const detail::kept_request its(other);
     BOOST_TEST(text_of(detail::request(its)) == text_of(other));

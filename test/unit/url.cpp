@@ -114,6 +114,22 @@ BOOST_AUTO_TEST_CASE(tls_has_its_options) {
   BOOST_TEST(refusal("redis://h?ca=/x") != "");
 }
 
+BOOST_AUTO_TEST_CASE(one_address_may_have_tagged_keys) {
+  for (const auto* url : {"redis://h?keys=tagged", "rediss://u:p@h/3?insecure=1&keys=tagged", "unix:///s?keys=tagged",
+                          "redis+sentinel://h/m?keys=tagged", "memory:s0?keys=tagged"}) {
+    BOOST_TEST(parse_url(url).has_tagged_keys, url);
+  }
+  for (const auto* url : {"redis://h", "memory:s0", "redis+cluster://h"})
+    BOOST_TEST(!parse_url(url).has_tagged_keys, url);
+  BOOST_TEST(parse_url("memory:s0?keys=tagged").hosts.front().host == "s0");
+  // In a cluster they always have.
+  for (const auto* url :
+       {"redis://h?keys=", "redis://h?keys=plain", "redis+cluster://h?keys=tagged", "memory:s0?keys=x",
+        "memory:s0?db=1", "memory:?keys=tagged", "memory+cluster:s0?keys=tagged"}) {
+    BOOST_TEST(refusal(url) != "", url);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_unix_socket_has_a_path) {
   const address a = parse_url("unix:///run/redis%20a.sock?db=4");
   BOOST_TEST((a.kind == address::scheme::unix_socket));

@@ -46,6 +46,17 @@ bool is_empty(const std::shared_ptr<State>& state) noexcept {
 }
 bool is_empty(const std::shared_ptr<hold_group>& group) noexcept;
 
+// What an operation of an empty handle ends with.
+template <class Signature>
+struct with_not_held;
+template <class... Results>
+struct with_not_held<void(error_code, Results...)> {
+  template <class Handler>
+  static auto append(Handler&& handler) {
+    return asio::append(std::forward<Handler>(handler), make_error_code(error::not_held), Results()...);
+  }
+};
+
 template <auto Start, class State, class Signature>
 struct initiation {
   std::shared_ptr<State> state;
@@ -58,7 +69,7 @@ struct initiation {
     if constexpr (std::is_same_v<State, hold_state> || std::is_same_v<State, hold_group>) {
       if (is_empty(state)) {
         const auto executor = asio::get_associated_executor(handler, asio::system_executor());
-        asio::post(executor, asio::append(std::forward<Handler>(handler), make_error_code(error::not_held)));
+        asio::post(executor, with_not_held<Signature>::append(std::forward<Handler>(handler)));
         return;
       }
     }

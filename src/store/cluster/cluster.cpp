@@ -6,6 +6,7 @@
 #include "protocol/slots.hpp"
 #include "store/cluster/node.hpp"
 #include "store/cluster/topology.hpp"
+#include "store/slot_channels.hpp"
 #include "time/clock.hpp"
 #include "time/timer.hpp"
 
@@ -16,10 +17,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <deque>
 #include <map>
 #include <set>
-#include <unordered_set>
 #include <utility>
 
 namespace leasehold::detail {
@@ -38,14 +37,9 @@ constexpr milliseconds refresh_limit{1000};
 // A call with more redirections is given up: the nodes do not agree on the slot.
 constexpr int most_redirections = 5;
 
-// The client stays subscribed to this many slots in which it neither waits nor holds: it probably will again.
-constexpr std::size_t most_idle_slots = 64;
-
 std::string name_of(const host_and_port& where) { return where.host + ' ' + where.port; }
 
-class cluster_store final : public store,
-                            public node::owner,
-                            public std::enable_shared_from_this<cluster_store> {
+class cluster_store final : public store, public node::owner, public std::enable_shared_from_this<cluster_store> {
  public:
   cluster_store(server_maker servers, address where, store::events& client)
       : servers_(std::move(servers)),
@@ -116,18 +110,13 @@ class cluster_store final : public store,
   }
 
   void subscribe_slot(std::uint16_t slot) override {
-    wanted_slots_.insert(slot);
-    std::erase(idle_, slot);
+    wanted_slots_.want(slot);
     if (node* const n = by_slot_[slot]) n->listen_in(slot);
   }
 
   void unsubscribe_slot(std::uint16_t slot) override {
-    idle_.push_back(slot);
-    if (idle_.size() <= most_idle_slots) return;
-    const auto oldest = idle_.front();
-    idle_.pop_front();
-    wanted_slots_.erase(oldest);
-    if (node* const n = by_slot_[oldest]) n->ignore_in(oldest);
+    const auto left = wanted_slots_.release(slot);
+    if (node* const n = left ? by_slot_[*left] : nullptr) n->ignore_in(*left);
   }
 
  private:
@@ -185,7 +174,7 @@ class cluster_store final : public store,
 
   void announce(node& n) {
     if (std::exchange(n.announced, true)) return;
-    for (const auto slot : wanted_slots_) {
+    for (const auto slot : wanted_slots_.all()) {
       if (by_slot_[slot] == &n) n.listen_in(slot);
     }
     // The client forgets its last failure now. A node that still fails is reported again at its next attempt.
@@ -389,7 +378,7 @@ class cluster_store final : public store,
     }
     if (before == by_slot_) return;
     ++epoch_;
-    for (const auto slot : wanted_slots_) {
+    for (const auto slot : wanted_slots_.all()) {
       if (by_slot_[slot] != nullptr && by_slot_[slot] != before[slot]) by_slot_[slot]->listen_in(slot);
     }
     if (events_ != nullptr) events_->on_rerouted();
@@ -418,8 +407,7 @@ class cluster_store final : public store,
   std::size_t turn_ = 0;
 
   std::set<std::string> channels_;
-  std::unordered_set<std::uint16_t> wanted_slots_;
-  std::deque<std::uint16_t> idle_;  // Those of them that were left, the longest first.
+  wanted_slots wanted_slots_;
 };
 
 }  // namespace

@@ -8,16 +8,12 @@
 namespace leasehold::detail {
 
 void node::listen_in(std::uint16_t slot) {
-  if (!server->up() || asked_.contains(slot)) return;
-  asked_.insert(slot);
-  server->change_shard_channel(client_channel(tag_of_slot(slot), client_), true);
+  if (server->up() && channels_.ask(slot))
+    server->change_shard_channel(client_channel(tag_of_slot(slot), client_), true);
 }
 
 void node::ignore_in(std::uint16_t slot) {
-  if (asked_.erase(slot) == 0) return;
-  subscribed_.erase(slot);
-  left_.insert(slot);
-  server->change_shard_channel(client_channel(tag_of_slot(slot), client_), false);
+  if (channels_.leave(slot)) server->change_shard_channel(client_channel(tag_of_slot(slot), client_), false);
 }
 
 void node::on_up(const store::server& s) {
@@ -25,12 +21,12 @@ void node::on_up(const store::server& s) {
   failure.clear();
   failed = false;
   refusal.clear();
-  forget_channels();
+  channels_.forget();
   if (!leaving_) owner_.on_node_up(*this);
 }
 
 void node::on_down(std::string_view why) {
-  forget_channels();
+  channels_.forget();
   if (!leaving_) owner_.on_node_down(*this, why);
 }
 
@@ -65,23 +61,13 @@ void node::on_stopped() {
 
 void node::on_shard_channel(std::string_view channel, bool subscribed) {
   const auto slot = slot_of(channel);
-  if (const auto own = left_.find(slot); !subscribed && own != left_.end()) {
-    left_.erase(own);
-  } else if (subscribed) {
-    if (!asked_.contains(slot)) return;
-    subscribed_.insert(slot);
-    if (auto* const to = owner_.listener()) to->on_grants_pushed(slot);
-  } else if (asked_.erase(slot) != 0) {
-    // The client has not asked to leave the channel.
-    subscribed_.erase(slot);
-    owner_.on_slot_left();
+  switch (channels_.confirmed(slot, subscribed)) {
+    case slot_channels::change::none: break;
+    case slot_channels::change::begun:
+      if (auto* const to = owner_.listener()) to->on_grants_pushed(slot);
+      break;
+    case slot_channels::change::ended: owner_.on_slot_left(); break;
   }
-}
-
-void node::forget_channels() {
-  asked_.clear();
-  subscribed_.clear();
-  left_.clear();
 }
 
 }  // namespace leasehold::detail

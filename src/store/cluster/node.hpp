@@ -3,13 +3,13 @@
 #pragma once
 
 #include "store/server.hpp"
+#include "store/slot_channels.hpp"
 #include "store/url.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 
 namespace leasehold::detail {
 
@@ -72,16 +72,13 @@ class node final : public store::events, public redis_server::router, public std
   void on_stopped() override;
 
   bool redirect(redis_server::call& c, std::string_view words) override { return owner_.redirect(*this, c, words); }
-  bool pushes_grants(std::uint16_t slot) const override { return subscribed_.contains(slot); }
+  bool pushes_grants(std::uint16_t slot) const override { return channels_.is_subscribed(slot); }
   void on_shard_channel(std::string_view channel, bool subscribed) override;
-  void forget_channels();
 
   owner& owner_;
   const std::string client_;
   bool leaving_ = false;
-  std::unordered_set<std::uint16_t> asked_;       // Slots whose channel the server was asked for,
-  std::unordered_set<std::uint16_t> subscribed_;  // and has confirmed.
-  std::unordered_multiset<std::uint16_t> left_;   // Slots whose channel was left, without a confirmation so far.
+  slot_channels channels_;
 };
 
 }  // namespace leasehold::detail

@@ -90,7 +90,7 @@ std::vector<reply> page_of(const sorted_set_value& set, bool with_scores, std::s
 
 // The commands. w[0] is the name as the client wrote it, and the number of the arguments has been checked.
 struct commands {
-  enum flag : unsigned { none = 0, writes = 1, needs_memory = 2 };
+  enum flag : unsigned { none = 0, writes = 1, needs_memory = 2, keyless = 4, many_keys = 8 };
 
   struct command {
     reply (*run)(database&, words);
@@ -685,15 +685,15 @@ const commands::command* commands::find(std::string_view name) {
   constexpr unsigned w = writes, m = writes | needs_memory;
   static const string_map<command> all = {
       {"append", {append, 3, m}},
-      {"dbsize", {dbsize, 1, none}},
+      {"dbsize", {dbsize, 1, keyless}},
       {"decr", {decr, 2, m}},
-      {"del", {del, -2, w}},
-      {"echo", {echo, 2, none}},
-      {"exists", {exists, -2, none}},
+      {"del", {del, -2, w | many_keys}},
+      {"echo", {echo, 2, keyless}},
+      {"exists", {exists, -2, many_keys}},
       {"expire", {expire, -3, w}},
       {"expireat", {expireat, -3, w}},
-      {"flushall", {flushall, -1, w}},
-      {"flushdb", {flushall, -1, w}},
+      {"flushall", {flushall, -1, w | keyless}},
+      {"flushdb", {flushall, -1, w | keyless}},
       {"get", {get_string, 2, none}},
       {"getrange", {getrange, 4, none}},
       {"hdel", {hdel, -3, w}},
@@ -709,7 +709,7 @@ const commands::command* commands::find(std::string_view name) {
       {"hvals", {hvals, 2, none}},
       {"incr", {incr, 2, m}},
       {"incrby", {incrby, 3, m}},
-      {"keys", {keys, 2, none}},
+      {"keys", {keys, 2, keyless}},
       {"llen", {llen, 2, none}},
       {"lpush", {lpush, -3, m}},
       {"lrange", {lrange, 4, none}},
@@ -717,23 +717,23 @@ const commands::command* commands::find(std::string_view name) {
       {"pexpire", {pexpire, -3, w}},
       {"pexpireat", {pexpireat, -3, w}},
       {"pexpiretime", {pexpiretime, 2, none}},
-      {"ping", {ping, -1, none}},
+      {"ping", {ping, -1, keyless}},
       {"pttl", {pttl, 2, none}},
-      {"publish", {publish, 3, none}},
+      {"publish", {publish, 3, keyless}},
       {"rpush", {rpush, -3, m}},
       {"sadd", {sadd, -3, m}},
-      {"scan", {scan, -2, none}},
+      {"scan", {scan, -2, keyless}},
       {"scard", {scard, 2, none}},
       {"set", {set, -3, m}},
       {"sismember", {sismember, 3, none}},
       {"smembers", {smembers, 2, none}},
-      {"spublish", {publish, 3, none}},
+      {"spublish", {publish, 3, keyless}},
       {"srem", {srem, -3, w}},
       {"strlen", {strlen, 2, none}},
-      {"time", {time, 1, none}},
+      {"time", {time, 1, keyless}},
       {"ttl", {ttl, 2, none}},
       {"type", {type, 2, none}},
-      {"unlink", {del, -2, w}},
+      {"unlink", {del, -2, w | many_keys}},
       {"zadd", {zadd, -4, m}},
       {"zcard", {zcard, 2, none}},
       {"zrange", {zrange, -4, none}},
@@ -831,6 +831,12 @@ reply database::execute_in_script(words w, bool& has_written) {
   if (is_out_of_memory_ && !has_written && (command->flags & commands::needs_memory)) return error(out_of_memory);
   if (writes) has_written = true;
   return counted(writes, w[0], command->run(*this, w));
+}
+
+database::words database::keys_in(words w) {
+  const auto* const command = commands::find(w[0]);
+  if (command == nullptr || (command->flags & commands::keyless) != 0 || w.size() < 2) return {};
+  return w.subspan(1, (command->flags & commands::many_keys) != 0 ? w.size() - 1 : 1);
 }
 
 std::size_t database::size() const {

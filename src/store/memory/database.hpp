@@ -53,6 +53,9 @@ class database {
   // not stop it. Clear it when the script begins.
   reply execute_in_script(words, bool& has_written);
 
+  // The keys among the words of a command.
+  static words keys_in(words);
+
   // As MIGRATE, or as DUMP and RESTORE with REPLACE: by the other clock, the key has the same time to live left. A key
   // that does not exist is not moved.
   void move_key(const std::string& key, database& to);

@@ -48,12 +48,13 @@ void flatten(const reply& from, client_reply& to) {
 
 // A script call, as it is sent.
 struct script_call {
-  const script* the_script;
+  const script* the_script;  // Null: the arguments are a command.
   bool whole_text = false, asking = false;
   std::vector<std::string> keys, arguments;
   detail::verb verb{};
 
   reply run(server& s, bool* wrote = nullptr) const {
+    if (the_script == nullptr) return s.execute(arguments);
     const std::vector<std::string_view> k(keys.begin(), keys.end());
     const std::vector<std::string_view> a(arguments.begin(), arguments.end());
     return s.run(*the_script, whole_text, k, a, asking, wrote);
@@ -169,7 +170,8 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 
   bool run(std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
     if (!up_) return false;
-    const std::uint16_t slot = router_ == nullptr ? 0 : slot_of(the_caller->request_of(tag).keys.record);
+    const bool has_slots = router_ != nullptr && router_->has_slots();
+    const std::uint16_t slot = has_slots ? slot_of(the_caller->request_of(tag).keys.record) : 0;
     send_call({std::move(the_caller), tag, clock::now(), slot});
     return true;
   }
@@ -237,7 +239,10 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
       if (!listen) l->shard_channels.erase(channel);
       l->reply_to_client([channel, listen, refusal](memory_store& self) {
         // redis.cpp gives up a connection whose replies do not match its commands any more.
-        if (refusal) return self.drop_connection(refusal->text);
+        if (refusal) {
+          if (!is_temporary(classify(refusal->text))) self.router_->on_no_shard_channels();
+          return self.drop_connection(refusal->text);
+        }
         self.router_->on_shard_channel(channel, listen);
       });
     });
@@ -289,6 +294,10 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     const auto what = the_caller.request_of(tag);
     const bool pushes_grants = router_ == nullptr || router_->pushes_grants(slot);
     const auto planned = plan(what, clock::now(), clock_, pushes_grants);
+    if (what.of_kind == nullptr) {
+      the_caller.sent(tag, planned);
+      return {nullptr, false, false, {}, command_of(what), what.verb};
+    }
     arguments args;
     write(what, planned, args);
     the_caller.sent(tag, planned);
@@ -303,7 +312,8 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     c.verb = what.verb;
     const bool pushes_grants = router_ == nullptr || router_->pushes_grants(c.slot);
     if (!bundled_.has_room_for(c, what, pushes_grants)) send_bundle();
-    if (router_ == nullptr && bundled_calls::takes(c, what)) {
+    const bool may_bundle = router_ == nullptr || router_->may_bundle();
+    if (may_bundle && bundled_calls::takes(c, what)) {
       if (bundled_.empty()) gather();
       return bundled_.add(std::move(c), what, clock::now(), clock_, pushes_grants);
     }
@@ -369,7 +379,8 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
       c.whole_text = true;
       return send_call(std::move(c));
     }
-    const bool elsewhere = router_ != nullptr && r.is_error() && is_redirection(r.text(0));
+    const bool elsewhere =
+        router_ != nullptr && r.is_error() && (is_redirection(r.text(0)) || wants_tagged_keys(r.text(0)));
     if (elsewhere && c.the_caller->wants(c.tag) && router_->redirect(c, r.text(0))) return;
     const auto the_caller = std::move(c.the_caller);
     const outcome o = read_outcome(c.verb, r);
@@ -518,7 +529,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   const std::chrono::milliseconds connect_timeout_;
   const std::chrono::milliseconds command_timeout_;
   events* events_;
-  router* const router_;  // Null: there is one server.
+  router* const router_;  // Null: there is nothing to know.
   const std::string channel_;
   server_clock clock_;
   timer running_;

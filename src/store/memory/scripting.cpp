@@ -342,6 +342,13 @@ struct scripting::state {
         return true;
       }
     }
+    if (self.only_declared) {
+      for (const auto key : database::keys_in(words)) {
+        if (self.is_declared(key)) continue;
+        push_error(lua, "script tried accessing undeclared key");
+        return true;
+      }
+    }
     const reply r = self.db->execute_in_script(words, self.has_written);
     push(lua, r);
     return raises && r.is_error();
@@ -393,9 +400,21 @@ struct scripting::state {
     lua_rawset(lua, LUA_GLOBALSINDEX);
   }
 
-  reply run(const script& s, strings keys, strings arguments, database& on) {
+  // Scripts mostly take their keys in turn.
+  bool is_declared(std::string_view key) {
+    for (std::size_t tried = 0; tried < declared.size(); ++tried) {
+      if (declared[next_declared] == key) return true;
+      if (++next_declared == declared.size()) next_declared = 0;
+    }
+    return false;
+  }
+
+  reply run(const script& s, strings keys, strings arguments, database& on, may_access which) {
     db = &on;
     has_written = false;
+    only_declared = which == may_access::declared_keys;
+    declared = keys;
+    next_declared = 0;
     set_global("KEYS", keys);
     set_global("ARGV", arguments);
     lua_rawgeti(lua, LUA_REGISTRYINDEX, describe);
@@ -428,6 +447,9 @@ struct scripting::state {
   int describe = 0;
   database* db = nullptr;
   bool has_written = false;
+  bool only_declared = false;
+  strings declared;
+  std::size_t next_declared = 0;
   string_map<script> scripts;  // By digest.
   // Where the callers keep the texts that were run last.
   std::vector<std::pair<std::string_view, const script*>> latest;
@@ -438,10 +460,10 @@ scripting::scripting(scripting&&) noexcept = default;
 scripting& scripting::operator=(scripting&&) noexcept = default;
 scripting::~scripting() = default;
 
-reply scripting::run(std::string_view text, strings keys, strings arguments, database& db) {
+reply scripting::run(std::string_view text, strings keys, strings arguments, database& db, may_access which) {
   reply failure;
   const auto* const script = state_->find_or_compile(text, failure);
-  return script ? state_->run(*script, keys, arguments, db) : failure;
+  return script ? state_->run(*script, keys, arguments, db, which) : failure;
 }
 
 reply scripting::load(std::string_view text) {
@@ -454,7 +476,7 @@ reply scripting::run_digest(std::string_view digest, strings keys, strings argum
   auto found = state_->scripts.find(digest);
   if (found == state_->scripts.end()) found = state_->scripts.find(to_lower(digest));
   if (found == state_->scripts.end()) return error("NOSCRIPT No matching script. Please use EVAL.");
-  return state_->run(found->second, keys, arguments, db);
+  return state_->run(found->second, keys, arguments, db, may_access::any_key);
 }
 
 }  // namespace leasehold::detail::memory

@@ -27,8 +27,12 @@ class scripting {
   scripting& operator=(scripting&&) noexcept;
   ~scripting();
 
+  // Which keys a script may access. Servers with many threads or shards behind one address refuse keys that the caller
+  // has not declared.
+  enum class may_access { any_key, declared_keys };
+
   // As EVAL. A text is compiled once. A known text costs a comparison of its bytes.
-  reply run(std::string_view text, strings keys, strings arguments, database&);
+  reply run(std::string_view text, strings keys, strings arguments, database&, may_access = may_access::any_key);
 
   // As SCRIPT LOAD: the digest, in lower-case hexadecimal, or the error of the compiler.
   reply load(std::string_view text);

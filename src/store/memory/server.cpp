@@ -73,9 +73,11 @@ reply server::run(const script& s, bool whole_text, scripting::strings keys, scr
   } else if (!known_.contains(&s)) {
     return error("NOSCRIPT No matching script. Please use EVAL.");
   }
+  // As on AWS ElastiCache Serverless.
+  if (keys.empty()) return error("ERR Lua scripts without any input keys are not supported.");
   database& d = data();
   const auto before = d.changes();
-  reply r = scripting_.run(s.text, keys, arguments, d);
+  reply r = scripting_.run(s.text, keys, arguments, d, scripting::may_access::declared_keys);
   if (wrote != nullptr) *wrote = d.changes() != before;
   if (on_run) on_run(s, {arguments.begin(), arguments.end()}, r);
   return r;

@@ -25,19 +25,19 @@ constexpr milliseconds between_looks{5};
 
 }  // namespace
 
-ballot::kind ballot::kind_of(verb v) {
-  switch (v) {
+ballot::kind ballot::kind_of(const kept_request& r) {
+  switch (r.verb) {
     case verb::acquire: return kind::acquire;
     case verb::downgrade: return kind::downgrade;
     case verb::inspect: return kind::inspect;
-    default: return kind::renew;
+    default: return r.fence_text.empty() ? kind::renew : kind::resume;
   }
 }
 
 ballot::ballot(quorum_store& q, kept_request r, std::shared_ptr<caller> the_caller, std::uint32_t tag)
     : quorum_(q),
       request_(std::move(r)),
-      kind_(kind_of(request_.verb)),
+      kind_(kind_of(request_)),
       caller_(std::move(the_caller)),
       tag_(tag),
       patience_(caller_->patience_of(tag)),
@@ -55,6 +55,8 @@ void ballot::start() {
   quorum_.note_lease(request_.lease);
   if (kind_ == kind::acquire) {
     claim_ = quorum_.claim_of(request_);
+  } else if (kind_ == kind::resume) {
+    claim_ = quorum_.resumed_claim(request_);
   } else if (kind_ != kind::inspect) {
     claim_ = quorum_.find_claim(request_.token);
   }
@@ -81,7 +83,7 @@ void ballot::start() {
     if (kind_ == kind::acquire) claim_->asked(*v);
     if (ask(*v, asking)) voices_[v->number].said = answer_is::pending;
   }
-  if (kind_ == kind::renew && claim_ && request_.lease > milliseconds(0)) {
+  if ((kind_ == kind::renew || kind_ == kind::resume) && claim_ && request_.lease > milliseconds(0)) {
     claim_->lasts(later(sent_, quorum_.command_timeout()), request_.lease);
   }
   quorum_.set(*this, to.empty() ? sent_ : later(sent_, patience));
@@ -110,6 +112,7 @@ request ballot::request_of(std::uint32_t tag) const {
     }
     default: {
       request r(request_);
+      r.fence_text = {};  // A server may have a larger fence.
       // It may have waited for room on its connection.
       if (kind_ == kind::acquire) {
         const auto left = std::max(later(sent_, quorum_.command_timeout()) - now, clock::duration(0));
@@ -243,6 +246,7 @@ void ballot::decide(bool late) {
     case kind::acquire:
     case kind::downgrade: return fence_ == 0 ? decide_grant(late) : decide_raise(late);
     case kind::renew: return decide_renewal(late);
+    case kind::resume: return decide_resumption(late);
     case kind::inspect: return decide_inspection(late);
   }
 }

@@ -50,8 +50,8 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   void start_late();
 
  private:
-  enum class kind { acquire, renew, downgrade, inspect };
-  static kind kind_of(verb);
+  enum class kind { acquire, renew, resume, downgrade, inspect };
+  static kind kind_of(const kept_request&);
   enum : std::uint32_t { asking, raising, restoring, phases };
   enum class answer_is { missing, pending, yes, no, error };
 
@@ -79,7 +79,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   // An attempt must not run after the release that undoes it, and a hold must not be renewed after its release.
   bool wants(std::uint32_t) const override;
   turn turn_of(std::uint32_t) const override {
-    return kind_ == kind::renew || kind_ == kind::downgrade ? turn::keeps : turn::asks;
+    return kind_ == kind::acquire || kind_ == kind::inspect ? turn::asks : turn::keeps;
   }
   std::chrono::milliseconds patience_of(std::uint32_t) const override { return patience_; }
   void answered(std::uint32_t tag, const answer&) override;
@@ -114,6 +114,8 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   // For an attempt: releases everywhere what was granted.
   void refuse(std::size_t yes);
   void decide_renewal(bool late);
+  // Of a hold that was detached, perhaps in another process: a majority has it with its fence or a larger one.
+  void decide_resumption(bool late);
   // Answers with the holds that a majority has.
   void decide_inspection(bool late);
 

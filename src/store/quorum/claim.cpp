@@ -163,7 +163,7 @@ void claim::conclude(clock::time_point now) {
 }
 
 void claim::report(bool released) {
-  if (released) {
+  if (released && release_.verb == verb::release) {
     const auto channel = hint_channel(release_.keys.record);
     const auto now = clock::now();
     for (const auto& v : quorum_.voters()) {

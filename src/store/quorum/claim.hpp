@@ -68,6 +68,10 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void granted(std::uint64_t fence) { fence_ = fence; }
   // The same, and the hold is a reader's now.
   void downgraded(std::uint64_t fence);
+  // The hold was detached by another client, and any server may have it.
+  void assume_everywhere();
+  // Ends a claim that was made to resume a hold in vain. Nothing is released.
+  void forget_unless_held();
   // There is a hold, and this server does not have it as far as is known.
   bool is_missing_on(const voter&, clock::time_point now) const;
 

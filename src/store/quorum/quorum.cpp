@@ -84,10 +84,11 @@ bool quorum_store::too_few_answer() const {
 bool quorum_store::run(std::shared_ptr<caller> the_caller, std::uint32_t tag) {
   if (stopping_) return false;
   kept_request r(the_caller->request_of(tag));
-  if (r.verb != verb::release && !up()) return false;
+  const bool releases = r.verb == verb::release || r.verb == verb::rest;
+  if (!releases && !up()) return false;
   const auto now = clock::now();
   the_caller->sent(tag, {now, nowhere_.not_after(now, r.run_within).second});
-  if (r.verb == verb::release) {
+  if (releases) {
     const auto c = claim_of(r);
     c->release(std::move(r), std::move(the_caller), tag);
     return true;

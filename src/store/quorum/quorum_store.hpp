@@ -91,6 +91,8 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
 
   // The claim of the request's token; makes one if there is none.
   std::shared_ptr<claim> claim_of(const kept_request&);
+  // The same for a hold that was detached.
+  std::shared_ptr<claim> resumed_claim(const kept_request&);
   // Null: there is none.
   std::shared_ptr<claim> find_claim(const std::string& token) const;
   void forget(const claim&);

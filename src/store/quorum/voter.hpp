@@ -75,6 +75,7 @@ class voter final : public store::events, public redis_server::router {
   void on_moved(std::uint16_t) override {}
 
   bool redirect(redis_server::call&, std::string_view) override { return false; }
+  bool has_slots() const override { return false; }
   bool pushes_grants(std::uint16_t) const override { return false; }
   void on_shard_channel(std::string_view, bool) override {}
 

@@ -34,8 +34,9 @@ void boost_redis_to_bulk(std::string& payload, const behind_ping&);
 template <class Connection>
 class channels {
  public:
-  // on_refusal: the replies of the connection no longer match its commands. Called in the middle of a read.
-  channels(Connection& connection, std::function<void(std::string_view words)> on_refusal)
+  // on_refusal: the replies of the connection no longer match its commands. Called in the middle of a read. of_slot: the
+  // channel is that of a slot.
+  channels(Connection& connection, std::function<void(std::string_view words, bool of_slot)> on_refusal)
       : connection_(connection), on_refusal_(std::move(on_refusal)) {}
 
   // up: the connection is up. Otherwise its successor listens.
@@ -51,10 +52,10 @@ class channels {
   }
   // Of a slot.
   void change_shard_channel(const std::string& channel, bool listen) {
-    if (refused_) return;
+    if (refused_of_slots_) return;
     const auto changes = std::make_shared<boost::redis::request>(make_request());
     changes->push("PING", behind_ping{listen ? "SSUBSCRIBE" : "SUNSUBSCRIBE", channel});
-    send(changes);
+    send(changes, refused_of_slots_);
   }
 
  private:
@@ -62,24 +63,25 @@ class channels {
     if (refused_) return;
     const auto changes = std::make_shared<boost::redis::request>(make_request());
     changes->push_range(command, which);
-    send(changes);
+    send(changes, refused_);
   }
 
-  void send(const std::shared_ptr<boost::redis::request>& changes) {
+  void send(const std::shared_ptr<boost::redis::request>& changes, bool& refused) {
     changes->push("PING");
-    boost::redis::any_adapter adapter(
-        [this](boost::redis::any_adapter::parse_event e, const boost::redis::resp3::node_view& node, error_code&) {
-          if (e != boost::redis::any_adapter::parse_event::node || !is_error(node)) return;
-          refused_ = !is_temporary(classify(node.value));
-          on_refusal_(node.value);
-        });
+    boost::redis::any_adapter adapter([this, &refused](boost::redis::any_adapter::parse_event e,
+                                                       const boost::redis::resp3::node_view& node, error_code&) {
+      if (e != boost::redis::any_adapter::parse_event::node || !is_error(node)) return;
+      refused = !is_temporary(classify(node.value));
+      on_refusal_(node.value, &refused == &refused_of_slots_);
+    });
     connection_.async_exec(*changes, std::move(adapter), [changes](error_code, std::size_t) {});
   }
 
   Connection& connection_;
-  const std::function<void(std::string_view)> on_refusal_;
+  const std::function<void(std::string_view, bool)> on_refusal_;
   std::set<std::string> all_;
   bool refused_ = false;
+  bool refused_of_slots_ = false;
 };
 
 }  // namespace leasehold::detail

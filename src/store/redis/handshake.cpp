@@ -158,6 +158,7 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
     o.server.version = field_of(about, "redis_version");
     o.server.maxmemory_policy = field_of(about, "maxmemory_policy");
     o.server.uptime = read_uptime(field_of(about, "uptime_in_seconds"));
+    o.server.has_slots = field_of(about, "cluster_enabled") == "1";
     o.run_id = field_of(about, "run_id");
   }
   if (replies[publish].is_error())

@@ -8,6 +8,7 @@
 #include <boost/iterator/transform_iterator.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace leasehold::detail {
@@ -64,7 +65,7 @@ pipeline::then pipeline::add(call c, const server_clock& clock_there, bool pushe
   }
   const sending s = plan(r, clock::now(), clock_there, pushes_grants);
   arguments args;
-  write(r, s, args);
+  if (r.of_kind != nullptr) write(r, s, args);
   c.the_caller->sent(c.tag, s);
   // Redis writes first to the client that last got something to write. A client that gets another reply first is no
   // longer behind those that its script notifies.
@@ -72,7 +73,12 @@ pipeline::then pipeline::add(call c, const server_clock& clock_there, bool pushe
   if (c.asking) push_without_caller("ASKING");
   calls one;
   one.push_back(std::move(c));
-  push(*r.of_kind, one.front().whole_text, args);
+  if (r.of_kind == nullptr) {
+    const auto words = command_of(r);
+    next_->request.push_range(words.front(), std::next(words.begin()), words.end());
+  } else {
+    push(*r.of_kind, one.front().whole_text, args);
+  }
   next_->commands.push_back(std::move(one));
   return next;
 }

@@ -52,7 +52,7 @@ class pipeline {
   static constexpr std::size_t most_under_way = 1024;
 
   // If nothing is answered on a connection for `patience`, it is given up. A caller may set a shorter patience.
-  // may_bundle: the keys of different records may be in one call, as they may not be in a cluster.
+  // may_bundle: calls about different records may be in one command, if their keys let them.
   pipeline(std::chrono::milliseconds patience, bool may_bundle) : patience_(patience), may_bundle_(may_bundle) {}
 
   // --- Calls ---

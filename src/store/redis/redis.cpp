@@ -91,8 +91,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         channel_(std::move(channel)),
         another_(std::move(another)),
         random_(static_cast<std::minstd_rand::result_type>(random_bits())),
-        channels_(connection_, [this](std::string_view words) { on_refused_channel(words); }),
-        pipeline_(options.command_timeout, /*may_bundle=*/r == nullptr) {
+        channels_(connection_, [this](std::string_view words, bool of_slot) { on_refused_channel(words, of_slot); }),
+        pipeline_(options.command_timeout, /*may_bundle=*/r == nullptr || r->may_bundle()) {
     connection_.set_receive_response(push_sink_);
   }
 
@@ -132,7 +132,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   bool run(std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
     if (!up_) return false;
-    const std::uint16_t slot = router_ == nullptr ? 0 : slot_of(the_caller->request_of(tag).keys.record);
+    const bool has_slots = router_ != nullptr && router_->has_slots();
+    const std::uint16_t slot = has_slots ? slot_of(the_caller->request_of(tag).keys.record) : 0;
     call c{std::move(the_caller), tag, clock::now(), slot};
     if (pipeline_.has_room_for(c)) {
       append(std::move(c));
@@ -365,8 +366,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   // The replies of this connection no longer match its commands.
-  void on_refused_channel(std::string_view words) {
+  void on_refused_channel(std::string_view words, bool of_slot) {
     this_one_.is_out_of_step = true;
+    if (of_slot && router_ != nullptr && !is_temporary(classify(words))) router_->on_no_shard_channels();
     asio::post(strand_, [self = this->shared_from_this(), why = std::string(words)] { self->reset(why); });
   }
 
@@ -485,7 +487,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       c.whole_text = true;
       return append(std::move(c));
     }
-    const bool elsewhere = router_ != nullptr && is_redirection(words);
+    const bool elsewhere = router_ != nullptr && (is_redirection(words) || wants_tagged_keys(words));
     if (elsewhere && c.the_caller->wants(c.tag) && router_->redirect(c, words)) return;
     // The master has become a replica: another server must answer. Or the server wants another password.
     const bool ends =
@@ -542,7 +544,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   destination<Strand> destination_;
   reconnection reconnection_;
   store::events* events_;
-  redis_server::router* const router_;  // Null: there is one server.
+  redis_server::router* const router_;  // Null: there is nothing to know.
   server_clock clock_;
   known_server server_;
 

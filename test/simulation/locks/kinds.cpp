@@ -1,7 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// What all kinds of locks do alike, through the public interface.
+// What all kinds of locks do alike, through the public interface. kinds_with_slots.cpp runs the same on a server that
+// checks slots.
 #include "support/kinds.hpp"
 #include "simulation/with_memory.hpp"
 
@@ -14,7 +15,10 @@
 
 namespace leasehold::test {
 
-BOOST_FIXTURE_TEST_SUITE(kinds, with_kinds_on<with_memory>)
+#ifndef LEASEHOLD_KINDS_ON
+#define LEASEHOLD_KINDS_ON kinds, with_kinds_on<with_memory>
+#endif
+BOOST_FIXTURE_TEST_SUITE(LEASEHOLD_KINDS_ON)
 
 BOOST_AUTO_TEST_CASE(who_waits_is_served_in_the_order_of_coming) {
   for_each_kind(redis, [&](const kind& k) {
@@ -403,14 +407,18 @@ BOOST_AUTO_TEST_CASE(a_key_that_holds_something_else_is_refused) {
         if (what == "list") redis.command("RPUSH", "n", "x");
         if (what == "hash") redis.command("HSET", "n", "a", "b", "c", "1");
         if (what == "our field") redis.command("HSET", "n", "leasehold", "something new 7");
-        const std::string before = redis.server().data().dump();
+        const auto dump = [&] {
+          redis.command("DEL", "leasehold:{0}:fence");  // A client with tagged keys writes its mark all the same.
+          return redis.server().data().dump();
+        };
+        const std::string before = dump();
         run([&]() -> awaitable<void> {
           asker a(k.holder(client(co_await asio::this_coro::executor, redis.url())));
           a.acquire();
           co_await eventually("it ends", [&] { return a.ended(); });
           BOOST_TEST(*a.ec == error::wrong_type);
         });
-        BOOST_TEST(redis.server().data().dump() == before);
+        BOOST_TEST(dump() == before);
       }
     }
   });
@@ -538,3 +546,5 @@ BOOST_AUTO_TEST_CASE(names_and_owners_may_be_views) {
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
+
+#undef LEASEHOLD_KINDS_ON

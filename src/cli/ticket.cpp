@@ -1,0 +1,163 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
+#include "ticket.hpp"
+
+#include "acquisition.hpp"
+#include "exit_code.hpp"
+#include "lock_text.hpp"
+#include "store.hpp"
+#include "text.hpp"
+
+#include <leasehold/client.hpp>
+#include <leasehold/hold.hpp>
+#include <leasehold/ticket.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace leasehold::cli {
+namespace {
+
+// A hold that is here belongs to the ticket: the destructor would release it.
+struct process {
+  asio::io_context context{1};
+  hold kept{};
+};
+
+process& never_destroyed() {
+  static auto& all = *new std::vector<std::unique_ptr<process>>();
+  return *all.emplace_back(std::make_unique<process>());
+}
+
+// The ticket that is meant. No text says anything of it: it is a secret.
+ticket read(const ticket_options& wanted) {
+  std::string text = wanted.ticket;
+  if (text == "-" && !std::getline(std::cin, text)) throw failure(exit_code::usage, "-: there is no ticket to read");
+  try {
+    return ticket::parse(text);
+  } catch (const exception& e) {
+    throw failure(code_of(e.code()), e.what());
+  }
+}
+
+failure gone(const ticket& t) {
+  return {exit_code::lost, fmt::format("{}: lost: it was released, or its lease has ended", in_quotes(t.name()))};
+}
+
+// Goes on with the hold of the ticket.
+void resume(process& p, const client& store, const store_options& where, const ticket& t, resume_options how) {
+  how.renew = renewal::none;
+  error_code failed;
+  store.resume(t, how, [&](error_code ec, hold h) {
+    failed = ec;
+    p.kept = std::move(h);
+    p.context.stop();
+  });
+  p.context.run();
+  p.context.restart();
+  if (failed == error::lost) throw gone(t);
+  if (failed) throw describe(failed, store, where, t.name());
+}
+
+void release(process& p, const client& store, const store_options& where, const ticket& t) {
+  error_code failed;
+  p.kept.release([&](error_code ec) {
+    failed = ec;
+    p.context.stop();
+  });
+  p.context.run();
+  if (failed == error::lost) throw gone(t);
+  if (failed) throw describe(failed, store, where, t.name());
+}
+
+// What has become of an acquire.
+struct acquired {
+  int exit_status = 0;
+  ticket made;
+  std::exception_ptr failed;
+};
+
+asio::awaitable<void> acquire_and_detach(acquisition& a, client store, const store_options& where, process& p,
+                                         acquired& result) {
+  auto got = co_await a.acquire();
+  if (got.holds.empty()) {
+    result.exit_status = got.exit_status;
+    co_return;
+  }
+  p.kept = std::move(got.holds[0]);
+  const auto token = asio::as_tuple(asio::use_awaitable);
+  auto [ec, made] = co_await p.kept.detach(token);
+  if (ec) {
+    const std::string name = p.kept.name();
+    p.kept = hold();
+    throw describe(ec, store, where, name);
+  }
+  result.made = std::move(made);
+}
+
+}  // namespace
+
+int acquire(const acquire_command& wanted) {
+  auto& p = never_destroyed();
+  const client store = connect(p.context, wanted.how.store);
+  static const std::vector<std::string> none_around;
+  acquisition a(p.context, store, wanted.how, none_around);
+  asio::signal_set signals(p.context, SIGINT, SIGTERM, SIGHUP);
+  signals.async_wait([&a](error_code ec, int number) {
+    if (!ec) a.stop(number);
+  });
+  acquired result;
+  asio::co_spawn(p.context, acquire_and_detach(a, store, wanted.how.store, p, result), [&](std::exception_ptr failed) {
+    result.failed = failed;
+    signals.cancel();
+    // Until what an attempt may have left is released.
+    store.close([&p](error_code) { p.context.stop(); });
+  });
+  p.context.run();
+  if (result.failed) std::rethrow_exception(result.failed);
+  if (!result.made) return result.exit_status;
+  try {
+    print(result.made.to_string() + "\n");
+  } catch (const failure&) {
+    // No other program has the ticket.
+    auto& again = never_destroyed();
+    const client other = connect(again.context, wanted.how.store);
+    resume(again, other, wanted.how.store, result.made, {});
+    release(again, other, wanted.how.store, result.made);
+    throw;
+  }
+  return 0;
+}
+
+int extend(const extend_options& wanted) {
+  const ticket t = read(wanted);
+  auto& p = never_destroyed();
+  const client store = connect(p.context, wanted.store);
+  resume(p, store, wanted.store, t, {.lease = wanted.lease});
+  return 0;
+}
+
+int release(const release_options& wanted) {
+  const ticket t = read(wanted);
+  auto& p = never_destroyed();
+  const client store = connect(p.context, wanted.store);
+  resume(p, store, wanted.store, t, {});
+  release(p, store, wanted.store, t);
+  return 0;
+}
+
+}  // namespace leasehold::cli

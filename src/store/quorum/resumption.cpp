@@ -1,0 +1,65 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
+//
+// How a quorum goes on with a hold that another client has detached: a ballot that renews it, and a claim that this
+// client has not made by an attempt of its own.
+#include "store/quorum/ballot.hpp"
+#include "store/quorum/claim.hpp"
+#include "store/quorum/inspections.hpp"
+#include "store/quorum/majority.hpp"
+#include "store/quorum/quorum_store.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace leasehold::detail {
+
+// Every server may have the hold, so the release goes to every server.
+std::shared_ptr<claim> quorum_store::resumed_claim(const kept_request& r) {
+  kept_request attempt(r);
+  attempt.verb = verb::acquire;
+  attempt.fence_text.clear();
+  const auto c = claim_of(attempt);
+  c->assume_everywhere();
+  return c;
+}
+
+void claim::assume_everywhere() {
+  for (auto& p : places_) p.asked = true;
+}
+
+void claim::forget_unless_held() {
+  if (fence_ == 0 && !releasing_) end();
+}
+
+// When the hold was granted, a majority had its fence exactly, and no other one has a smaller fence and counts. So at
+// least one server has it still: otherwise the fence of the ticket was made up.
+void ballot::decide_resumption(bool late) {
+  std::uint64_t fence = 0;
+  std::from_chars(request_.fence_text.data(), request_.fence_text.data() + request_.fence_text.size(), fence);
+  std::vector<std::chrono::milliseconds> lefts;
+  bool is_known = false;
+  for (const auto& v : voices_) {
+    if (v.said != answer_is::yes || v.fence < fence) continue;
+    is_known = is_known || v.fence == fence;
+    lefts.push_back(comparable(v.left));
+  }
+  const auto pending = count(answer_is::pending);
+  const auto unknown = pending + count(answer_is::missing) + count(answer_is::error);
+  if (lefts.size() >= quorum_.majority() && is_known && !is_releasing()) {
+    claim_->granted(fence);
+    return end_with(status::held, fence, nth_largest(lefts, quorum_.majority()));
+  }
+  // Servers that have the token with a smaller fence do not have this hold.
+  const bool possible = lefts.size() + unknown >= quorum_.majority() && (is_known || unknown != 0);
+  if (possible && pending != 0 && !late) return;
+  const auto resumed = claim_;
+  if (!possible) {
+    end_with(status::not_held, 0, std::chrono::milliseconds(0));
+  } else if (!end_with_error()) {
+    end_undecided();
+  }
+  resumed->forget_unless_held();
+}
+
+}  // namespace leasehold::detail

@@ -1,0 +1,359 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
+//
+// One address with slots behind it (docs/protocol.md): clients notice it, agree about the keys, and follow those that
+// have tagged keys already.
+#include "protocol/slots.hpp"
+#include "simulation/with_memory.hpp"
+#include "store/memory/scripting.hpp"
+#include "support/kinds.hpp"
+
+#include <leasehold/admin.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace leasehold::test {
+
+BOOST_AUTO_TEST_SUITE(tagged_keys)
+
+namespace {
+
+using strings = std::vector<std::string>;
+
+// What clients report of their keys, and the scripts that a server refuses because of their slots.
+struct notes {
+  strings told;
+  std::size_t refused = 0;
+
+  client_options options() {
+    client_options o;
+    o.observer = [this](const event& e) {
+      if (e.what == event::kind::tagged_keys) told.emplace_back(e.text);
+    };
+    return o;
+  }
+  void watch(memory_server& redis) {
+    redis.server().on_run = [this](const auto&, const auto&, const detail::memory::reply& r) {
+      refused += r.text.starts_with("CROSSSLOT") ? 1U : 0U;
+    };
+  }
+};
+
+std::string tagged(const std::string& url) { return url + "?keys=tagged"; }
+
+constexpr const char* of_other_clients = "leasehold: the keys of this server are tagged";
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_CASE(the_first_refusal_tags_the_keys_of_the_whole_client, with_slots) {
+  notes n;
+  n.watch(redis);
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), n.options());
+    std::vector<hold> all;
+    for (const char* name : {"a", "b", "c", "d"}) all.push_back(co_await mutex(c, name).acquire());
+    BOOST_REQUIRE(n.told.size() == 1U);
+    BOOST_TEST(n.told.front().starts_with("CROSSSLOT"));
+    BOOST_TEST(n.refused == 1U);
+    BOOST_TEST(c.stats().refused == 0U);
+    BOOST_TEST(c.last_refusal() == "");
+    BOOST_TEST(redis.get("leasehold:{0}:fence").value_or("") == "tagged");
+    for (const char* name : {"a", "b", "c", "d"}) {
+      BOOST_TEST(redis.get(std::string(detail::fence_key(detail::slot_of(name)))).has_value());
+    }
+    // Locks that were made before, too, and every later connection.
+    redis.command("CLIENT", "KILL");
+    for (auto& h : all) co_await h.release();
+    co_await pause(10s);
+    const hold again = co_await mutex(c, "a").acquire();
+    BOOST_TEST(n.refused == 1U);
+    BOOST_TEST(n.told.size() == 1U);
+  });
+}
+
+BOOST_FIXTURE_TEST_CASE(with_the_parameter_nothing_is_refused, with_slots) {
+  notes n;
+  n.watch(redis);
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, tagged(redis.url()), n.options());
+    const hold a = co_await mutex(c, "a").acquire();
+    const hold b = co_await shared_mutex(c, "b").acquire();
+    const auto more = co_await acquire_all(mutex(c, "c"), recursive_mutex(c, "d", "o"));
+    co_await list(c);
+    BOOST_TEST(n.refused == 0U);
+    BOOST_TEST(n.told.empty());
+  });
+}
+
+// None is lost, whatever was sent before the first refusal came.
+BOOST_FIXTURE_TEST_CASE(requests_that_were_sent_before_the_first_refusal_are_sent_again, with_slots) {
+  notes n;
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), n.options());
+    co_await c.ready();
+    std::deque<asker> all;
+    for (int i = 0; i < 40; ++i) all.emplace_back(mutex(c, "n" + std::to_string(i % 20))).acquire();
+    std::optional<error_code> ec;
+    asker cancelled(mutex(c, "n0"));
+    cancelled.acquire();
+    co_await turn();
+    cancelled.signal.emit(asio::cancellation_type::terminal);
+    for (auto& a : all) {
+      co_await eventually("it is in", [&] { return a.in(); });
+      co_await a.got.release();
+    }
+    BOOST_TEST(n.told.size() == 1U);
+    co_await eventually("nothing is left", [&] { return redis.size() == 0; });
+  });
+}
+
+BOOST_FIXTURE_TEST_CASE(a_waiter_is_notified_of_its_grant_and_after_a_reconnect_too, with_slots) {
+  for (const bool reconnects : {false, true}) {
+    run([&]() -> awaitable<void> {
+      const auto executor = co_await asio::this_coro::executor;
+      client a(executor, redis.url());
+      client b(executor, redis.url());
+      asker first(mutex(a, "n"));
+      co_await acquired(first);
+      asker next(mutex(b, "n"));
+      next.acquire();
+      co_await eventually("it waits", [&] { return redis.command("ZCARD", the_tagged_queue).integer == 1; });
+      if (reconnects) {
+        redis.command("CLIENT", "KILL");
+        co_await pause(300ms);
+      }
+      const auto released = now();
+      co_await first.got.release();
+      co_await eventually("the next is in", [&] { return next.in(); });
+      BOOST_TEST((now() - released < 20ms));
+      BOOST_TEST(b.stats().handed_off == 1U);
+      co_await next.got.release();
+    });
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(several_locks_in_several_slots_are_acquired_one_after_the_other, with_slots) {
+  for (const bool by_url : {false, true}) {
+    notes n;
+    run([&]() -> awaitable<void> {
+      const auto executor = co_await asio::this_coro::executor;
+      client c(executor, by_url ? tagged(redis.url()) : redis.url(), n.options());
+      co_await c.ready();
+      {
+        const auto all = co_await acquire_all(mutex(c, "a"), mutex(c, "b"), counting_semaphore(c, "s", 1));
+        for (const auto& h : all) BOOST_TEST(h.valid());
+        // In one slot they need one script.
+        const auto together = co_await acquire_all(mutex(c, "{x}a"), mutex(c, "{x}b"));
+        BOOST_TEST(together.size() == 2U);
+      }
+      client other(executor, redis.url());
+      const hold busy = co_await mutex(other, "b").acquire();
+      const std::vector<mutex> both{mutex(c, "a"), mutex(c, "b")};
+      auto [ec, none] = co_await acquire_all({.wait = 0ms}, both, as_tuple);
+      BOOST_TEST(ec == error::timed_out);
+      BOOST_TEST(c.stats().refused == 0U);
+    });
+    run([&]() -> awaitable<void> { co_await eventually("nothing is left", [&] { return redis.size() == 0; }); });
+    BOOST_TEST(n.told.size() == (by_url ? 0U : 1U));
+  }
+}
+
+BOOST_FIXTURE_TEST_CASE(operators_find_and_break_locks_in_all_slots, with_slots) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client holder(executor, redis.url());
+    std::vector<hold> all;
+    for (int i = 0; i < 30; ++i) all.push_back(co_await mutex(holder, "n" + std::to_string(i)).acquire());
+    for (int i = 0; i < 30; ++i) redis.command("SET", "other" + std::to_string(i), "x");
+    client waiter(executor, redis.url());
+    asker next(mutex(waiter, "n7"));
+    next.acquire();
+    const auto key = "leasehold:{" + std::string(detail::tag_of_slot(detail::slot_of("n7"))) + "}:queue:n7";
+    co_await eventually("it waits", [&] { return redis.command("ZCARD", key).integer == 1; });
+    // For each of these operations a client that has sent nothing before.
+    notes n;
+    client lists(executor, redis.url(), n.options()), shows(executor, redis.url(), n.options());
+    const auto locks = co_await list(lists);
+    BOOST_TEST(locks.size() == 30U);
+    for (const auto& lock : locks) BOOST_TEST(lock.waiters == (lock.name == "n7" ? 1U : 0U));
+    BOOST_TEST(lists.stats().refused == 0U);
+    const lock_status shown = co_await show(shows, "n7");
+    BOOST_TEST(shown.queue.size() == 1U);
+    BOOST_TEST(n.told.size() == 2U);
+    outcome lost;
+    all[7].lost(lost.handler());
+    co_await pause(2s);
+    client breaks(executor, redis.url());
+    const broken_lock broken = co_await break_lock(breaks, "n7");
+    BOOST_TEST(broken.token == all[7].token());
+    co_await eventually("the next is in", [&] { return next.in(); });
+    co_await eventually("the holder knows", [&] { return lost.ended(); });
+    BOOST_TEST(next.got.token() == broken.next);
+  });
+}
+
+// --- Clients with the plain layout and clients with tagged keys, on a server that does not check slots ---
+
+BOOST_FIXTURE_TEST_CASE(plain_clients_follow_a_client_with_tagged_keys, with_memory) {
+  notes n;
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client a(executor, redis.url(), n.options());
+    client b(executor, redis.url(), n.options());
+    asker first(mutex(a, "n"));
+    co_await acquired(first);
+    asker second(mutex(b, "n"));
+    second.acquire();
+    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
+    BOOST_TEST(n.told.empty());
+    client t(executor, tagged(redis.url()));
+    asker third(mutex(t, "n"));
+    third.acquire();
+    co_await eventually("it waits in another queue",
+                        [&] { return redis.command("ZCARD", the_tagged_queue).integer >= 1; });
+    // The waiter notices it by its next poll, though the lock is not free.
+    co_await eventually("both wait in one queue",
+                        [&] { return redis.command("ZCARD", the_tagged_queue).integer == 2; });
+    BOOST_REQUIRE(n.told.size() == 1U);
+    BOOST_TEST(n.told.front().find(of_other_clients) != std::string::npos);
+    auto fence = first.got.fence();
+    co_await first.got.release();
+    for (asker* next : {&third, &second}) {
+      co_await eventually("the next is in", [&] { return next->in(); });
+      BOOST_TEST(next->got.fence() > fence);
+      fence = next->got.fence();
+      co_await next->got.release();
+    }
+    const hold again = co_await mutex(a, "n").acquire();
+    BOOST_TEST(again.fence() > fence);
+    BOOST_TEST(n.told.size() == 2U);
+    BOOST_TEST(a.stats().refused + b.stats().refused == 0U);
+  });
+}
+
+// By the first grant, whatever asks for it.
+BOOST_FIXTURE_TEST_CASE(each_kind_of_lock_and_each_request_notices_tagged_keys, with_memory) {
+  for_each_kind(redis, [&](const kind& k) {
+    run([&]() -> awaitable<void> {
+      const auto executor = co_await asio::this_coro::executor;
+      notes n;
+      client a(executor, redis.url(), n.options());
+      client b(executor, redis.url(), n.options());
+      asker first(k.holder(a));
+      co_await acquired(first);
+      asker next(k.next(b, 1));
+      next.acquire();
+      co_await eventually("it waits", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
+      client t(executor, tagged(redis.url()));
+      co_await t.ready();
+      co_await eventually("the mark is there",
+                          [&] { return redis.get("leasehold:{0}:fence").value_or("") == "tagged"; });
+      // The release does not grant it by the plain layout.
+      co_await first.got.release();
+      co_await eventually("the next is in", [&] { return next.in(); });
+      BOOST_TEST(redis.get("leasehold:{0}:fence").value_or("") == "tagged");
+      co_await next.got.release();
+      asker again(k.holder(a));
+      co_await acquired(again);
+      co_await again.got.release();
+      BOOST_TEST(n.told.size() == 2U);
+      client c(executor, redis.url(), n.options());
+      co_await inspected(k.holder(c));
+      BOOST_TEST(n.told.size() == 3U);
+      client d(executor, redis.url(), n.options());
+      co_await show(d, "n");
+      BOOST_TEST(n.told.size() == 4U);
+      client e(executor, redis.url(), n.options());
+      redis.command("SET", "some key", "x");
+      co_await list(e);
+      BOOST_TEST(n.told.size() == 5U);
+      for (const auto& x : {a, b, c, d, e}) BOOST_TEST(x.stats().refused == 0U);
+    });
+  });
+}
+
+BOOST_FIXTURE_TEST_CASE(a_bundle_that_meets_tagged_keys_loses_none_of_its_requests, with_memory) {
+  notes n;
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client a(executor, redis.url(), n.options());
+    co_await a.ready();
+    client t(executor, tagged(redis.url()));
+    co_await t.ready();
+    std::deque<asker> all;
+    for (int i = 0; i < 30; ++i) all.emplace_back(mutex(a, "n" + std::to_string(i))).acquire();
+    for (auto& x : all) co_await eventually("it is in", [&] { return x.in(); });
+    for (auto& x : all) co_await x.got.release();
+    BOOST_TEST(n.told.size() == 1U);
+    BOOST_TEST(redis.get("leasehold:{0}:fence").value_or("") == "tagged");
+    co_await eventually("nothing is left", [&] { return redis.size() == 0; });
+  });
+}
+
+// The mark has an end, as everything that leasehold stores.
+BOOST_FIXTURE_TEST_CASE(the_mark_of_tagged_keys_is_renewed_while_they_are_used, with_memory) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.idle_timeout = forever;
+    client t(co_await asio::this_coro::executor, tagged(redis.url()), o);
+    co_await t.ready();
+    co_await eventually("it is there", [&] { return redis.ttl("leasehold:{0}:fence") > 0; });
+    BOOST_TEST(redis.ttl("leasehold:{0}:fence") <= std::int64_t{2} * 24 * 3600 * 1000);
+    co_await pause(13h);
+    const auto before = redis.ttl("leasehold:{0}:fence");
+    co_await (co_await mutex(t, "n").acquire()).release();
+    co_await eventually("it lives longer", [&] { return redis.ttl("leasehold:{0}:fence") > before; });
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_quorum_reports_servers_with_tagged_keys) {
+  memory_quorum quorum(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    for (std::size_t i = 0; i < 2; ++i) quorum[i].command("SET", "leasehold:{0}:fence", "tagged");
+    client c(executor, quorum.urls());
+    auto [ec, h] = co_await mutex(c, "n").acquire(acquire_options{.wait = 5s}, as_tuple);
+    BOOST_TEST(ec == error::refused);
+    BOOST_TEST(c.last_refusal().find(of_other_clients) != std::string::npos);
+    auto urls = quorum.urls();
+    urls[1] = tagged(urls[1]);
+    BOOST_CHECK_EXCEPTION(client(executor, urls), exception, [](const exception& e) {
+      return e.code() == error::not_supported &&
+             std::string_view(e.what()).find("keys=tagged") != std::string_view::npos;
+    });
+  });
+}
+
+// --- What every script does ---
+
+BOOST_AUTO_TEST_CASE(the_model_refuses_keys_that_a_script_has_not_declared) {
+  using detail::memory::scripting;
+  scripting lua;
+  detail::memory::database data;
+  const auto run_with_key = [&](std::string_view text, std::vector<std::string_view> keys) {
+    return lua.run(text, keys, {}, data, scripting::may_access::declared_keys);
+  };
+  for (const char* text : {"return redis.call('GET', 'b')", "return redis.call('EXISTS', KEYS[1], 'b')",
+                           "return redis.call('DEL', 'b', KEYS[1])", "return redis.pcall('HSET', 'b', 'f', 'v')"}) {
+    const auto r = run_with_key(text, {"a"});
+    BOOST_TEST(r.is_error(), text);
+    BOOST_TEST(r.text.find("undeclared key") != std::string::npos, r.text);
+    BOOST_TEST(!run_with_key(text, {"a", "b"}).is_error(), text);
+  }
+  BOOST_TEST(!run_with_key("return {redis.call('TIME'), redis.call('PUBLISH', 'c', 'm')}", {"a"}).is_error());
+}
+
+BOOST_FIXTURE_TEST_CASE(no_script_runs_without_keys, with_memory) {
+  const auto r = redis.server().run(detail::scripts::mutex, /*whole_text=*/true, {}, {});
+  BOOST_TEST(r.text == "ERR Lua scripts without any input keys are not supported.");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace leasehold::test
