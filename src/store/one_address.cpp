@@ -90,6 +90,7 @@ class one_address final : public store,
   void on_moved(std::uint16_t slot) override { events_.on_moved(slot); }
   void on_clock_jump(clock::duration jump) override { events_.on_clock_jump(jump); }
   void on_refused(std::string_view words) override { events_.on_refused(words); }
+  void on_credentials(std::string_view why) override { events_.on_credentials(why); }
   void on_stopped() override {
     const auto self = shared_from_this();
     events_.on_stopped();
