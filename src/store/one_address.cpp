@@ -82,7 +82,6 @@ class one_address final : public store,
     events_.on_down(why);
   }
   void on_no_answer(std::string_view why) override { events_.on_no_answer(why); }
-  void on_credentials(std::string_view why) override { events_.on_credentials(why); }
   void on_message(std::string_view text) override { events_.on_message(text); }
   void on_channel(std::string_view channel) override { events_.on_channel(channel); }
   void on_grants_pushed(std::uint16_t slot) override { events_.on_grants_pushed(slot); }
