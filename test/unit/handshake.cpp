@@ -61,11 +61,11 @@ BOOST_AUTO_TEST_CASE(a_server_that_lets_us_in_is_described) {
 
 BOOST_AUTO_TEST_CASE(a_server_in_cluster_mode_says_so) {
   auto all = replies();
-  BOOST_TEST(!handshake(server, "channel", false).read(all)->server.has_slots);
+  BOOST_TEST(!handshake(server, nobody, "channel", false).read(all)->server.has_slots);
   all[2] = of({"# Cluster\r\ncluster_enabled:0\r\n"});
-  BOOST_TEST(!handshake(server, "channel", false).read(all)->server.has_slots);
+  BOOST_TEST(!handshake(server, nobody, "channel", false).read(all)->server.has_slots);
   all[2] = of({"# Cluster\r\ncluster_enabled:1\r\n"});
-  BOOST_TEST(handshake(server, "channel", false).read(all)->server.has_slots);
+  BOOST_TEST(handshake(server, nobody, "channel", false).read(all)->server.has_slots);
 }
 
 BOOST_AUTO_TEST_CASE(replies_that_are_missing_are_no_outcome) {
