@@ -49,6 +49,32 @@ asio::awaitable<void> with_options(leasehold::client redis) {
 }
 // [/options]
 
+// [linger]
+asio::awaitable<void> each_message(leasehold::client redis) {
+  leasehold::mutex session(redis, "session:8d1f");
+  for (int message = 1; message <= 3; ++message) {
+    // From the second time on without a command to Redis, unless another client wanted the lock meanwhile.
+    auto hold = co_await session.acquire({.lease = 10s, .linger = 1s});
+    co_await hold.release();
+  }
+}
+// [/linger]
+
+// [wanted]
+asio::awaitable<void> until_others_want_it(leasehold::client redis) {
+  leasehold::mutex lock(redis, "reindex");
+  leasehold::hold hold = co_await lock.acquire();
+  const auto wanted = std::make_shared<bool>(false);
+  hold.wanted([wanted](leasehold::error_code ec) { *wanted = !ec; });
+  asio::steady_timer batch(co_await asio::this_coro::executor);
+  for (int n = 1; n <= 3 && !*wanted; ++n) {
+    batch.expires_after(10ms);  // The work: one batch after the other.
+    co_await batch.async_wait();
+  }
+  co_await hold.release();
+}
+// [/wanted]
+
 // [try]
 asio::awaitable<void> unless_somebody_does(leasehold::client redis) {
   leasehold::mutex lock(redis, "invoice:4711");
@@ -348,6 +374,8 @@ asio::awaitable<void> all(leasehold::client redis, std::string url) {
   co_await connect(redis);
   co_await one_at_a_time(redis);
   co_await with_options(redis);
+  co_await each_message(redis);
+  co_await until_others_want_it(redis);
   co_await unless_somebody_does(redis);
   const bool acquired = co_await told_apart(redis);
   std::cout << acquired << std::endl;

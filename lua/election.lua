@@ -30,13 +30,19 @@ local function announce()
   redis.pcall('PUBLISH', leader, fence)
 end
 
+-- The fence in the record may have the mark of mutex.lua, a 0 in front.
+local function is_of(held, t, f)
+  local begins = 'leasehold:' .. t .. ':'
+  return held == begins .. f or held == begins .. '0' .. f
+end
+
 if what == 'leader' then
   local held = redis.call('GET', record)
   local found = {redis.call('PTTL', record)}
   local text = held and redis.call('GET', leader) or ''
   -- What a leader has proclaimed is not longer.
   local t, f, revision, since, value = string.match(#text <= 66048 and text or '', form)
-  if t and held == 'leasehold:' .. t .. ':' .. f then
+  if t and is_of(held, t, f) then
     found[2], found[3], found[4], found[5] = f, revision, since, value
   end
   return found
@@ -54,7 +60,7 @@ if what == 'withdraw' then
   return 1
 end
 
-if redis.call('GET', record) ~= 'leasehold:' .. token .. ':' .. fence then
+if not is_of(redis.call('GET', record), token, fence) then
   return {0, 0}
 end
 if same and tonumber(revision) > tonumber(ARGV[4]) then

@@ -3,7 +3,9 @@
 --
 -- The mutex: one string, the lock record, with the lease as its expiry:
 --   leasehold:<token>:<fence>
--- A record of any other form belongs to a client in another language; it is respected and never touched.
+-- A record of any other form belongs to a client in another language; it is respected and never touched. Two marks say
+-- that the holder's client is to be notified when another client waits: an `l` at the end of the token, whose hold may
+-- linger, and a 0 at the beginning of the fence, which `want` has put there.
 
 -- include: call fence
 kind = 'mutex'
@@ -90,6 +92,10 @@ if what == 'acquire' and not held and not waited_for and now <= tonumber(ARGV[4]
   redis.call('SET', record, my .. fence, 'PX', ARGV[3])
   return '1 ' .. fence .. ' ' .. ARGV[3] .. clock
 end
+if what == 'acquire' and held then
+  local its, lingers, wants = string.match(held, '^leasehold:([^:.~][^:.]*%.%d+(l?)):(0?)%d+$')
+  listener = its and (lingers == 'l' or wants == '0') and its
+end
 
 -- The quick form of joining a queue, of a token that is new there. The front of the queue is alive, apart from the
 -- entry of a holder that has not confirmed yet.
@@ -102,15 +108,18 @@ if what == 'acquire' and held and waited_for and ARGV[5] ~= '' and now <= tonumb
   local since = now - (tonumber(texts[2]) or 0)
   local quick = texts[1] and not texts[n + 3] and since >= 0 and since <= may_pause and string.sub(held, 1, #my) ~= my
   local waiting, dues, watching, holder = {}, {}, {}, string.match(held, '^leasehold:([^:]*):')
+  -- The first entry of another client has the listener notified, which lock.lua does.
+  local told, its = not listener, listener and string.match(listener, '^[^.]+.')
   for i = 1, n do
     local text = texts[i + 2] or ''
     local due = tonumber(string.match(text, '^%S+ %S+ (%S+)$'))
     quick = quick and due and now <= due + silent_after and due <= now + latest_poll
     if front[i] ~= holder then
       waiting[#waiting + 1], dues[#dues + 1] = i, due
+      told = told or string.sub(front[i], 1, #its) ~= its
     end
   end
-  if quick then
+  if quick and told then
     redis.call('PEXPIRE', queue, 60000)
     redis.call('PEXPIRE', entries, 60000)
     -- The first two poll often, and so does this entry if one of them is late, because that one may be dead.
@@ -155,7 +164,7 @@ end
 
 function fence_of(t)
   local its = 'leasehold:' .. t .. ':'
-  return held and string.sub(held, 1, #its) == its and string.sub(held, #its + 1) or nil
+  return held and string.sub(held, 1, #its) == its and string.match(held, '^0?(.+)$', #its + 1) or nil
 end
 
 local mine = fence_of(token)
@@ -217,10 +226,21 @@ function finish()
   end
 end
 
+-- A hold that goes on keeps its mark.
 function refresh(t)
-  local left = redis.call('PTTL', record)
+  local left, marked = redis.call('PTTL', record), what == 'refresh' and string.find(held, ':0%d+$')
   redis.call('PEXPIRE', record, left)
-  return enter(t, '', left)
+  local fence = enter(t, '', left)
+  if marked then
+    mark(t, fence)
+  end
+  return fence
+end
+
+function mark(t, fence)
+  if not string.find(held, ':0%d+$') and not string.find(t, '^[^.]+%.%d+l$') then
+    redis.call('SET', record, 'leasehold:' .. t .. ':0' .. fence, 'KEEPTTL')
+  end
 end
 
 function left_for()

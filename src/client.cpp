@@ -166,6 +166,7 @@ std::string_view to_string(event::kind what) noexcept {
     case event::kind::slow_wait: return "slow_wait";
     case event::kind::credentials: return "credentials";
     case event::kind::tagged_keys: return "tagged_keys";
+    case event::kind::wanted: return "wanted";
   }
   return "unknown";
 }
@@ -193,6 +194,8 @@ statistics client::stats() const {
   s.reconnects = get(c.reconnects);
   s.clock_jumps = get(c.clock_jumps);
   s.slow_waits = get(c.slow_waits);
+  s.wanted = get(c.wanted);
+  s.lingered = get(c.lingered);
   s.waiting_time = c.waiting_time.snapshot();
   s.hold_time = c.hold_time.snapshot();
   s.round_trip = c.round_trip.snapshot();

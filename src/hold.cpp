@@ -7,6 +7,7 @@
 #include "lock/extend.hpp"
 #include "lock/hold_state.hpp"
 #include "lock/lost.hpp"
+#include "lock/wanted.hpp"
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/system_executor.hpp>
@@ -55,6 +56,10 @@ void start_extend(const std::shared_ptr<hold_state>& state, hold_handler handler
 
 void start_lost(const std::shared_ptr<hold_state>& state, hold_handler handler) {
   lost_op::start(state, std::move(handler));
+}
+
+void start_wanted(const std::shared_ptr<hold_state>& state, hold_handler handler) {
+  wanted_op::start(state, std::move(handler));
 }
 
 void start_downgrade(const std::shared_ptr<hold_state>& state, hold_handler handler) {

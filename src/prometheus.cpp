@@ -56,6 +56,8 @@ constexpr metric<statistics, std::uint64_t> counters[] = {
     {"leasehold_reconnects_total", "Connections that came up after another was lost.", &statistics::reconnects},
     {"leasehold_clock_jumps_total", "Forward steps of the server's clock.", &statistics::clock_jumps},
     {"leasehold_slow_waits_total", "Operations that waited for longer than slow_wait.", &statistics::slow_waits},
+    {"leasehold_wanted_total", "Locks for which another client waited.", &statistics::wanted},
+    {"leasehold_lingered_total", "Locks acquired without a command, because they lingered.", &statistics::lingered},
 };
 
 constexpr metric<statistics, histogram> histograms[] = {

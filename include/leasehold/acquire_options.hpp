@@ -96,6 +96,20 @@ struct acquire_options {
   /// entry of an owner rests by itself; other readers, other permits and the same owner are not kept out. A downgrade
   /// lets readers in at once.
   std::chrono::milliseconds at_least{0};
+
+  /// For how long the client may keep the lock, idle, after the hold was released. The next `acquire` or `try_acquire`
+  /// of the same client then has it without a command to Redis. 0: it is released at once. At most 30 days, else
+  /// error::invalid_option.
+  ///
+  /// As soon as another client waits for the lock, the client is notified, and releases it: at once if it is idle, else
+  /// with the hold. If the message is lost, the other client waits for the holder and `linger` at most. For the
+  /// `try_acquire` of another client, and for programs that do not wait in the queue, the lock is busy meanwhile.
+  /// A lock lingers no longer than a third of the lease without an answer of Redis, and never past a loss, a reconnect
+  /// or `client::close`. When this pays: docs/guide.md, "Lingering".
+  ///
+  /// A hint. It is ignored for other kinds than mutex, on a quorum, by acquire_all, and together with `replicas`,
+  /// `at_least` or a limit of renewals.
+  std::chrono::milliseconds linger{0};
 };
 
 static_assert(std::is_aggregate_v<acquire_options> && std::is_trivially_destructible_v<acquire_options>,

@@ -162,8 +162,8 @@ class client {
 /// It is no mutex of the C++ library on purpose: `std::lock_guard` could not notice that the lease was lost. Use
 /// lost_token(), or put the work into with_lock().
 ///
-/// Thread safety: a hold belongs to one thread at a time. While one thread waits in wait_lost(), another one may call
-/// const functions and release().
+/// Thread safety: a hold belongs to one thread at a time. While one thread waits in wait_lost() or wait_wanted(),
+/// another one may call const functions and release().
 class [[nodiscard]] hold {
  public:
   hold() noexcept = default;        ///< An empty hold.
@@ -214,6 +214,11 @@ class [[nodiscard]] hold {
   template <class... End>
   requires detail::ends_a_wait<End...>
   void wait_lost(End&&... end) const { detail::block_on(&detail::start_lost, thread_, state(), {end...}); }
+
+  /// Returns when another client waits for the lock: leasehold::hold::wanted.
+  template <class... End>
+  requires detail::ends_a_wait<End...>
+  void wait_wanted(End&&... end) const { detail::block_on(&detail::start_wanted, thread_, state(), {end...}); }
 
   /// A token on which a stop is requested when the hold is lost, as leasehold::hold::lost reports it. Never, if the
   /// hold is released or destroyed before, or is empty.

@@ -52,13 +52,15 @@ struct event {
                   ///< certificate of the URL has expired. `text`: which and why. Not repeated while it stays the same.
     tagged_keys,  ///< The client's keys carry the tags of slots from now on, as with `?keys=tagged`. Once, at most.
                   ///< `text`: why, usually in the server's words.
+    wanted,       ///< Another client waits for a lock that this client has: reported once for a hold that lingers
+                  ///< (acquire_options::linger), or whose `hold::wanted` is under way.
   };
   kind what;  ///< What has happened.
   std::string_view
       name{};  ///< The lock's name where the event has one. Valid during the call only, as the other views.
   std::string_view text{};  ///< For people: one printable line.
-  /// acquired, released, lost: the hold's. slow_wait: that of the hold in the way (one of them, if several); another
-  /// program's value verbatim; "" if there is none, or the store does not answer.
+  /// acquired, released, lost, wanted: the hold's. slow_wait: that of the hold in the way (one of them, if several);
+  /// another program's value verbatim; "" if there is none, or the store does not answer.
   std::string_view token{};
   /// acquired, released, lost: the hold's. slow_wait: that of the hold in the way; 0 if that is not known, as for
   /// another program's hold and for one of several permits of a semaphore.
@@ -261,6 +263,8 @@ struct statistics {
   std::uint64_t reconnects = 0;      ///< Connections that came up after another was lost.
   std::uint64_t clock_jumps = 0;     ///< Forward steps of the server's clock noticed.
   std::uint64_t slow_waits = 0;      ///< acquire operations that waited for client_options::slow_wait.
+  std::uint64_t wanted = 0;          ///< Locks for which another client waited, as event::kind::wanted.
+  std::uint64_t lingered = 0;        ///< Locks acquired from a hold that lingered, without a command.
 
   histogram waiting_time;  ///< From the start of an operation to its lock.
   histogram hold_time;     ///< From the lock to its release or loss.

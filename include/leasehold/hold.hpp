@@ -23,6 +23,7 @@ void start_extend(const std::shared_ptr<hold_state>&, hold_handler, std::chrono:
 void start_downgrade(const std::shared_ptr<hold_state>&, hold_handler);
 void start_release(const std::shared_ptr<hold_state>&, hold_handler);
 void start_lost(const std::shared_ptr<hold_state>&, hold_handler);
+void start_wanted(const std::shared_ptr<hold_state>&, hold_handler);
 void start_detach(const std::shared_ptr<hold_state>&, asio::any_completion_handler<void(error_code, ticket)>);
 }  // namespace detail
 
@@ -172,6 +173,26 @@ class [[nodiscard]] hold {
     return detail::initiate<&detail::start_lost, void(error_code)>(state_, std::forward<Token>(token));
   }
   [[nodiscard]] auto lost() const { return lost(asio::deferred); }  ///< @overload
+
+  /// Waits until another client waits for the lock in its queue; completes soon if one does already. For the hold of a
+  /// mutex, not on a quorum, and not for one that another client detached; elsewhere error::not_supported.
+  ///
+  /// The first call for a hold costs one request, and so does each reconnect. A message that is lost comes again at the
+  /// next poll of the client that waits. Success is a hint: that client may have given up meanwhile, and other users of
+  /// the server can forge the message. Clients that call `try_acquire`, and programs that do not wait in the queue, are
+  /// not noticed.
+  ///
+  /// @par Completion signature `void(error_code)`: success when another client waits.
+  /// @par Errors
+  /// error::lost: the hold was lost first. error::not_held: released or destroyed, or empty. error::not_supported.
+  /// error::refused: the server refused the request.
+  /// @par Cancellation
+  /// All types; nothing changes for the hold.
+  template <asio::completion_token_for<void(error_code)> Token>
+  auto wanted(Token&& token) const {
+    return detail::initiate<&detail::start_wanted, void(error_code)>(state_, std::forward<Token>(token));
+  }
+  [[nodiscard]] auto wanted() const { return wanted(asio::deferred); }  ///< @overload
 
  private:
   friend detail::access;

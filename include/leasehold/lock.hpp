@@ -33,6 +33,8 @@ struct lock_info {
   std::size_t holders = 0;          ///< Holds: 1 for a mutex, all readers, all permits in use, all holds of the owner.
   std::string owner;                ///< Of a recursive mutex, or of the writer; "" elsewhere.
   std::vector<std::string> tokens;  ///< Of all holds, the first 100 at most; `token` is one of them.
+  /// The holder asked for acquire_options::linger: it may have released the lock, and its client keeps it, idle.
+  bool lingers = false;
 };
 
 namespace detail {

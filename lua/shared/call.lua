@@ -50,16 +50,22 @@ local remembered <const> = 16000000
 -- finish()              deletes the record if leave has removed the last hold
 -- lengthen(t, lease)    the hold's lease, never shortened; returns what is left of it in milliseconds
 -- refresh(t)            a new fence for a hold that has the lock to itself
+-- mark(t, fence)        its client is to be notified when another client waits (nil: the kind has no such mark)
 -- left_for(ask)         milliseconds until this ask may be granted at the earliest, -1: no end is known
 -- occupied()            is there any hold?
 -- depth()               what the reply of a grant adds: how many times the owner has the lock (nil: nothing)
-local kind, fence_of, admits, reenters, enter, leave, rest, finish, lengthen, refresh, left_for, occupied, depth
+local kind, fence_of, admits, reenters, enter, leave, rest, finish, lengthen, refresh, mark
+local left_for, occupied, depth
 
 -- No client makes a token that begins so.
 local rests <const> = '~'
 
 -- Set by a kind that has made room by itself.
 local made_room = false
+
+-- acquire: the token of the holder if its client is to be notified when an entry of another client waits (nil: it is
+-- not), see mutex.lua.
+local listener
 
 -- Clients with the tagged layout put the mark in the place of the plain layout's fence counter (docs/protocol.md, "One
 -- address with slots behind it"). A client with the plain layout that meets it knows these words (protocol/refusal.cpp).

@@ -86,6 +86,15 @@ local function acquire()
   if stamp == '' then
     return answer(0, 0, left)
   end
+  -- The holder's client is notified of the first entry of another client: when it joins, and at each of its polls, in
+  -- case a message was lost.
+  if listener then
+    local client = string.match(listener, '^[^.]+.')
+    local front = is_other(first, client, ask) and first or second
+    if is_other(front, client, ask) and front[1] == token then
+      notify(listener, 'wanted ' .. listener)
+    end
+  end
   -- An entry polls often if the silent entries in front of it are too many for one call. It also polls often if an
   -- entry in front is late, because that one may be dead.
   local late = math.max(resumed, now - slack - 1)
@@ -123,11 +132,15 @@ end
 -- reply is then as for acquire.
 -- refresh TOKEN LEASE [ASK]: the same for a cohort that goes on meanwhile; if others wait, nothing changes.
 -- status 1: kept, with a new fence | 2: others wait (refresh)
-local function keep()
-  local client, ask = string.match(token, '^[^.]+') .. '.', ARGV[4] or ''
+local function others_wait(ask)
+  local client = string.match(token, '^[^.]+') .. '.'
   local first = waited_for and next_waiting()
   local second = first and next_waiting()
-  if not is_other(first, client, ask) and not is_other(second, client, ask) then
+  return is_other(first, client, ask) or is_other(second, client, ask)
+end
+
+local function keep()
+  if not others_wait(ARGV[4] or '') then
     local left = lengthen(token, tonumber(ARGV[3]))
     return answer(1, refresh(token), left)
   end
@@ -137,6 +150,9 @@ local function keep()
   chunk, place, behind, silent = {}, 1, 0, 0
 end
 
+-- want TOKEN: from now on the token's client is notified when another client waits. It changes neither lease nor fence.
+-- status 1: no other client waits | 2: another one waits | 0: it is not this token's
+--
 -- raise TOKEN FENCE G [EXACT]: on a quorum, where each server has given this grant a fence of its own. The hold's fence
 -- becomes FENCE, unless it is larger, and no later grant here has a smaller one than G * 2048 = FENCE. Neither the
 -- lease nor the queue changes; a repeat changes nothing. The kinds answer it by themselves. EXACT: the server had lost
@@ -160,6 +176,15 @@ if mine and ARGV[3] and (what == 'release' or what == 'refresh') then
 end
 if what == 'release' or what == 'rest' then
   return release(mine)
+end
+if mine and what == 'want' then
+  if others_wait('') then
+    return answer(2, 0, 0)
+  end
+  if mark then
+    mark(token, mine)
+  end
+  return answer(1, mine, left_for(''))
 end
 if mine and what ~= 'refresh' then
   local left = lengthen(token, tonumber(ARGV[3]))

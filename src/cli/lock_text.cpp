@@ -40,6 +40,7 @@ std::string row(const std::string& name, std::size_t width, const std::string& l
 std::string held_as(const lock_details& lock) {
   if (lock.kind == "recursive_mutex") return fmt::format("{} {}", lock.holders, lock.holders == 1 ? "time" : "times");
   if (lock.kind == "counting_semaphore") return fmt::format("{} of {}", lock.holders, lock.limit);
+  if (lock.lingers) return "lingering";
   return lock.mode.empty() ? printable(lock.kind) : holders_text(lock);
 }
 
@@ -83,6 +84,7 @@ void add_details(boost::json::object& object, const lock_details& lock) {
   object["holders"] = lock.holders;
   if (!lock.mode.empty()) add_bytes(object, "mode", lock.mode);
   if (lock.limit != 0) object["limit"] = lock.limit;
+  if (lock.lingers) object["lingers"] = true;
   if (!lock.owner.empty()) add_bytes(object, "owner", lock.owner);
   boost::json::array holds;
   for (const listed_hold& h : lock.holds) {

@@ -40,6 +40,7 @@ std::string in_words(const std::string& name, const lock_status& lock) {
   if (lock.held) {
     text += fmt::format(", {}, {}", lease_text(lock), fence_text(lock));
     if (is_mutex(lock)) text += ", token " + printable(lock.token);
+    if (lock.lingers) text += ", lingers (its client may keep it idle)";
   }
   text += fmt::format(", {} waiting\n", lock.waiters) + holds_text(lock);
   for (std::size_t i = 0; i < lock.queue.size(); ++i) {

@@ -3,6 +3,7 @@
 #include "client/client_identity.hpp"
 
 #include "client/options.hpp"
+#include "protocol/token.hpp"
 #include "time/random.hpp"
 #include "time/system.hpp"
 
@@ -42,7 +43,9 @@ std::mt19937_64 seeded_engine() {
 client_identity::client_identity(const client_options& options)
     : engine_(seeded_engine()), phase_(static_cast<clock::rep>(engine_() >> 2)), id_(new_client_id(options)) {}
 
-std::string client_identity::next_token() { return fmt::format(FMT_COMPILE("{}.{}"), id_, ++tokens_); }
+std::string client_identity::next_token(bool lingers) {
+  return fmt::format(FMT_COMPILE("{}.{}{}"), id_, ++tokens_, lingers ? mark_of_lingering : "");
+}
 
 std::string_view label_of_token(std::string_view token) noexcept {
   constexpr std::size_t digits = 32;
@@ -53,7 +56,7 @@ std::string_view label_of_token(std::string_view token) noexcept {
   if (dot == token.npos || dot <= digits || token[dot - digits - 1] != '-') return {};
   const auto label = token.substr(0, dot - digits - 1);
   const bool ours = is_label(label) && consists_of(token.substr(dot - digits, digits), "0123456789abcdef") &&
-                    consists_of(token.substr(dot + 1), "0123456789");
+                    (consists_of(token.substr(dot + 1), "0123456789") || may_linger(token));
   return ours ? label : std::string_view();
 }
 

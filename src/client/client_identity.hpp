@@ -20,8 +20,8 @@ class client_identity {
 
   // "<label>-<128 random bits>"
   const std::string& id() const { return id_; }
-  // Never the same again.
-  std::string next_token();
+  // Never the same again. lingers: its hold may linger (protocol/token.hpp).
+  std::string next_token(bool lingers = false);
   // From 0 to 1.
   double random() { return std::uniform_real_distribution<double>(0.0, 1.0)(engine_); }
   // The phase of the client's renewals (renewal_due).

@@ -94,7 +94,7 @@ class lock_classes {
 struct counters : lock_figures {
   durations round_trip;
   number released{0}, renewed{0}, renewal_failed{0}, withdrawn{0}, refused{0}, commands{0}, connects{0}, reconnects{0},
-      handed_off{0}, passed{0}, clock_jumps{0};
+      handed_off{0}, passed{0}, clock_jumps{0}, wanted{0}, lingered{0};
   lock_classes classes;
 
   // its_class: null if the lock has none. n: of a gauge it may be negative.

@@ -49,6 +49,7 @@ const char* wrong_option(const acquire_options& o) noexcept {
   if (!is_backoff(o.retry)) return "acquire_options::retry";
   if (o.margin < milliseconds(0) || o.margin >= o.lease) return "acquire_options::margin";
   if (o.at_least < milliseconds(0) || o.at_least > longest_lease) return "acquire_options::at_least";
+  if (o.linger < milliseconds(0) || o.linger > longest_lease) return "acquire_options::linger";
   return nullptr;
 }
 

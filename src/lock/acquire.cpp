@@ -41,6 +41,7 @@ void acquire_op::begin() {
   if (const error_code ec = check(options_)) return complete(ec);
   if (options_.replicas != 0 && core_->is_quorum()) return complete(error::not_supported);
   if (!core_->open()) return complete(error::closed);
+  if (registry::of(*core_).take_idle(*lock_->identity, *this)) return;
   const bool single = makes_one_attempt();
   const milliseconds limit = core_->options().command_timeout;
   const milliseconds wait = !single                            ? options_.wait

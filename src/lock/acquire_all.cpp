@@ -107,6 +107,8 @@ void acquire_all_op::begin_again() {
     const auto& lock = *locks_->members[i]->identity;
     members_.push_back({lock.keys(), lock.kind.code->name, tokens_[i], asks_[i]});
   }
+  // The script would find them busy.
+  for (const auto& l : locks_->members) registry::of(*core_).stop_idle(*l->identity);
   attempt_.forget_unanswered();
   attempt_.begin(clock::now(), core_->epoch(), first_lease(options_));
   asking_ = core_->send(self_, 0);
@@ -227,6 +229,7 @@ void acquire_all_op::acquire_next() {
   }
   if (next_ != 0 && now >= deadline_) return release_all(error::timed_out);
   acquire_options options = options_;
+  options.linger = milliseconds(0);
   if (options_.wait != milliseconds(0)) options.wait = left(now);
   acquiring_ = true;
   const auto self = shared_from_this();

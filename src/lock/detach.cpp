@@ -38,6 +38,7 @@ std::shared_ptr<const ticket_fields> hold_state::detach(const lease_reply& reply
   activity::unlink();
   leave();
   complete_waiters(error::not_held);
+  if (grant_.lingering) grant_.lingering->end();
   notify(event::kind::released, tenure_.lasted);
   handle_.reset();
   if (std::exchange(close_waits_, false)) core_->end_work();

@@ -8,10 +8,9 @@
 #include <limits>
 
 namespace leasehold::detail {
+namespace {
 
 using std::chrono::milliseconds;
-
-namespace {
 
 // In a cluster, the client of a hold that lasts longer subscribes to the messages of its slot, to be notified if the
 // lock is broken. That takes a command, which short holds do not pay.
@@ -330,36 +329,6 @@ void hold_state::forget(loss_listener& op) {
   std::erase_if(waiters_, [&op](const auto& w) { return w.get() == &op; });
 }
 
-void hold_state::release(release_op::listener l) {
-  activity::unlink();
-  leave();
-  complete_waiters(error::not_held);
-  notify(event::kind::released, tenure_.lasted);
-  if (gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists) {
-    // Redis has already said that the hold is gone.
-    if (l) l(error::lost);
-  } else if (loss_reported_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
-             clock::now() < rests_until() || !grant_.next->pass_on(*this, l)) {
-    auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
-    if (!loss_reported_) op->of_a_hold();
-    if (grant_.contended) op->expect_waiter();
-    op->may_last(left_until());
-    op->rest_until(rests_until());
-    op->start(std::move(l));
-  }
-  handle_.reset();
-  if (std::exchange(close_waits_, false)) core_->end_work();
-}
-
-hold_state::grant hold_state::as_granted() const {
-  grant g = grant_;
-  g.deadline = deadline();
-  g.confirmed_at = confirmed_at_;
-  g.may_last_until = confirmed_ ? left_until() : may_last_until_;
-  g.longest_asked = longest_asked_;
-  return g;
-}
-
 bool hold_state::is_recorded(std::uint64_t fence) {
   if (core_->releases_leftovers()) return true;  // This store never grants a token twice.
   if (downgraded_) return fence == this->fence();
@@ -379,26 +348,6 @@ void hold_state::become_reader(std::uint64_t fence) {
   may_be_reader_ = false;
   downgraded_ = true;
   fence_.store(fence, std::memory_order_release);
-}
-
-void hold_state::drop(std::shared_ptr<hold_state> state) {
-  if (!state->begin_release()) return;
-  auto core = state->core_;
-  core->post([state = std::move(state)] { state->release(nullptr); });
-}
-
-void hold_state::on_close() {
-  const auto self = shared_from_this();  // From begin_release on, the user's thread may drop the last other reference.
-  if (!loss_reported_ && !released()) stop_holding();
-  auto flags = flags_.load(std::memory_order_acquire);
-  while ((flags & (is_guarded | is_released)) == 0) {
-    const auto closed = static_cast<std::uint8_t>(flags | is_released | by_close);
-    if (flags_.compare_exchange_weak(flags, closed, std::memory_order_acq_rel)) return release(nullptr);
-  }
-  if ((flags & is_guarded) == 0) return;
-  // with_lock releases it when its body has ended.
-  close_waits_ = true;
-  core_->begin_work();
 }
 
 void hold_state::abandon() {

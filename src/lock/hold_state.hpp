@@ -44,6 +44,16 @@ class successors {
   ~successors() = default;
 };
 
+// What lasts from one hold with a token to the next while the lock lingers between them: implemented by lingering.hpp.
+class lingering_tenure {
+ public:
+  // The lock does not linger after this hold. True: another client waits for it.
+  virtual bool end() = 0;
+
+ protected:
+  ~lingering_tenure() = default;
+};
+
 // What a cohort knows of the record that its holds pass on (cohort.hpp). Redis may have given the token a further fence
 // ahead of time, for the next holder in the cohort, while the current holder is still at work. A pushed grant may be
 // passed on before it is confirmed: then one confirmation is for all its holders, and is answered to the present one.
@@ -87,6 +97,7 @@ class hold_state final : public caller, public activity, public alarm, public st
     std::uint32_t depth = 1;
     bool contended = false;      // It had waiters, and was not kept since then because no other client waited.
     successors* next = nullptr;  // Null: none.
+    std::shared_ptr<lingering_tenure> lingering;  // Null: it does not linger.
   };
 
   hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant g);
@@ -99,6 +110,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   std::uint64_t fence() const { return fence_.load(std::memory_order_acquire); }
   std::uint32_t depth() const { return grant_.depth; }
   std::chrono::milliseconds lease() const { return grant_.lease; }
+  const std::shared_ptr<lingering_tenure>& lingering() const { return grant_.lingering; }
   clock::time_point deadline() const { return deadline_.load(std::memory_order_acquire); }
 
   bool released() const { return (flags_.load(std::memory_order_acquire) & is_released) != 0; }

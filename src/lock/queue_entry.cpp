@@ -4,6 +4,7 @@
 
 #include "client/options.hpp"
 #include "lock/hold_state.hpp"
+#include "lock/lingering.hpp"
 #include "protocol/lease_reply.hpp"
 
 #include <algorithm>
@@ -87,7 +88,7 @@ void queue_entry::begin() {
 }
 
 void queue_entry::take_token() {
-  token_ = core_->identity().next_token();
+  token_ = core_->identity().next_token(!waiters_.empty() && lingering::may(*core_, *lock_, front().options()));
   attempts_.forget_unanswered();
   asked_again_ = false;
   in_queue_ = false;

@@ -8,6 +8,7 @@
 #include "client/options.hpp"
 #include "lock/cohort.hpp"
 #include "lock/hold_state.hpp"
+#include "lock/lingering.hpp"
 #include "protocol/lease_reply.hpp"
 
 #include <algorithm>
@@ -160,6 +161,7 @@ hold queue_entry::hand_over(waiter& op, hold_state::grant g) {
   g.margin = op.options().margin;
   g.at_least = op.options().at_least;
   g.next = &cohort();
+  lingering::accompany(core_, lock_, op.options(), g, confirmed);
   auto held = make_recycled<hold_state>(op.handle(), lock_, std::move(g));
   held->start(confirmed);
   return access::make_hold(std::move(held));

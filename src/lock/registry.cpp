@@ -63,6 +63,63 @@ void registry::unwatch(channel_watcher& w) {
   if (!watchers_.contains(w.channel())) core_.ignore(w.channel());
 }
 
+void registry::listen_for(const std::string& token, wanted_listener& l) { tenures_[token].listeners.push_back(&l); }
+
+void registry::forget_listener(const std::string& token, wanted_listener& l) {
+  const auto found = tenures_.find(token);
+  if (found == tenures_.end()) return;
+  std::erase(found->second.listeners, &l);
+  if (found->second.listeners.empty()) tenures_.erase(found);
+}
+
+bool registry::is_wanted(const std::string& token) const {
+  const auto found = tenures_.find(token);
+  return found != tenures_.end() && found->second.is_wanted;
+}
+
+void registry::note_wanted(std::string_view token) {
+  const auto found = tenures_.find(std::string(token));
+  if (found == tenures_.end() || std::exchange(found->second.is_wanted, true)) return;
+  std::vector<std::shared_ptr<wanted_listener>> notified;
+  for (auto* const l : found->second.listeners) notified.push_back(l->shared_listener());
+  core_.count().wanted.fetch_add(1, std::memory_order_relaxed);
+  const lock_identity& lock = notified.front()->wanted_lock();
+  core_.notify({.what = event::kind::wanted, .name = lock.name, .token = token, .label = lock.label()});
+  for (const auto& l : notified) l->on_wanted();
+}
+
+template <class Fits>
+void registry::report_gap(Fits fits) {
+  std::vector<std::shared_ptr<wanted_listener>> concerned;
+  for (const auto& [token, t] : tenures_) {
+    for (auto* const l : t.listeners) {
+      if (fits(l->wanted_lock())) concerned.push_back(l->shared_listener());
+    }
+  }
+  for (const auto& l : concerned) l->on_gap();
+}
+
+void registry::add_idle(const lock_identity& lock, std::shared_ptr<idle_lock> idle) {
+  idle_.insert_or_assign(lock.local_queue, std::move(idle));
+}
+
+void registry::remove_idle(const lock_identity& lock) { idle_.erase(lock.local_queue); }
+
+bool registry::take_idle(const lock_identity& lock, waiter& op) {
+  if (idle_.empty()) return false;
+  const auto found = idle_.find(lock.local_queue);
+  if (found == idle_.end()) return false;
+  const auto idle = found->second;
+  return idle->take(op);
+}
+
+void registry::stop_idle(const lock_identity& lock) {
+  const auto found = idle_.find(lock.local_queue);
+  if (found == idle_.end()) return;
+  const auto idle = found->second;
+  idle->stop();
+}
+
 void registry::poll_all() {
   std::vector<std::shared_ptr<registered_entry>> in_queue;
   for (const auto& [token, entry] : in_queue_) in_queue.push_back(entry->shared());
@@ -70,6 +127,7 @@ void registry::poll_all() {
   for (const auto& [channel, watcher] : watchers_) watching.push_back(watcher->shared());
   for (const auto& entry : in_queue) entry->poll_now();
   for (const auto& watcher : watching) watcher->look();
+  report_gap([](const lock_identity&) { return true; });
 }
 
 void registry::poll_slots(const std::unordered_set<std::uint16_t>& slots) {
@@ -78,6 +136,7 @@ void registry::poll_slots(const std::unordered_set<std::uint16_t>& slots) {
     if (slots.contains(entry->lock().slot)) in_queue.push_back(entry->shared());
   }
   for (const auto& entry : in_queue) entry->poll_now();
+  report_gap([&slots](const lock_identity& lock) { return slots.contains(lock.slot); });
 }
 
 void registry::listen_in_slots() {
@@ -101,6 +160,7 @@ void registry::on_channel(std::string_view channel) {
 }
 
 void registry::on_message(const message& m) {
+  if (m.is == message::kind::wanted) return note_wanted(m.token);
   const auto found = in_queue_.find(std::string(m.token));
   if (found == in_queue_.end()) return;
   const auto entry = found->second->shared();
@@ -117,6 +177,8 @@ void registry::abandon() {
   in_queue_.clear();
   listeners_.clear();
   watchers_.clear();
+  tenures_.clear();
+  idle_.clear();
   auto entries = std::move(entries_);
   entries_.clear();
   entries.clear();

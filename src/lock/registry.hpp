@@ -8,6 +8,7 @@
 
 #include "client/client_core.hpp"
 #include "lock/hold_state.hpp"
+#include "lock/lingering_pauses.hpp"
 #include "lock/lock_identity.hpp"
 #include "lock/waiter.hpp"
 #include "protocol/pushed_grant.hpp"
@@ -18,6 +19,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 namespace leasehold::detail {
 
@@ -63,6 +65,33 @@ class channel_watcher {
   ~channel_watcher() = default;
 };
 
+// What is notified when another client waits for the lock that a token has: implemented by lingering.hpp, wanted.hpp.
+class wanted_listener {
+ public:
+  virtual const lock_identity& wanted_lock() const = 0;
+  // The same object. The caller keeps it during a call that may end the listener.
+  virtual std::shared_ptr<wanted_listener> shared_listener() = 0;
+
+  virtual void on_wanted() = 0;
+  // Messages may have been lost, or reach the client only from now on.
+  virtual void on_gap() = 0;
+
+ protected:
+  ~wanted_listener() = default;
+};
+
+// A lock that was released and lingers: implemented by lingering.hpp.
+class idle_lock {
+ public:
+  // Grants it to the waiter. False: the waiter has to ask Redis, and the lock was released.
+  virtual bool take(waiter&) = 0;
+  // Releases it.
+  virtual void stop() = 0;
+
+ protected:
+  ~idle_lock() = default;
+};
+
 class registry final : public queued_entries {
  public:
   explicit registry(client_core& core) : core_(core) {}
@@ -84,6 +113,21 @@ class registry final : public queued_entries {
   void watch(channel_watcher&);
   void unwatch(channel_watcher&);
 
+  // Until forget_listener, the listener is notified of messages about the token.
+  void listen_for(const std::string& token, wanted_listener&);
+  void forget_listener(const std::string& token, wanted_listener&);
+  // Another client waits for what this token has. The second time changes nothing.
+  void note_wanted(std::string_view token);
+  bool is_wanted(const std::string& token) const;
+
+  void add_idle(const lock_identity&, std::shared_ptr<idle_lock>);
+  void remove_idle(const lock_identity&);
+  // True: the waiter was granted the lock, which has lingered.
+  bool take_idle(const lock_identity&, waiter&);
+  lingering_pauses& pauses() { return pauses_; }
+  // Releases the lock if it lingers.
+  void stop_idle(const lock_identity&);
+
   void poll_all() override;
   void poll_slots(const std::unordered_set<std::uint16_t>& slots) override;
   void listen_in_slots() override;
@@ -93,10 +137,21 @@ class registry final : public queued_entries {
   void abandon() override;
 
  private:
+  struct tenure {
+    bool is_wanted = false;
+    std::vector<wanted_listener*> listeners;
+  };
+
+  template <class Fits>
+  void report_gap(Fits);
+
   client_core& core_;
   std::unordered_map<std::string, std::shared_ptr<registered_entry>> entries_;  // By lock_identity::local_queue.
   std::unordered_map<std::string, registered_entry*> in_queue_;                 // By token.
   std::unordered_multimap<std::string, registered_entry*> listeners_;           // By lock_identity::unlock_channel.
+  std::unordered_map<std::string, tenure> tenures_;                             // By token.
+  lingering_pauses pauses_;
+  std::unordered_map<std::string, std::shared_ptr<idle_lock>> idle_;  // By lock_identity::local_queue.
   std::unordered_map<std::string, std::weak_ptr<holder_query>> holder_queries_;
   std::unordered_multimap<std::string, channel_watcher*> watchers_;  // By channel.
 };

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "protocol/lock_replies.hpp"
 
+#include "protocol/token.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -47,6 +49,7 @@ std::size_t read_lock(const reply& r, std::size_t i, lock_details& lock) {
   lock.held = true;
   lock.token = lock.holds.front().token;
   for (const auto& hold : lock.holds) lock.tokens.push_back(hold.token);
+  lock.lingers = lock.kind == "mutex" && may_linger(lock.token);
   if (r.left(i + 2).count() >= 0) lock.ttl = r.left(i + 2);
   switch (ask_of_kind(lock.kind)) {
     case ask_is::role_and_owner: {
@@ -120,6 +123,7 @@ lock_info info_of(const inspection& found, const kind& k) {
   if (found.left.count() >= 0) info.ttl = found.left;
   if (!found.holds.empty()) info.token = found.holds.front().token;
   for (const auto& hold : found.holds) info.tokens.push_back(hold.token);
+  info.lingers = k.code == &scripts::mutex && info.fence != 0 && may_linger(info.token);
   if (k.ask == ask_is::owner) info.owner = found.about;
   const bool writes = k.ask == ask_is::role_and_owner && read_ask(k.ask, found.about).role == role::writer;
   if (writes && !found.holds.empty()) info.owner = read_ask(k.ask, found.holds.front().ask).owner;

@@ -17,6 +17,7 @@ message::message(std::string_view text) noexcept : rest(text) {
   is = name == "granted"  ? kind::granted
        : name == "watch"  ? kind::watch
        : name == "broken" ? kind::broken
+       : name == "wanted" ? kind::wanted
                           : kind::unknown;
   token = word();
 }

@@ -16,6 +16,7 @@ struct message {
     granted,  // The entry with this token was granted the lock: `rest` is for read_pushed_grant.
     watch,    // The entry with this token has come to the front of its queue.
     broken,   // An operator has broken the hold with this token.
+    wanted,   // Another client waits for the lock that this token has.
   };
 
   explicit message(std::string_view text) noexcept;

@@ -25,6 +25,7 @@ outcome read_outcome(verb v, const reply& r) {
     case verb::confirm:
     case verb::renew:
     case verb::refresh:
+    case verb::want:
     case verb::downgrade:
     case verb::resize:
     case verb::raise: o.lease = lease_reply(r.text(0)); break;

@@ -47,7 +47,7 @@ struct row {
 
 // In the order of the enumeration.
 using enum field;
-constexpr std::array<row, 18> table{{
+constexpr std::array<row, 19> table{{
     {verb::acquire, keys_of::all_four, "acquire", {token, lease, not_after, stamp, ask, repair, follows}},
     {verb::confirm, keys_of::all_four, "confirm", {token, lease}},
     {verb::renew, keys_of::record, "renew", {token, lease, expected_fence}},
@@ -55,6 +55,7 @@ constexpr std::array<row, 18> table{{
     {verb::rest, keys_of::all_four, "rest", {token, rest_left, channel}},
     {verb::keep, keys_of::all_four, "release", {token, lease, ask}},
     {verb::refresh, keys_of::all_four, "refresh", {token, lease, ask}},
+    {verb::want, keys_of::all_four, "want", {token}},
     {verb::downgrade, keys_of::all_four, "downgrade", {token, lease}},
     {verb::resize, keys_of::all_four, "resize", {limit, not_after}},
     {verb::raise, keys_of::all_four, "raise", {token, fence, counter, exact}},

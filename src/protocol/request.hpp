@@ -27,6 +27,7 @@ enum class verb : std::uint8_t {
   rest,  // Release, but keep all others out for a while.
   keep,  // Release or keep.
   refresh,
+  want,
   downgrade,
   resize,
   raise,
@@ -66,7 +67,8 @@ struct basic_request {
   std::uint32_t limit = 0;  // The ask of a counting semaphore, which is a number; 0: `ask` is.
   // acquire, acquire_all, resize: how long after it was sent the script refuses to run (not-after).
   std::chrono::milliseconds run_within{0};
-  bool joins_queue = false;                   // acquire: and wait, if grants are pushed to this client.
+  // acquire: and wait, if grants are pushed to this client. want, refresh: `sending` says whether they are.
+  bool joins_queue = false;
   bool repairs = false;                       // acquire, acquire_all: a record without an expiry gets one.
   Text follows{};                             // acquire: the token of the reader before in the same local queue.
   bool record_only = false;                   // release, rest: the server may lack the other keys.

@@ -40,6 +40,7 @@ void processes(const settings&, report&);
 void cost(const settings&, report&);
 void holds(const settings&, report&);
 void kinds(const settings&, report&);
+void linger(const settings&, report&);
 void cluster(const settings&, report&);
 void quorum(const settings&, report&);
 

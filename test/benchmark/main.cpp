@@ -39,9 +39,9 @@ settings quick() {
 
 int run(int argc, char** argv) {
   const std::vector<std::pair<std::string, void (*)(const settings&, report&)>> sections = {
-      {"pairs", pairs},   {"handoff", handoff}, {"coroutines", coroutines}, {"processes", processes},
-      {"cost", cost},     {"holds", holds},     {"kinds", kinds},           {"cluster", cluster},
-      {"quorum", quorum}, {"classes", classes}};
+      {"pairs", pairs},     {"handoff", handoff}, {"coroutines", coroutines}, {"processes", processes},
+      {"cost", cost},       {"holds", holds},     {"kinds", kinds},           {"linger", linger},
+      {"cluster", cluster}, {"quorum", quorum},   {"classes", classes}};
   std::vector<std::string> names;
   for (const auto& s : sections) names.push_back(s.first);
 
@@ -53,7 +53,7 @@ int run(int argc, char** argv) {
   bool tiny = false;
   app.add_option("section", wanted, "what to measure; everything if none is named")->check(CLI::IsMember(names));
   app.add_option("--seconds", time, "of each repeated measurement")->capture_default_str();
-  app.add_option("--rounds", s.rounds, "of pairs, handoff, coroutines, kinds, cluster and quorum")
+  app.add_option("--rounds", s.rounds, "of pairs, handoff, coroutines, kinds, linger, cluster and quorum")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   app.add_option("--coroutines", s.coroutines, "pairs, kinds and cluster: how many run at once")->capture_default_str();

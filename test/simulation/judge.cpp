@@ -5,6 +5,9 @@
 #include "protocol/slots.hpp"
 
 #include "lock/hold_state.hpp"
+#include "protocol/keys.hpp"
+#include "protocol/slots.hpp"
+#include "protocol/token.hpp"
 #include "time/lease.hpp"
 
 #include <fmt/format.h>
@@ -431,10 +434,78 @@ void judge::look_at_cohort(const held& h) {
   if (h.waited_for_others || h.since != world_.now() ||
       world_.now() - t.since <= rules_.cohort + rules_.cohort / 50 + milliseconds(3))
     return;
+  // What lingers is judged by who waits for it.
+  if (detail::may_linger(h.held_by_user.token())) return;
   if (record.starts_with("leasehold:" + h.held_by_user.token() + ":") &&
       !record.ends_with(fmt::format(":{}", h.fence))) {
     complain(fmt::format("{} is of a cohort that has overtaken others for {} ms", at(h),
                          std::chrono::duration_cast<milliseconds>(world_.now() - t.since).count()));
+  }
+}
+
+// The record has a token that may linger, and no user of its client has it: it is idle, or on its way.
+bool judge::is_idle(const std::string& name, const std::string& token) {
+  // (A hold that is lost is released by its user, and acquire_all has holds before it has all.)
+  if (!detail::may_linger(token) || lost_.contains(token)) return false;
+  const auto& all = world_.processes();
+  if (std::none_of(all.begin(), all.end(), [&](auto* p) {
+        return !p->is_dead() && p->core().identity().id() == client_of(token) && !wants_all_.contains(p);
+      })) {
+    return false;
+  }
+  auto& data = world_.server(world_.server_of(name)).data();
+  const auto tag = world_.cluster() != nullptr ? std::string(detail::tag_of_slot(detail::slot_of(name))) : "0";
+  // It was handed over, and is not confirmed yet.
+  if (!data.execute({"ZSCORE", detail::queue_key(tag, name), token}).text.empty()) return false;
+  return std::none_of(holds_.begin(), holds_.end(),
+                      [&token](const auto& h) { return !h->given_up && h->held_by_user.token() == token; });
+}
+
+// Another client that waits is served at once while messages arrive. Whatever was lost, it is served when the lock has
+// lingered for its time.
+void judge::look_at_lingering() {
+  const auto now = world_.now();
+  bool hindered = world_.slowest > milliseconds(2) || now < slow_until_;
+  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+    auto& s = world_.server(i);
+    hindered = hindered || s.is_frozen() || !s.is_up() || s.data().is_out_of_memory();
+  }
+  std::uint64_t so_far = 0;
+  for (auto* const p : world_.processes()) {
+    if (p->is_dead()) continue;
+    so_far += p->connections_so_far();
+    hindered = hindered || p->is_frozen() || !p->core().up();
+  }
+  if (std::exchange(connections_then_, so_far) != so_far || hindered) last_hindered_ = now;
+  for (const auto& name : rules_.names) {
+    auto& data = world_.server(world_.server_of(name)).data();
+    const auto record = data.execute({"GET", name}).text;
+    const auto end = record.rfind(':');
+    const auto token = record.starts_with("leasehold:") && end > 10 ? record.substr(10, end - 10) : std::string();
+    if (!is_idle(name, token)) {
+      idle_.erase(name);
+      continue;
+    }
+    const auto tag = world_.cluster() != nullptr ? std::string(detail::tag_of_slot(detail::slot_of(name))) : "0";
+    clock::time_point waits_since = clock::time_point::max();
+    for (const auto& t : data.execute({"ZRANGE", detail::queue_key(tag, name), "0", "-1"}).items) {
+      if (client_of(t.text) == client_of(token)) continue;
+      waits_since = std::min(waits_since, in_queue_since_.try_emplace(t.text, now).first->second);
+    }
+    if (waits_since == clock::time_point::max()) {
+      idle_.erase(name);
+      continue;
+    }
+    auto& one = idle_[name];
+    if (one.token != token) one = {token, now};
+    if (hindered) one.since = now;
+    const auto messages = 4 * world_.slowest + world_.gathering * 2 + milliseconds(5);
+    const bool is_told = waits_since > last_hindered_ + milliseconds(1);
+    const auto waited = now - std::max(one.since, last_hindered_);
+    if (waited > (is_told ? clock::duration(messages) : rules_.linger + rules_.linger / 50 + messages)) {
+      complain(fmt::format("{} is idle with {}, and another client has waited for {} ms", name, token,
+                           std::chrono::duration_cast<milliseconds>(waited).count()));
+    }
   }
 }
 
@@ -479,6 +550,7 @@ void judge::told(held& h) {
   if (h.told) return;
   look_for_trouble();
   h.told = world_.now();
+  lost_.insert(h.held_by_user.token());
   end_note(h);
   if (is_lossy_ || h.given_up || h.options.renew != renewal::automatic) return;
   // Nobody hindered the renewals, and the lease was long enough for them.
@@ -503,6 +575,7 @@ void judge::look() {
   if (!complaint_.empty()) complain(complaint_);
   look_for_trouble();
   note_what_was_heard();
+  if (rules_.linger > clock::duration(0) && !is_lossy_) look_at_lingering();
   for (const auto& h : holds_) {
     if (h->given_up || h->told || h->by->is_dead()) continue;
     const bool valid = is_valid(*h);

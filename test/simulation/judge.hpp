@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -76,6 +77,9 @@ class judge {
     clock::duration cohort{};
     // Each name has one server, whose record tells more than clients see.
     bool one_server = true;
+    // Mutexes with these names linger for that long at most.
+    clock::duration linger{};
+    std::vector<std::string> names{};
   };
   judge(world& w, const rules& r)
       : world_(w),
@@ -101,6 +105,9 @@ class judge {
   // What has begun then by the clock of the process was granted now: not after its limit, even if the process stood still.
   void granted_in_time(const process&, std::string_view what, clock::time_point began_there,
                        std::chrono::milliseconds limit) const;
+  // An acquire_all begins, and has ended.
+  void wants_all(const process& p) { wants_all_.insert(&p); }
+  void has_all_or_none(const process& p) { wants_all_.erase(wants_all_.find(&p)); }
   // To be called after each instant.
   void look();
   // Every process of it has died.
@@ -169,6 +176,9 @@ class judge {
   bool is_to_be_compared(held&) const;
   void look_at_fence(const held&);
   void look_at_cohort(const held&);
+  // Nobody has it, another client waits for it, and its client keeps it.
+  void look_at_lingering();
+  bool is_idle(const std::string& name, const std::string& token);
   bool are_as_if_new() const;
   void look_for_trouble();
   void look_at_counter(std::size_t server, const std::string& key) const;
@@ -233,6 +243,16 @@ class judge {
     clock::time_point since{};
   };
   std::map<std::string, tenure> tenures_;  // Of mutexes, by their names: what the record says.
+  struct idle_record {
+    std::string token;
+    clock::time_point since{};  // It is idle, another client waits, and nothing hinders either.
+  };
+  std::map<std::string, idle_record> idle_;                  // By name.
+  std::map<std::string, clock::time_point> in_queue_since_;  // By token.
+  std::multiset<const process*> wants_all_;                  // An acquire_all of it is under way.
+  std::set<std::string> lost_;                               // Tokens of holds that were lost.
+  clock::time_point last_hindered_{};
+  std::uint64_t connections_then_ = 0;
   struct arrival {
     std::uint64_t fence = 0;
     clock::time_point at{};

@@ -62,6 +62,7 @@ class schedule {
   fault at_a_raise(dice&);
   void step_forward(std::size_t server, clock::duration);
   void plan_more();
+  void plan_lingering();
   void plan_cluster();
   void make_process(std::size_t i);
   void start_workers(std::size_t i);
@@ -71,7 +72,7 @@ class schedule {
   asio::awaitable<void> use_all(dice& d, process& p, std::size_t i, const std::string& who);
   asio::awaitable<void> watch(std::shared_ptr<held> h);
   any_lock lock_of(process& p, const std::string& name, bool reader, const std::string& owner) const;
-  acquire_options options(dice&) const;
+  acquire_options options(dice&, std::size_t process) const;
   void stop_faults();
   void note(std::string_view who, const std::string& what);
   void count(std::string_view what) { ++reached_[std::string(what)]; }
@@ -103,6 +104,7 @@ class schedule {
   std::size_t workers_each_ = 1;
   std::vector<std::string> names_;
   std::vector<client_options> client_options_;
+  std::vector<milliseconds> lingers_;  // By the number of the process.
   std::vector<skewed_clock> clocks_;
   std::vector<std::shared_ptr<process>> processes_;
   std::vector<std::shared_ptr<process>> dead_;
@@ -214,6 +216,7 @@ void schedule::plan() {
     o.idle_timeout = d.chance(0.3) ? milliseconds(d.between(5, 500)) : milliseconds(10000);
     o.restart_delay = 2 * longest_lease_ + 1s;
     client_options_.push_back(o);
+    lingers_.push_back(0ms);
     clocks_.push_back({d.between(0s, 100s), d.between(-3000, 3000)});
   }
   was_stepped_.resize(world_.number_of_servers());
@@ -226,6 +229,7 @@ void schedule::plan() {
   dice of_rests(seed_, 8);
   if (of_rests.chance(0.15)) longest_rest_ = milliseconds(of_rests.chance(0.5) ? 300 : 3000);
   if (rules_.one_server) plan_more();
+  plan_lingering();
   judge_.emplace(world_, rules_);
 }
 
@@ -268,6 +272,23 @@ void schedule::plan_more() {
       world_.server(0).data().execute({"DEL", "n0"});
     };
     faults_.push_back(std::move(f));
+  }
+}
+
+// Choices of their own: in a third of the schedules of mutexes, some processes linger.
+void schedule::plan_lingering() {
+  dice d(seed_, 8);
+  if (rules_.of != kind::mutex || !rules_.one_server || !d.chance(0.4)) return;
+  const auto longest = d.chance(0.5) ? 20ms : 400ms;
+  for (auto& l : lingers_) {
+    if (d.chance(0.7)) l = milliseconds(d.between(1, longest / 1ms));
+    rules_.linger = std::max<clock::duration>(rules_.linger, l);
+  }
+  rules_.names = names_;
+  // One of them comes again soon, and the others now and then.
+  if (d.chance(0.5)) {
+    longest_pause_ = std::min<clock::duration>(longest_pause_, 3ms);
+    longest_work_ = std::min<clock::duration>(longest_work_, 3ms);
   }
 }
 
@@ -572,7 +593,7 @@ any_lock schedule::lock_of(process& p, const std::string& name, bool reader, con
   return both;
 }
 
-acquire_options schedule::options(dice& d) const {
+acquire_options schedule::options(dice& d, std::size_t process) const {
   acquire_options o;
   o.lease = milliseconds(d.between(shortest_lease_.count(), longest_lease_.count()));
   o.wait = d.chance(0.3) ? forever : milliseconds(d.between(1, 3000));
@@ -580,6 +601,7 @@ acquire_options schedule::options(dice& d) const {
   if (d.chance(0.2)) o.margin = o.lease / 5;
   if (deployment_ == deployment::failover && d.chance(0.5)) o.replicas = 1;
   if (longest_rest_ != 0ms && d.chance(0.5)) o.at_least = milliseconds(d.between(1, longest_rest_.count()));
+  o.linger = lingers_[process];
   return o;
 }
 
@@ -602,7 +624,7 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     const std::string owner = fmt::format("o{}", d.between(0, 1));
     const auto one_of_them = lock_of(*p, name, reader, owner);
     const basic_lock& lock = std::visit([](const basic_lock& l) -> const basic_lock& { return l; }, one_of_them);
-    const auto o = options(d);
+    const auto o = options(d, i);
     const bool once = d.chance(0.15);
     const auto began = world_.now(), began_there = p->now();
     const auto frozen = p->frozen();
@@ -660,7 +682,7 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
 }
 
 asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, const std::string& who) {
-  const auto o = options(d);
+  const auto o = options(d, i);
   const bool reader = rules_.of == kind::shared_mutex && d.chance(0.5);
   const std::string owner = fmt::format("o{}", d.between(0, 1));
   const auto group = std::make_shared<detail::lock_group>();
@@ -674,8 +696,10 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
   const auto frozen = p.frozen();
   seen_[&p].all = true;
   note(who, "wants all");
+  judge_->wants_all(p);
   auto waiting = detail::acquire_group<0>(group, o, as_tuple);
   auto [ec, all] = co_await std::move(waiting);
+  judge_->has_all_or_none(p);
   count("acquire_all " + text_of(ec));
   note(who, "all: " + text_of(ec));
   if (o.wait != forever) {
@@ -807,6 +831,8 @@ void schedule::count_client(process& p) {
   add("client: granted by the one before", s.handed_off);
   add("client: passed on in the client", s.passed);
   add("client: found busy", s.contended);
+  add("client: acquired from what lingered", s.lingered);
+  add("client: wanted by another", s.wanted);
   add("client: renewed", s.renewed);
   add("client: renewal without an answer", s.renewal_failed);
   add("client: attempt withdrawn", s.withdrawn);

@@ -108,8 +108,10 @@ std::vector<std::string> required(deployment d) {
     }
   }
   if (queue) {
-    for (const char* const what : {"client: granted by the one before", "client: passed on in the client",
-                                   "mutex refresh -> 1", "mutex refresh -> 2", "shared_mutex downgrade -> 1"}) {
+    for (const char* const what :
+         {"client: granted by the one before", "client: passed on in the client", "client: acquired from what lingered",
+          "client: wanted by another", "mutex refresh -> 1", "mutex refresh -> 2", "mutex want -> 1", "mutex want -> 2",
+          "shared_mutex downgrade -> 1"}) {
       all.emplace_back(what);
     }
   }

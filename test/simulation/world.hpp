@@ -131,6 +131,7 @@ class world final : public detail::memory::network {
 
   void add(process& p) { processes_.push_back(&p); }
   void remove(process& p);
+  const std::vector<process*>& processes() const { return processes_; }
   // Whose code runs at the moment; null: the world's.
   process* running() const { return running_; }
   void enter(process* p) { running_ = p; }

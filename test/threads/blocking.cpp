@@ -387,6 +387,19 @@ BOOST_AUTO_TEST_CASE(a_loss_is_waited_for) {
   BOOST_TEST(ended.lost_token().stop_requested());
 }
 
+BOOST_AUTO_TEST_CASE(a_thread_waits_until_another_client_wants_the_lock) {
+  blocking::client c(redis.url(), patient()), other(redis.url(), patient());
+  blocking::hold h = blocking::mutex(c, "n").acquire();
+  error_code ec;
+  std::thread waits([&] { static_cast<void>(blocking::mutex(other, "n").acquire({.wait = 1min}, ec)); });
+  h.wait_wanted();
+  BOOST_TEST(h.valid());
+  h.release();
+  waits.join();
+  BOOST_TEST(!ec);
+  BOOST_TEST(thrown_by([&] { return h.wait_wanted(), 0; }) == error::not_held);
+}
+
 BOOST_AUTO_TEST_CASE(a_release_ends_the_wait_for_a_loss) {
   blocking::client c(redis.url(), patient());
   blocking::hold h = blocking::mutex(c, "n").acquire();

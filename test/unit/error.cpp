@@ -84,8 +84,8 @@ BOOST_AUTO_TEST_CASE(an_exception_names_what_has_failed) {
   // One line, and not a long one.
   BOOST_TEST(text({.lock = "a\nb\x1b"}) == "refused: lock 'a\\nb\\x1b'");
   // Nothing that a terminal obeys or that is no UTF-8: an 8-bit escape, a text that runs backwards, half a character.
-  BOOST_TEST(text({.detail = "\xc2\x9b" "31m \xe2\x80\xae \xe2\x82"}) ==
-             R"(refused: \xc2\x9b31m \xe2\x80\xae \xe2\x82)");
+  BOOST_TEST(text({.detail = "\xc2\x9b"
+                             "31m \xe2\x80\xae \xe2\x82"}) == R"(refused: \xc2\x9b31m \xe2\x80\xae \xe2\x82)");
   BOOST_TEST(text({.lock = std::string(1000, 'x')}) == "refused: lock '" + std::string(100, 'x') + "...'");
 }
 
@@ -97,9 +97,10 @@ BOOST_AUTO_TEST_CASE(events_have_names) {
   BOOST_TEST(to_string(kind::slow_wait) == "slow_wait");
   BOOST_TEST(to_string(kind::cancelled) == "cancelled");
   BOOST_TEST(to_string(kind::credentials) == "credentials");
+  BOOST_TEST(to_string(kind::wanted) == "wanted");
   std::set<std::string_view> names;
-  for (int i = 0; i <= static_cast<int>(kind::credentials); ++i) names.insert(to_string(static_cast<kind>(i)));
-  BOOST_TEST(names.size() == static_cast<std::size_t>(kind::credentials) + 1);
+  for (int i = 0; i <= static_cast<int>(kind::wanted); ++i) names.insert(to_string(static_cast<kind>(i)));
+  BOOST_TEST(names.size() == static_cast<std::size_t>(kind::wanted) + 1);
   BOOST_TEST(names.count("unknown") == 0U);
 }
 

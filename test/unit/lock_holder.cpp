@@ -46,6 +46,7 @@ BOOST_AUTO_TEST_CASE(a_token_begins_with_the_label_of_its_client) {
     o.label = label;
     detail::client_identity named(o);
     BOOST_TEST(label_of_token(named.next_token()) == label);
+    BOOST_TEST(label_of_token(named.next_token(/*lingers=*/true)) == label);
   }
 }
 
@@ -53,7 +54,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_token_of_a_client_has_no_label) {
   BOOST_TEST(label_of_token("a-" + digits + ".1") == "a");
   for (const std::string& text :
        {std::string(), std::string("."), digits, "-" + digits + ".1", digits + ".1", "a" + digits + ".1", "a-" + digits,
-        "a-" + digits + ".", "a-" + digits + ".x", "a-" + digits + ".1 ", "a b-" + digits + ".1",
+        "a-" + digits + ".", "a-" + digits + ".x", "a-" + digits + ".l", "a-" + digits + ".1 ", "a b-" + digits + ".1",
         "a\x1b-" + digits + ".1", "a-" + digits.substr(1) + ".1", "a-A" + digits.substr(1) + ".1",
         std::string(33, 'a') + "-" + digits + ".1", "a." + digits + ".1"}) {
     BOOST_TEST(label_of_token(text) == "", text);

@@ -27,8 +27,8 @@ detail::reply scalars(std::initializer_list<std::string_view> all) {
 
 BOOST_AUTO_TEST_CASE(a_lease_is_the_outcome_of_most_requests) {
   const auto r = scalars({"1 2048 30000 1 0"});
-  for (const auto v : {verb::acquire, verb::confirm, verb::renew, verb::keep, verb::refresh, verb::downgrade,
-                       verb::resize, verb::raise, verb::acquire_all}) {
+  for (const auto v : {verb::acquire, verb::confirm, verb::renew, verb::keep, verb::refresh, verb::want,
+                       verb::downgrade, verb::resize, verb::raise, verb::acquire_all}) {
     const outcome o = read_outcome(v, r);
     BOOST_TEST(!o.refused);
     BOOST_TEST(o.lease.understood);

@@ -4,6 +4,8 @@
 // What a connection does with its calls, without a connection.
 #include "store/redis/pipeline.hpp"
 
+#include "protocol/slots.hpp"
+
 #include "support/unit_test.hpp"
 
 #include <chrono>
@@ -11,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,7 +32,7 @@ class pipeline_caller final : public detail::caller {
     r.verb = its_verb;
     r.of_kind = its_verb == detail::verb::renew ? &script_of_calls : &detail::scripts::mutex;
     names[tag % 100] = its_verb == detail::verb::renew ? "n" : "n" + std::to_string(tag % 100);
-    r.keys = {names[tag % 100], "f", "q", "e"};
+    r.keys = {names[tag % 100], fences, "q", "e"};
     if (its_verb != detail::verb::renew) r.token = "t";
     r.lease = std::chrono::milliseconds(its_verb == detail::verb::acquire ? 1000 : tag);
     r.publishes_first = notifies;
@@ -42,6 +45,7 @@ class pipeline_caller final : public detail::caller {
 
   mutable std::map<std::uint32_t, std::string> names;
   detail::verb its_verb = detail::verb::renew;
+  std::string_view fences = detail::only_fence_key;
   bool notifies = false;
   bool wanted = true;
   turn its_turn = turn::asks;
@@ -185,7 +189,12 @@ BOOST_AUTO_TEST_CASE(acquires_and_releases_of_one_turn_are_one_command) {
   // Not more than a bundle holds; whatever is not answered fails.
   for (std::uint32_t tag = 0; tag != detail::bundle::most + 1; ++tag) add_of(tag, releases);
   BOOST_TEST(send({{"1"}}, 2).back() == std::to_string(detail::bundle::most) + " failed");
-  // Where keys of different slots must not be in one call.
+  // Tagged keys are those of different slots, which must not be in one call.
+  releases->fences = "leasehold:{06S}:fence";
+  for (const std::uint32_t tag : {1, 2}) add_of(tag, releases);
+  BOOST_TEST(send({{"1"}, {"1"}}, 2) == (texts{"1=1", "2=1"}), boost::test_tools::per_element());
+  releases->fences = detail::only_fence_key;
+  // Where no calls must go out together.
   pipeline alone{5s, /*may_bundle=*/false};
   alone.add(call(1, releases), server, true);
   alone.add(call(2, releases), server, true);

@@ -51,6 +51,8 @@ statistics some_statistics() {
   s.reconnects = 17;
   s.clock_jumps = 18;
   s.slow_waits = 19;
+  s.wanted = 31;
+  s.lingered = 32;
   s.waiting_time = durations({90us, 3ms, 3ms, 40s});
   s.hold_time = durations({1ms});
   s.round_trip = durations({80us, 80us});
@@ -104,7 +106,9 @@ BOOST_AUTO_TEST_CASE(every_member_is_on_the_page) {
                                             {"connects_total", 16},
                                             {"reconnects_total", 17},
                                             {"clock_jumps_total", 18},
-                                            {"slow_waits_total", 19}};
+                                            {"slow_waits_total", 19},
+                                            {"wanted_total", 31},
+                                            {"lingered_total", 32}};
   for (const auto& [name, value] : plain) BOOST_TEST(page.value("leasehold_" + name) == value, name);
   const std::map<std::string, double> classes{{"held", 21},
                                               {"waiting", 22},
@@ -140,7 +144,7 @@ BOOST_AUTO_TEST_CASE(a_duration_is_under_the_first_bound_that_its_bucket_is_belo
 BOOST_AUTO_TEST_CASE(without_classes_there_are_no_metrics_of_classes) {
   const prometheus_text page(to_prometheus(some_statistics()));
   for (const auto& [name, type] : page.types()) BOOST_TEST(!name.starts_with("leasehold_class_"), name);
-  BOOST_TEST(page.types().size() == 22U);
+  BOOST_TEST(page.types().size() == 24U);
 }
 
 BOOST_AUTO_TEST_CASE(any_label_is_read_back) {

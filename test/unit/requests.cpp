@@ -135,6 +135,7 @@ BOOST_AUTO_TEST_CASE(the_table_of_the_protocol_is_what_the_scripts_get) {
       {verb::rest, "rest"},
       {verb::keep, "release or keep"},
       {verb::refresh, "refresh"},
+      {verb::want, "want"},
       {verb::downgrade, "downgrade"},
       {verb::resize, "resize"},
       {verb::raise, "raise"},

@@ -129,6 +129,7 @@ std::int64_t server::subscribers(std::string_view channel) const {
 }
 
 std::int64_t server::publish(std::string_view channel, std::string_view message) {
+  if (loses && loses(message)) return 0;
   std::int64_t receivers = 0;
   for (const auto& weak : sessions_) {
     const auto s = weak.lock();

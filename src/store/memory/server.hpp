@@ -120,6 +120,9 @@ class server {
   // Called after each script that has run, or whose slot belongs to another node.
   std::function<void(const script&, const std::vector<std::string_view>& arguments, const reply&)> on_run;
 
+  // What is published is lost if this says so.
+  std::function<bool(std::string_view message)> loses;
+
  private:
   std::int64_t publish(std::string_view channel, std::string_view message);
   void take_run_id();

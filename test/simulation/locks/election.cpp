@@ -232,6 +232,28 @@ BOOST_FIXTURE_TEST_CASE(on_one_address_with_slots_behind_it_an_observer_is_told_
   }
 }
 
+// hold::wanted puts a mark into the record, which lingering would do, too.
+BOOST_AUTO_TEST_CASE(a_leader_may_ask_whether_others_wait_and_does_not_linger) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    client a(e, redis.url()), b(e, redis.url());
+    leadership led = co_await election(a, "n").campaign("first", {.lease = 30s, .linger = 20s});
+    std::optional<error_code> told;
+    led.hold().wanted([&](error_code ec) { told = ec; });
+    co_await eventually("the mark is there",
+                        [&] { return redis.get("n").value_or("").find(":0") != std::string::npos; });
+    const std::string before = co_await led_by(election(b, "n"));
+    BOOST_TEST(before == "first");
+    co_await led.proclaim("second");
+    const std::string after = co_await led_by(election(b, "n"));
+    BOOST_TEST(after == "second");
+    co_await led.resign();
+    BOOST_TEST(!redis.get("n").has_value());
+    co_await nothing_left();
+    BOOST_TEST(told.has_value());
+  });
+}
+
 // Nobody says so: the observer asks when the lease ends.
 BOOST_AUTO_TEST_CASE(an_observer_learns_of_a_dead_leader_when_its_lease_ends) {
   run([&]() -> awaitable<void> {

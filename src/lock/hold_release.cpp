@@ -1,0 +1,62 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
+//
+// The end of a hold: its release, by the program, by the destructor, or by client::close.
+#include "lock/hold_state.hpp"
+
+namespace leasehold::detail {
+
+void hold_state::release(release_op::listener l) {
+  activity::unlink();
+  leave();
+  complete_waiters(error::not_held);
+  notify(event::kind::released, tenure_.lasted);
+  const bool is_gone = gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists;
+  if (is_gone || loss_reported_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
+      clock::now() < rests_until() || !grant_.next->pass_on(*this, l)) {
+    const bool is_wanted = grant_.lingering && grant_.lingering->end();
+    if (is_gone) {  // Redis has already said so.
+      if (l) l(error::lost);
+    } else {
+      auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
+      if (!loss_reported_) op->of_a_hold();
+      if (grant_.contended || is_wanted) op->expect_waiter();
+      op->may_last(left_until());
+      op->rest_until(rests_until());
+      op->start(std::move(l));
+    }
+  }
+  handle_.reset();
+  if (std::exchange(close_waits_, false)) core_->end_work();
+}
+
+hold_state::grant hold_state::as_granted() const {
+  grant g = grant_;
+  g.deadline = deadline();
+  g.confirmed_at = confirmed_at_;
+  g.may_last_until = confirmed_ ? left_until() : may_last_until_;
+  g.longest_asked = longest_asked_;
+  return g;
+}
+
+void hold_state::drop(std::shared_ptr<hold_state> state) {
+  if (!state->begin_release()) return;
+  auto core = state->core_;
+  core->post([state = std::move(state)] { state->release(nullptr); });
+}
+
+void hold_state::on_close() {
+  const auto self = shared_from_this();  // From begin_release on, the user's thread may drop the last other reference.
+  if (!loss_reported_ && !released()) stop_holding();
+  auto flags = flags_.load(std::memory_order_acquire);
+  while ((flags & (is_guarded | is_released)) == 0) {
+    const auto closed = static_cast<std::uint8_t>(flags | is_released | by_close);
+    if (flags_.compare_exchange_weak(flags, closed, std::memory_order_acq_rel)) return release(nullptr);
+  }
+  if ((flags & is_guarded) == 0) return;
+  // with_lock releases it when its body has ended.
+  close_waits_ = true;
+  core_->begin_work();
+}
+
+}  // namespace leasehold::detail
