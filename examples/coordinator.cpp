@@ -42,9 +42,9 @@ asio::awaitable<void> run(coordinator here) {
     const view now = co_await here.view_change();
     std::cout << "follows " << (now ? now->value : "nobody") << std::endl;
   }
+  asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM);
   const view own = co_await here.current_view();
   std::cout << "leads in term " << (own ? own->fence : 0) << std::endl;
-  asio::signal_set ends(co_await asio::this_coro::executor, SIGINT, SIGTERM);
   co_await (here.monitor() || ends.async_wait(asio::use_awaitable));
   co_await here.release();
 }
