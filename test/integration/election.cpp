@@ -82,7 +82,7 @@ awaitable<void> take_turns(const client& a, const client& b, const told_of_leade
 
 BOOST_AUTO_TEST_SUITE(elections)
 
-BOOST_FIXTURE_TEST_CASE(an_observer_learns_of_a_leader_within_two_milliseconds_at_the_median, with_redis) {
+BOOST_FIXTURE_TEST_CASE(an_observer_learns_of_a_leader_by_a_message, with_redis) {
   run([&]() -> awaitable<void> {
     const auto e = co_await asio::this_coro::executor;
     client a(e, redis.url()), b(e, redis.url()), other(e, redis.url());
@@ -90,7 +90,7 @@ BOOST_FIXTURE_TEST_CASE(an_observer_learns_of_a_leader_within_two_milliseconds_a
     co_await seen(f, "-");
     leadership led = co_await election(a, "n").campaign("0");
     co_await seen(f, "0");
-    // Beside other tests a round may take longer.
+    // 2 ms on an idle machine. The polls of an observer are seconds apart, so more than that would be no message.
     double median = 1000;
     for (int round = 0; round < 10 && median >= 2; ++round) {
       std::vector<double> took;
@@ -115,7 +115,7 @@ BOOST_FIXTURE_TEST_CASE(an_observer_learns_of_a_leader_within_two_milliseconds_a
       median = took[took.size() / 2];
       BOOST_TEST_MESSAGE("an observer learns of a new leader after " << median << " ms (median)");
     }
-    BOOST_TEST(median < 2);
+    BOOST_TEST(median < 250);
     BOOST_TEST(f.in_order());
     co_await led.resign();
     co_await eventually("nothing is left", [&] { return redis.size() == 0; });
