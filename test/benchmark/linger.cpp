@@ -116,7 +116,7 @@ std::pair<double, double> another(const std::string& url, std::size_t times, boo
 }
 
 // Turns per second of two clients that alternate, one after the other or at the same time.
-double turns(const std::string& url, seconds time, acquire_options o, bool at_once) {
+double time_of_turns(const std::string& url, seconds time, acquire_options o, bool at_once) {
   two_clients both(url);
   std::uint64_t n = 0;
   double rate = 0;
@@ -168,9 +168,9 @@ void linger(const settings& s, report& out) {
     idle.push_back(middle);
     longest.push_back(most);
     trips.push_back(idle.back() / free.back());
-    const double in_turn = turns(url, s.time, plain, false), at_once = turns(url, s.time, plain, true);
-    alternate.push_back(in_turn / turns(url, s.time, lingering, false));
-    contend.push_back(at_once / turns(url, s.time, lingering, true));
+    const double in_turn = time_of_turns(url, s.time, plain, false), at_once = time_of_turns(url, s.time, plain, true);
+    alternate.push_back(in_turn / time_of_turns(url, s.time, lingering, false));
+    contend.push_back(at_once / time_of_turns(url, s.time, lingering, true));
   }
   out.figure("pairs of one coroutine", median(without), "per second");
   out.figure("the same, lingering", median(with), "per second");
