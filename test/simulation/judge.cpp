@@ -465,7 +465,8 @@ bool judge::is_idle(const std::string& name, const std::string& token) {
 // lingered for its time.
 void judge::look_at_lingering() {
   const auto now = world_.now();
-  bool hindered = world_.slowest > milliseconds(2) || now < slow_until_;
+  // What was sent on a slow network may still be on its way, and what follows it on its connection, too.
+  bool hindered = world_.slowest > milliseconds(2) || now < slow_until_ || now < last_slow_ + 2 * how_slow_;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
     auto& s = world_.server(i);
     hindered = hindered || s.is_frozen() || !s.is_up() || s.data().is_out_of_memory();
@@ -500,9 +501,9 @@ void judge::look_at_lingering() {
     if (one.token != token) one = {token, now};
     if (hindered) one.since = now;
     const auto messages = 4 * world_.slowest + world_.gathering * 2 + milliseconds(5);
+    const bool is_told = waits_since > last_hindered_ + milliseconds(1);
     const auto waited = now - std::max(one.since, last_hindered_);
-    // The holder's client should release it after `messages`. single schedule 142 has a case in which it does not.
-    if (waited > rules_.linger + rules_.linger / 50 + messages) {
+    if (waited > (is_told ? clock::duration(messages) : rules_.linger + rules_.linger / 50 + messages)) {
       complain(fmt::format("{} is idle with {}, and another client has waited for {} ms", name, token,
                            std::chrono::duration_cast<milliseconds>(waited).count()));
     }
