@@ -65,8 +65,8 @@ struct event {
   /// acquired, released, lost: the hold's. slow_wait: that of the hold in the way; 0 if that is not known, as for
   /// another program's hold and for one of several permits of a semaphore.
   std::uint64_t fence = 0;
-  /// acquired, timed_out, cancelled, slow_wait: how long the operation has waited. released, lost: how long the lock was
-  /// held.
+  /// acquired, timed_out, cancelled, slow_wait: how long the operation has waited. released, lost: how long the lock
+  /// was held.
   std::chrono::microseconds duration{0};
   std::string_view label{};   ///< The lock's class (client_options::classify), or "".
   std::string_view holder{};  ///< slow_wait: client_options::label of the client that has the lock; "" if not known.
@@ -216,9 +216,9 @@ struct client_options {
   /// is longer than 128 bytes or not UTF-8.
   std::function<std::string(std::string_view name)> classify;
 
-  /// An acquire operation that waits this long for a busy lock is counted in statistics::slow_waits and reported once as
-  /// event::kind::slow_wait, while it still waits. If there is an observer, the client asks the server which hold is in
-  /// the way: one script for all waits of a lock that become slow together. 1 ms to 30 days, or `forever`: never.
+  /// An acquire operation that waits this long for a busy lock is counted in statistics::slow_waits and reported once
+  /// as event::kind::slow_wait, while it still waits. If there is an observer, the client asks the server which hold is
+  /// in the way: one script for all waits of a lock that become slow together. 1 ms to 30 days, or `forever`: never.
   std::chrono::milliseconds slow_wait = forever;
 
   /// For passwords that change: where the client gets the user and the password of each connection, instead of from
@@ -271,8 +271,8 @@ struct statistics {
   histogram round_trip;    ///< From a script to its answer.
 };
 
-/// What a client has done so far with the locks of one class (client_options::classify). The members mean what they mean
-/// in `statistics`.
+/// What a client has done so far with the locks of one class (client_options::classify). The members mean what they
+/// mean in `statistics`.
 /// @ingroup ref_observation
 struct class_statistics {
   std::size_t held = 0;     ///< Gauge: holds alive.
@@ -400,7 +400,8 @@ class client {
   }
   [[nodiscard]] auto close() const { return close(asio::deferred); }  ///< @overload
 
-  /// Goes on with a hold that was detached: the same name, token and fence. A new lease begins, and the client renews it.
+  /// Goes on with a hold that was detached: the same name, token and fence. A new lease begins, and the client renews
+  /// it.
   ///
   /// The client has to be one of the same servers and the same client_options::prefix as that of the detached hold;
   /// otherwise the ticket is lost. If a ticket is resumed twice, both have the same hold: when one of them has released
@@ -409,10 +410,10 @@ class client {
   ///
   /// @par Completion signature `void(error_code, hold)`
   /// @par Errors
-  /// error::lost: the hold was released or its lease has ended, whoever has the lock now. Nothing is re-created.
-  /// error::invalid_ticket: it is empty. error::invalid_option: an option is out of range. error::not_supported: a
-  /// semaphore on a quorum. error::unreachable: no answer within client_options::command_timeout. error::refused,
-  /// error::invalid_name, error::closed.
+  /// error::lost: the hold was released or its lease has ended, no matter which client has the lock now. Nothing is
+  /// re-created. error::invalid_ticket: it is empty. error::invalid_option: an option is out of range.
+  /// error::not_supported: a semaphore on a quorum. error::unreachable: no answer within
+  /// client_options::command_timeout. error::refused, error::invalid_name, error::closed.
   /// @par Cancellation
   /// All types. The ticket is still good; a request that is under way only lengthens the lease.
   template <asio::completion_token_for<void(error_code, hold)> Token>
@@ -447,8 +448,8 @@ class client {
   std::string explain(const error_code& ec) const;
 
   /// The server's words for the latest error::refused, or "". Neither here nor elsewhere does the library show a user
-  /// or a password of a URL or of client_options::credentials, even if a server repeats it: it shows "***" instead. One line of at most 500 bytes of the
-  /// server's, in which what a terminal would obey, or is not UTF-8, is escaped.
+  /// or a password of a URL or of client_options::credentials, even if a server repeats it: it shows "***" instead.
+  /// One line of at most 500 bytes of the server's, in which what a terminal would obey, or is not UTF-8, is escaped.
   std::string last_refusal() const;
 
   /// Why there is no connection: what the latest attempt to connect, or the loss of the connection, has ended with. ""

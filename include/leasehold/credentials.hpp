@@ -15,10 +15,12 @@
 namespace leasehold {
 
 /// Makes client_options::credentials of a function that returns a coroutine. The coroutine runs on the client's
-/// executor (credentials_request::executor). An exception that leaves it is a failure, and its text goes into the event.
+/// executor (credentials_request::executor). An exception that leaves it is a failure, and its text goes into the
+/// event.
 ///
-/// The function is kept as long as one of its coroutines runs. One that takes longer than client_options::connect_timeout
-/// is not ended: its answer is dropped. A client that was closed does not wait for it, but `io_context::run()` does.
+/// The function is kept as long as one of its coroutines runs. One that takes longer than
+/// client_options::connect_timeout is not ended: its answer is dropped. A client that was closed does not wait for it,
+/// but `io_context::run()` does.
 /// @ingroup ref_clients
 template <class F>
 requires std::same_as<std::invoke_result_t<F&, credentials_request>, asio::awaitable<credentials>> credentials_function

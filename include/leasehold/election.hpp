@@ -57,7 +57,8 @@ asio::any_io_executor executor_of(const std::shared_ptr<watch_handle>&) noexcept
 /// Proof that this program leads; what `election::campaign` yields.
 ///
 /// It is a `hold` of the election's name, with the value that others see. The hold's renewals keep the leadership alive
-/// until it is resigned, destroyed or lost. Work that must stop when it is lost belongs into `while_held`, see `hold()`.
+/// until it is resigned, destroyed or lost. Work that must stop when it is lost belongs into `while_held`, see
+/// `hold()`.
 ///
 /// Movable, not copyable. An empty leadership (default-constructed, or moved from) answers "", 0 and false, and its
 /// operations complete with error::not_held.
@@ -151,7 +152,7 @@ class [[nodiscard]] leadership {
   std::shared_ptr<detail::leader_term> term_;
 };
 
-/// Follows who leads; what `election::observe` yields.
+/// Follows the leader; what `election::observe` yields.
 ///
 /// The first `next` yields the present state, and each further one the next change. Changes that are faster than the
 /// program asks are one change. A change is pushed by the leader's request to the server. The observer also asks after
@@ -199,7 +200,7 @@ class [[nodiscard]] leader_observer {
   std::shared_ptr<detail::watch_handle> watch_;
 };
 
-/// Elects one leader among the programs that campaign under a name, and tells all others who leads. A handle, cheap to
+/// Elects one leader among the programs that campaign under a name, and tells all others which one. A handle, cheap to
 /// copy.
 ///
 /// The leader is the holder of the mutex of that name, and proclaims a value: its address, for example. Candidates wait
@@ -264,8 +265,8 @@ class election {
     return campaign(std::move(value), acquire_options(), asio::deferred);
   }  ///< @overload
 
-  /// Asks who leads. No value: there is no leader, or it has not proclaimed its value yet. It is what the server knows:
-  /// after a failover, this may be an earlier leader than an earlier answer. `observe` never goes back.
+  /// Asks for the leader. No value: there is no leader, or it has not proclaimed its value yet. It is what the server
+  /// knows: after a failover, this may be an earlier leader than an earlier answer. `observe` never goes back.
   ///
   /// @par Completion signature `void(error_code, std::optional<leader_info>)`
   /// @par Errors
@@ -281,7 +282,7 @@ class election {
   }
   [[nodiscard]] auto leader() const { return leader(asio::deferred); }  ///< @overload
 
-  /// Follows who leads.
+  /// Follows the leader.
   leader_observer observe() const { return leader_observer(detail::make_watch(lock_)); }
 
  private:

@@ -141,14 +141,14 @@ class [[nodiscard]] hold {
   }
   [[nodiscard]] auto release() { return release(asio::deferred); }  ///< @overload
 
-  /// Makes a ticket of the hold, with which client::resume goes on with it in this process or in another one. A new lease
-  /// begins, as by a renewal. Afterwards the hold is as after a release: error::not_held for its operations, and no
-  /// client renews or releases it. If the ticket is not resumed, the lock becomes free when the lease has ended.
+  /// Makes a ticket of the hold, with which client::resume goes on with it in this process or in another one. A new
+  /// lease begins, as by a renewal. Afterwards the hold is as after a release: error::not_held for its operations, and
+  /// no client renews or releases it. If the ticket is not resumed, the lock becomes free when the lease has ended.
   ///
   /// @par Completion signature `void(error_code, ticket)`
   /// @par Errors
-  /// After an error the hold is what it was before. error::lost: it is gone. error::not_held: released already, or empty.
-  /// error::unreachable: no answer within client_options::command_timeout. error::refused, error::closed.
+  /// After an error the hold is what it was before. error::lost: it is gone. error::not_held: released already, or
+  /// empty. error::unreachable: no answer within client_options::command_timeout. error::refused, error::closed.
   /// @par Cancellation
   /// Terminal and partial: the hold is not detached; the request that is under way only lengthens its lease.
   template <asio::completion_token_for<void(error_code, ticket)> Token>

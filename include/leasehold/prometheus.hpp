@@ -27,11 +27,13 @@ inline constexpr std::string_view prometheus_content_type = "text/plain; version
 /// begin with `leasehold_` (docs/observability.md lists them). A class of locks is a label of the metrics whose names
 /// begin with `leasehold_class_`.
 ///
-/// Each metric is on a page once. For a program with several clients see below; metrics of the program's own can follow.
+/// Each metric is on a page once. For a program with several clients see below; metrics of the program's own can
+/// follow.
 /// @ingroup ref_observation
 std::string to_prometheus(const client& c);
 
-/// The same of snapshots. @throws exception error::invalid_option: the label of a class is not UTF-8; the text names it.
+/// The same of snapshots. @throws exception error::invalid_option: the label of a class is not UTF-8; the text names
+/// it.
 /// @ingroup ref_observation
 std::string to_prometheus(const statistics& all, const std::map<std::string, class_statistics>& by_class = {});
 

@@ -21,9 +21,9 @@ struct ticket_fields;
 
 /// A hold that no client keeps any more: what hold::detach yields, and client::resume takes.
 ///
-/// With it, a hold outlives its process, or changes hands: a web request acquires the lock and a worker releases it, or a
-/// program replaces its binary and goes on with the same fence. Nobody renews the lease meanwhile, so the ticket has to be
-/// resumed before the lease ends.
+/// With it, a hold outlives its process, or changes hands: a web request acquires the lock and a worker releases it, or
+/// a program replaces its binary and goes on with the same fence. Nobody renews the lease meanwhile, so the ticket has
+/// to be resumed before the lease ends.
 ///
 /// <!-- examples/guide.cpp ticket -->
 /// @code
@@ -32,8 +32,8 @@ struct ticket_fields;
 /// leasehold::hold resumed = co_await worker.resume(leasehold::ticket::parse(text));
 /// @endcode
 ///
-/// A ticket is as secret as the lock is important: the text is all that a program needs to extend or release the hold. It
-/// contains the name of the lock, but no credential of the server.
+/// A ticket is as secret as the lock is important: the text is all that a program needs to extend or release the hold.
+/// It contains the name of the lock, but no credential of the server.
 ///
 /// A value, cheap to copy. Thread safety: as of a value.
 /// @ingroup ref_holds

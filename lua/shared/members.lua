@@ -15,9 +15,9 @@
 -- count             recursive mutexes: how many times the owner is in; nil elsewhere
 local found = there == 0 and {} or redis.call('HMGET', record, 'leasehold', 'leasehold:' .. token)
 
--- Most calls are one of four that need to know no more, and need no functions, which take longer to make than the calls:
--- an acquire of what is free, a release of the only hold while the queue is empty, and where several hold a lock for
--- which no client waits (not a recursive mutex), an acquire that joins them and a release that leaves them.
+-- Most calls are one of four that need to know no more, and need no functions, which take longer to make than the
+-- calls: an acquire of what is free, a release of the only hold while the queue is empty, and where several hold a lock
+-- for which no client waits (not a recursive mutex), an acquire that joins them and a release that leaves them.
 if what == 'acquire' and there == 0 then
 -- include: clock
   if now <= tonumber(ARGV[4]) then

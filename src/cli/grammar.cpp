@@ -151,11 +151,11 @@ void add_elect(CLI::App& elect, typed& t) {
   add_text(elect, "--value", t.value, "TEXT",
            fmt::format("What others see of the leader: its address, for example.\n{} bytes at most", longest_value));
   add_command(elect, t);
-  elect.footer(fmt::format(
-      "All who campaign for NAME wait in one queue. The leader holds the mutex NAME; leasehold leader NAME\n"
-      "shows its value. The command finds LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_FENCE in its\n"
-      "environment. A quorum has no elections.\n{}\n\nExit status: as for run.",
-      duration_help));
+  elect.footer(
+      fmt::format("All candidates for NAME wait in one queue. The leader holds the mutex NAME; leasehold leader NAME\n"
+                  "shows its value. The command finds LEASEHOLD_NAME, LEASEHOLD_TOKEN and LEASEHOLD_FENCE in its\n"
+                  "environment. A quorum has no elections.\n{}\n\nExit status: as for run.",
+                  duration_help));
 }
 
 void add_leader(CLI::App& leader, typed& t) {

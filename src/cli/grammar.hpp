@@ -63,7 +63,7 @@ struct grammar {
   CLI::App& run = *app.add_subcommand("run", "Acquire the lock NAME, run COMMAND while it is held, and release it.");
   CLI::App& elect =
       *app.add_subcommand("elect", "Run COMMAND while this host leads the election NAME, for all to see.");
-  CLI::App& leader = *app.add_subcommand("leader", "Show who leads the election NAME.");
+  CLI::App& leader = *app.add_subcommand("leader", "Show the leader of the election NAME.");
   CLI::App& status = *app.add_subcommand("status", "Show the holders of the lock NAME and its waiters.");
   CLI::App& list = *app.add_subcommand("list", "List the locks that are held.");
   CLI::App& watch = *app.add_subcommand("watch", "Show the locks that are held, live, as top does.");

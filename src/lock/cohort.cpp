@@ -26,7 +26,8 @@ bool is_brief_enough(const hold_state::grant& g, const acquire_options& next, cl
   return g.deadline <= later(now, next.lease) && (!g.tenure || g.tenure->lengthening <= next.lease);
 }
 
-// Replicas acknowledge only what Redis grants. And a hold that is passed on does not bring a lease that covers at_least.
+// Replicas acknowledge only what Redis grants. And a hold that is passed on does not bring a lease that covers
+// at_least.
 bool needs_grant(const acquire_options& next) { return next.replicas != 0 || next.at_least.count() != 0; }
 
 // The release of a hold that stays within the client if no other client waits: one round trip, which brings a new

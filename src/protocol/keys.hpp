@@ -15,7 +15,8 @@
 
 namespace leasehold::detail {
 
-// The layout of a client's keys: plain at first, unless its URL says otherwise, and never plain again once it is tagged.
+// The layout of a client's keys: plain at first, unless its URL says otherwise, and never plain again once it is
+// tagged.
 class key_layout {
  public:
   explicit key_layout(bool is_tagged) noexcept : is_tagged_(is_tagged) {}

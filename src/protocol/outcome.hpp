@@ -30,8 +30,8 @@ struct outcome {
   bool released = false;                        // release, rest, keep
   std::uint32_t acknowledged = 0;               // The number of replicas, see store::run_acknowledged.
   std::shared_ptr<const inspection> inspected;  // inspect
-  // acquire_all: what was granted, otherwise null. list, show, break_lock, scan: the reply (lock_replies.hpp). proclaim,
-  // withdraw, leader: the reply (leader_reply.hpp).
+  // acquire_all: what was granted, otherwise null. list, show, break_lock, scan: the reply (lock_replies.hpp).
+  // proclaim, withdraw, leader: the reply (leader_reply.hpp).
   const reply* scalars = nullptr;
 
   // acquire_all: so many locks were granted.

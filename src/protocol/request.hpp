@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // What a client asks of a server: values, which one function turns into the KEYS and ARGV of a script. That function is
-// the table of docs/protocol.md, "The scripts"; test/unit/requests.cpp compares the two. One request is no script: scan.
+// the table of docs/protocol.md, "The scripts"; test/unit/requests.cpp compares the two. One request is no script:
+// scan.
 #pragma once
 
 #include "protocol/arguments.hpp"

@@ -22,8 +22,8 @@ std::string host_name();
 
 std::int64_t process_id() noexcept;
 
-// Starts a thread. `name`: 15 characters at most, for tools that show threads. Signals are for the program's own threads:
-// the system delivers none to this one, except those that report its faults.
+// Starts a thread. `name`: 15 characters at most, for tools that show threads. Signals are for the program's own
+// threads: the system delivers none to this one, except those that report its faults.
 std::thread start_thread(const char* name, std::function<void()>);
 
 }  // namespace leasehold::detail::system

@@ -1,8 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Bytes from outside (a server's words, names of locks, what a user has typed) made safe to show: one line, valid UTF-8,
-// nothing that a terminal obeys, and not too long. Header-only, because the library and the command both have it.
+// Bytes from outside (a server's words, names of locks, what a user has typed) made safe to show: one line, valid
+// UTF-8, nothing that a terminal obeys, and not too long. Header-only, because the library and the command both have
+// it.
 #pragma once
 
 #include <cstddef>

@@ -34,8 +34,8 @@ void boost_redis_to_bulk(std::string& payload, const behind_ping&);
 template <class Connection>
 class channels {
  public:
-  // on_refusal: the replies of the connection no longer match its commands. Called in the middle of a read. of_slot: the
-  // channel is that of a slot.
+  // on_refusal: the replies of the connection no longer match its commands. Called in the middle of a read. of_slot:
+  // the channel is that of a slot.
   channels(Connection& connection, std::function<void(std::string_view words, bool of_slot)> on_refusal)
       : connection_(connection), on_refusal_(std::move(on_refusal)) {}
 

@@ -32,8 +32,8 @@ class reauthentication {
     return c.expires <= now ? clock::duration(0) : std::chrono::duration_cast<clock::duration>(c.expires - now);
   }
 
-  // The connection is authenticated with credentials that last for `left`. Returns when to ask for the next ones; max():
-  // never.
+  // The connection is authenticated with credentials that last for `left`. Returns when to ask for the next ones;
+  // max(): never.
   clock::time_point accepted(clock::time_point now, clock::duration left) {
     pauses_.reset();
     if (left == clock::duration::max()) return clock::time_point::max();
