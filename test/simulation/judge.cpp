@@ -376,7 +376,8 @@ void judge::note_what_was_heard() {
 }
 
 // The lock is free for others then: a majority does not have the hold.
-void judge::released(const held& h) const {
+void judge::released(const held& h) {
+  released_.insert(h.held_by_user.token());
   if (rules_.one_server) return;
   std::size_t have = 0;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) have += has(i, h) ? 1U : 0U;
@@ -443,10 +444,12 @@ void judge::look_at_cohort(const held& h) {
   }
 }
 
-// The record has a token that may linger, and no user of its client has it: it is idle, or on its way.
+// The record has a token that may linger, its user was told that it is released, and no other user of the client has it:
+// it is idle, or on its way. (A release that ended with an error leaves the hold to its lease, and a token that was never
+// a user's may be waiting for replicas.)
 bool judge::is_idle(const std::string& name, const std::string& token) {
   // (A hold that is lost is released by its user, and acquire_all has holds before it has all.)
-  if (!detail::may_linger(token) || lost_.contains(token)) return false;
+  if (!detail::may_linger(token) || lost_.contains(token) || !released_.contains(token)) return false;
   const auto& all = world_.processes();
   if (std::none_of(all.begin(), all.end(), [&](auto* p) {
         return !p->is_dead() && p->core().identity().id() == client_of(token) && !wants_all_.contains(p);
@@ -615,6 +618,7 @@ void judge::extended(const held& h, clock::time_point began, clock::time_point b
 }
 
 void judge::replica_took_over() {
+  released_.clear();
   const auto lost_before = lost_data_at_;
   if (rules_.lossy) data_were_lost();
   for (const auto& h : holds_) {

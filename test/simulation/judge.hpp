@@ -127,12 +127,13 @@ class judge {
   void nothing_is_left();
   // Every operation has ended.
   void judge_histories();
-  // On a quorum: its user was told that it is released.
-  void released(const held&) const;
+  // Its user was told that it is released.
+  void released(const held&);
   // A server's process has ended, and its data are lost.
   void note_loss() {
     last_loss_ = world_.now();
     may_be_lost_ = true;
+    released_.clear();
   }
   // The server's clock was stepped forward: a hold on a bare majority may be lost until its client hears of the step.
   void note_step(std::size_t server);
@@ -176,7 +177,7 @@ class judge {
   bool is_to_be_compared(held&) const;
   void look_at_fence(const held&);
   void look_at_cohort(const held&);
-  // Nobody has it, another client waits for it, and its client keeps it.
+  // It was released, another client waits for it, and its client keeps it.
   void look_at_lingering();
   bool is_idle(const std::string& name, const std::string& token);
   bool are_as_if_new() const;
@@ -251,6 +252,9 @@ class judge {
   std::map<std::string, clock::time_point> in_queue_since_;  // By token.
   std::multiset<const process*> wants_all_;                  // An acquire_all of it is under way.
   std::set<std::string> lost_;                               // Tokens of holds that were lost.
+  // Those of released holds: the server had them last, or their client keeps them. (After a loss of data it may have
+  // them again.)
+  std::set<std::string> released_;
   clock::time_point last_hindered_{};
   std::uint64_t connections_then_ = 0;
   struct arrival {
