@@ -377,7 +377,7 @@ void judge::note_what_was_heard() {
 
 // The lock is free for others then: a majority does not have the hold.
 void judge::released(const held& h) {
-  released_.insert(h.held_by_user.token());
+  released_[h.name] = h.held_by_user.token();
   if (rules_.one_server) return;
   std::size_t have = 0;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) have += has(i, h) ? 1U : 0U;
@@ -449,7 +449,9 @@ void judge::look_at_cohort(const held& h) {
 // a user's may be waiting for replicas.)
 bool judge::is_idle(const std::string& name, const std::string& token) {
   // (A hold that is lost is released by its user, and acquire_all has holds before it has all.)
-  if (!detail::may_linger(token) || lost_.contains(token) || !released_.contains(token)) return false;
+  if (!detail::may_linger(token) || lost_.contains(token)) return false;
+  const auto released = released_.find(name);
+  if (released == released_.end() || released->second != token) return false;
   const auto& all = world_.processes();
   if (std::none_of(all.begin(), all.end(), [&](auto* p) {
         return !p->is_dead() && p->core().identity().id() == client_of(token) && !wants_all_.contains(p);
@@ -486,6 +488,7 @@ void judge::look_at_lingering() {
     const auto record = data.execute({"GET", name}).text;
     const auto end = record.rfind(':');
     const auto token = record.starts_with("leasehold:") && end > 10 ? record.substr(10, end - 10) : std::string();
+    if (const auto its = released_.find(name); its != released_.end() && its->second != token) released_.erase(its);
     if (!is_idle(name, token)) {
       idle_.erase(name);
       continue;

@@ -252,9 +252,9 @@ class judge {
   std::map<std::string, clock::time_point> in_queue_since_;  // By token.
   std::multiset<const process*> wants_all_;                  // An acquire_all of it is under way.
   std::set<std::string> lost_;                               // Tokens of holds that were lost.
-  // Those of released holds: the server had them last, or their client keeps them. (After a loss of data it may have
-  // them again.)
-  std::set<std::string> released_;
+  // By name, the token of the hold whose release was reported last, as long as the record has had it since then: its
+  // client keeps it. (A request that runs late can make a record of the same token again.)
+  std::map<std::string, std::string> released_;
   clock::time_point last_hindered_{};
   std::uint64_t connections_then_ = 0;
   struct arrival {
