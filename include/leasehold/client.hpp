@@ -413,7 +413,8 @@ class client {
   /// error::lost: the hold was released or its lease has ended, no matter which client has the lock now. Nothing is
   /// re-created. error::invalid_ticket: it is empty. error::invalid_option: an option is out of range.
   /// error::not_supported: a semaphore on a quorum. error::unreachable: no answer within
-  /// client_options::command_timeout. error::refused, error::invalid_name, error::closed.
+  /// client_options::command_timeout. error::no_quorum: too few servers of a quorum answered. error::refused,
+  /// error::invalid_name, error::closed.
   /// @par Cancellation
   /// All types. The ticket is still good; a request that is under way only lengthens the lease.
   template <asio::completion_token_for<void(error_code, hold)> Token>

@@ -4,18 +4,16 @@
 
 #include "exit_code.hpp"
 #include "lock_text.hpp"
-#include "signals.hpp"
 #include "store.hpp"
 #include "text.hpp"
+#include "view.hpp"
 
 #include <leasehold/client.hpp>
 #include <leasehold/election.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -24,8 +22,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <csignal>
-#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -60,32 +56,19 @@ void print_leader(const leader_options& wanted, const found_leader& found) {
   if (found || wanted.follow) print((found ? printable(found->value) : "") + "\n");
 }
 
-// One `leasehold leader`. Everything happens on one thread; the first of its coroutines that ends, ends it.
-class election_view {
+// One `leasehold leader`.
+class election_view : view {
  public:
   election_view(asio::io_context& context, const leader_options& wanted)
-      : context_(context), wanted_(wanted), ends_(context), store_(connect(context, wanted.store)) {
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-      if (!is_ignored(number)) ends_.add(number);
-    }
-  }
+      : view(context), wanted_(wanted), store_(connect(context, wanted.store)) {}
 
   int run() {
     start(wanted_.follow ? follow() : ask());
-    start(receive_ends());
-    context_.run();
-    if (failed_) std::rethrow_exception(failed_);
-    return exit_status_;
+    run_until_ended();
+    return result();
   }
 
  private:
-  void start(asio::awaitable<void> coroutine) {
-    asio::co_spawn(context_, std::move(coroutine), [this](std::exception_ptr failed) {
-      failed_ = failed;
-      context_.stop();
-    });
-  }
-
   failure failed(error_code ec) const { return describe(ec, store_, wanted_.store, wanted_.name); }
 
   asio::awaitable<void> ask() {
@@ -110,17 +93,8 @@ class election_view {
     }
   }
 
-  asio::awaitable<void> receive_ends() {
-    const int number = co_await ends_.async_wait(asio::use_awaitable);
-    exit_status_ = static_cast<int>(exit_code::signalled) + number;
-  }
-
-  asio::io_context& context_;
   const leader_options& wanted_;
-  asio::signal_set ends_;
   client store_;
-  int exit_status_ = 0;
-  std::exception_ptr failed_;
 };
 
 }  // namespace

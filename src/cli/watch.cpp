@@ -5,16 +5,15 @@
 #include "exit_code.hpp"
 #include "lock_text.hpp"
 #include "screen.hpp"
-#include "signals.hpp"
 #include "store.hpp"
 #include "text.hpp"
+#include "view.hpp"
 
 #include <leasehold/admin.hpp>
 #include <leasehold/client.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -29,7 +28,6 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <exception>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -57,20 +55,16 @@ void stop_as_by_default() {
   ::sigaction(SIGTSTP, &before, nullptr);
 }
 
-// One `leasehold watch`. Everything happens on one thread; the first of its coroutines that ends, ends it.
-class live_view {
+// One `leasehold watch`.
+class live_view : view {
  public:
   live_view(asio::io_context& context, const watch_options& wanted)
-      : context_(context),
+      : view(context),
         wanted_(wanted),
-        ends_(context),
         changes_(context),
         keys_(context),
         pause_(context),
         store_(connect(context, wanted.store)) {
-    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-      if (!is_ignored(number)) ends_.add(number);
-    }
     if (!screen::is_there()) return;
     changes_.add(SIGWINCH);
     changes_.add(SIGTSTP);
@@ -80,23 +74,14 @@ class live_view {
 
   int run() {
     start(look_again_and_again());
-    start(receive_ends());
     if (screen_) start(receive_changes());
     if (screen_ && screen_->has_keys()) start(receive_keys());
-    context_.run();
+    run_until_ended();
     screen_.reset();
-    if (failed_) std::rethrow_exception(failed_);
-    return exit_status_;
+    return result();
   }
 
  private:
-  void start(asio::awaitable<void> coroutine) {
-    asio::co_spawn(context_, std::move(coroutine), [this](std::exception_ptr failed) {
-      failed_ = failed;
-      context_.stop();
-    });
-  }
-
   asio::awaitable<void> look_again_and_again() {
     const auto token = asio::as_tuple(asio::use_awaitable);
     for (std::uint64_t n = 1;; ++n) {
@@ -114,11 +99,6 @@ class live_view {
       co_await pause_.async_wait(token);
     }
     if (!reachable_) exit_status_ = static_cast<int>(exit_code::unreachable);
-  }
-
-  asio::awaitable<void> receive_ends() {
-    const int number = co_await ends_.async_wait(asio::use_awaitable);
-    exit_status_ = static_cast<int>(exit_code::signalled) + number;
   }
 
   asio::awaitable<void> receive_changes() {
@@ -170,9 +150,7 @@ class live_view {
     screen_->draw(lines, 2);
   }
 
-  asio::io_context& context_;
   const watch_options& wanted_;
-  asio::signal_set ends_;
   asio::signal_set changes_;
   asio::posix::stream_descriptor keys_;
   asio::steady_timer pause_;
@@ -183,8 +161,6 @@ class live_view {
   std::string time_;  // Of the latest poll.
   bool reachable_ = true;
   bool printed_ = false;
-  int exit_status_ = 0;
-  std::exception_ptr failed_;
 };
 
 }  // namespace

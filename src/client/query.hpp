@@ -58,6 +58,7 @@ class query : public caller, public operation_of_query<Result> {
   const client_options& options() const { return core_->options(); }
   clock::time_point gives_up_at() const { return give_up_at_; }
   client_core& core() const { return *core_; }
+  const std::shared_ptr<client_handle>& handle() const { return handle_; }
 
   const std::string& record() const { return record_; }
   // Sends the request.
@@ -70,8 +71,12 @@ class query : public caller, public operation_of_query<Result> {
     core_->set(*this, give_up_at_);
     send();
   }
-  // Sends the request again, in the time that is left.
+  // Sends the request again, in the time that is left,
   void ask_again() { send(); }
+  // or after a pause.
+  void ask_later(const answer& a) {
+    core_->set(*this, std::min(later(a.received, std::chrono::milliseconds(50)), give_up_at_));
+  }
 
  private:
   void begin() override {
@@ -103,8 +108,10 @@ class query : public caller, public operation_of_query<Result> {
       case refusal::try_again:
       case refusal::moving_slot: core_->note_excuse(o.words); [[fallthrough]];
       case refusal::no_majority:  // error::no_quorum says it.
-        return core_->set(*this, std::min(later(a.received, std::chrono::milliseconds(50)), give_up_at_));
-      case refusal::wrong_type: return end(error::wrong_type);
+        return ask_later(a);
+      case refusal::wrong_type:
+        if (!takes_refusal(o)) end(error::wrong_type);
+        return;
       case refusal::no:
         if (takes_refusal(o)) return;
         core_->note_refusal(o.words);

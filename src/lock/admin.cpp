@@ -78,7 +78,7 @@ bool look_op::takes_refusal(const outcome& o) {
 }
 
 list_op::list_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h)
-    : query(handle, {}, std::move(h)), client_(handle), pattern_(pattern_of(options().prefix)) {}
+    : query(handle, {}, std::move(h)), pattern_(pattern_of(options().prefix)) {}
 
 request list_op::request_of(std::uint32_t) const {
   request r;
@@ -119,7 +119,7 @@ void list_op::look() {
   looking_ = groups.size();
   const auto self = std::static_pointer_cast<list_op>(shared_from_this());
   for (const auto& [number, records] : groups) {
-    make_recycled<look_op>(client_,
+    make_recycled<look_op>(handle(),
                            asio::bind_executor(core().strand(),
                                                [self](error_code ec, std::vector<listed_lock> found) {
                                                  self->looked(ec, std::move(found));

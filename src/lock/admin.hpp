@@ -56,7 +56,6 @@ class list_op final : public query<std::vector<listed_lock>> {
   void looked(error_code, std::vector<listed_lock>);
   void go_on();
 
-  const std::shared_ptr<client_handle> client_;
   const std::string pattern_;
   std::vector<std::string> routes_;  // To the servers that are still to be scanned,
   bool routed_ = false;              // once they are known.

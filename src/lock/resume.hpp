@@ -4,7 +4,7 @@
 // client::resume: goes on with a hold that was detached.
 #pragma once
 
-#include "client/operation.hpp"
+#include "client/query.hpp"
 #include "lock/hold_state.hpp"
 #include "lock/lock_identity.hpp"
 #include "protocol/ticket_text.hpp"
@@ -13,41 +13,34 @@
 #include <leasehold/ticket.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 
 namespace leasehold::detail {
 
-class resume_op final : public caller, public operation<resume_op, hold> {
+class resume_op final : public query<hold> {
  public:
-  resume_op(std::shared_ptr<client_handle> handle, handler::handler_type h,
-            std::shared_ptr<const ticket_fields> detached, const resume_options& options);
+  // lock: that of the ticket; null for an empty ticket.
+  resume_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h,
+            std::shared_ptr<const ticket_fields> detached, std::shared_ptr<const lock_identity> lock,
+            const resume_options& options);
   static void start(const std::shared_ptr<client_handle>& handle, handler::handler_type h,
                     std::shared_ptr<const ticket_fields> detached, const resume_options& options);
 
  private:
   request request_of(std::uint32_t) const override;
-  bool wants(std::uint32_t) const override { return !is_over(); }
   turn turn_of(std::uint32_t) const override { return turn::keeps; }
-  void answered(std::uint32_t, const answer&) override;
-  void store_is_up() override { send(); }
-  void store_refuses(error_code ec) override { end(ec); }
-  void ring(clock::time_point) override;
+  void take(const outcome&, const answer&) override;
+  bool takes_refusal(const outcome&) override;
 
-  void begin() override;
-  error_code check();
-  void send();
-  void try_again();
   hold resumed(const answer&) const;
 
-  const std::shared_ptr<client_handle> handle_;
   const std::shared_ptr<const ticket_fields> detached_;
+  const std::shared_ptr<const lock_identity> lock_;
   const resume_options options_;
-  std::chrono::milliseconds lease_{0};
-  std::string recorded_;  // The fence in the record, as a text.
-  std::shared_ptr<const lock_identity> lock_;
-  clock::time_point give_up_at_{};
-  bool asking_ = false;
+  const std::chrono::milliseconds lease_;
+  const std::string recorded_;  // The fence in the record, as a text.
 };
 
 }  // namespace leasehold::detail

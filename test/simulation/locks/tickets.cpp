@@ -460,7 +460,7 @@ BOOST_AUTO_TEST_CASE(need_a_majority_and_stay_good_without_one) {
     (*this)[0].stop();
     (*this)[1].stop();
     const auto [ec, none] = co_await worker.resume(t, as_tuple);
-    BOOST_TEST(ec == error::unreachable);
+    BOOST_TEST(ec == error::no_quorum);
     (*this)[0].go_on();
     (*this)[1].go_on();
     hold resumed = co_await worker.resume(t);
