@@ -176,6 +176,7 @@ BOOST_AUTO_TEST_CASE(three_hosts_run_a_short_job_once) {
   const std::string job = "sleep 0.1; echo ran >> \"$FOLDER/ran\"";
   std::vector<std::unique_ptr<child>> hosts;
   for (int i = 0; i < 3; ++i) {
+    // Cron starts them that far apart; no event is waited for.
     if (i != 0) std::this_thread::sleep_for(400ms);
     hosts.push_back(std::make_unique<child>(leasehold_command({"run", "--no-wait", "--conflict-exit-code", "0",
                                                                "--at-least", "5s", "n", "--", "sh", "-c", job}),
