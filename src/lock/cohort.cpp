@@ -5,17 +5,14 @@
 #include "lock/registry.hpp"
 #include "lock/release.hpp"
 #include "lock/waiter.hpp"
-#include "protocol/lease_reply.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace leasehold::detail {
 namespace {
 
 using std::chrono::milliseconds;
-
-// A fence is G * 2048 + i, and i counts the passes.
-constexpr std::uint32_t most_passes = 2047;
 
 // The lease must leave the next holder at least this much time.
 constexpr milliseconds least_left{1};
@@ -160,10 +157,7 @@ class prefetch_op final : public caller {
     if (!fresh.understood) return;  // For example an error: the cohort goes on with the fence that it has.
     core_->observe_time(fresh.server_time, a);
     if (fresh.status != status::held) return;  // Other clients wait, or the hold is gone: no more fences.
-    tenure_->recorded_fence = fresh.fence;
-    tenure_->next_fence = fresh.fence;
-    tenure_->confirmed_at = a.sent;
-    tenure_->deadline = local_deadline(a.sent, lease_, fresh.left, core_->drift());
+    keep_next_fence(*tenure_, fresh, a, lease_, *core_);
   }
 
   const std::shared_ptr<client_core> core_;
@@ -172,17 +166,6 @@ class prefetch_op final : public caller {
   const milliseconds lease_;
   const std::shared_ptr<cohort_tenure> tenure_;
 };
-
-// Takes the fence that was fetched ahead of time, if there is one.
-void take_next_fence(hold_state::grant& g) {
-  if (!g.tenure || g.tenure->next_fence == 0) return;
-  cohort_tenure& t = *g.tenure;
-  g.fence = std::exchange(t.next_fence, 0);
-  g.passes = 0;
-  g.confirmed_at = g.cohort_since = t.confirmed_at;
-  g.deadline = std::max(g.deadline, t.deadline);
-  t.asked = false;
-}
 
 // Fetches the next fence once half of the passes, or half of the time, that one fence allows is used up.
 void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<const lock_identity>& lock,
@@ -235,12 +218,30 @@ class local_successors final : public successors {
     }
     // Its entry is still in the queue, and others wait there: they are next.
     if (!confirmed) return false;
+    if (const auto its = std::exchange(g.lingering, nullptr); its && its->end()) g.contended = true;
     auto op = make_recycled<keep_op>(core, h.shared_lock(), std::move(g), lease, listener);
     return op->start();
   }
 };
 
 }  // namespace
+
+void keep_next_fence(cohort_tenure& t, const lease_reply& fresh, const answer& a, milliseconds lease,
+                     const client_core& core) {
+  t.recorded_fence = t.next_fence = fresh.fence;
+  t.confirmed_at = a.sent;
+  t.deadline = local_deadline(a.sent, lease, fresh.left, core.drift());
+}
+
+void take_next_fence(hold_state::grant& g) {
+  if (!g.tenure || g.tenure->next_fence == 0) return;
+  cohort_tenure& t = *g.tenure;
+  g.fence = std::exchange(t.next_fence, 0);
+  g.passes = 0;
+  g.confirmed_at = g.cohort_since = t.confirmed_at;
+  g.deadline = std::max(g.deadline, t.deadline);
+  t.asked = false;
+}
 
 bool passes_on(const lock_identity& lock) { return lock.kind.mode == hold_mode::exclusive && !lock.kind.is_election; }
 

@@ -7,8 +7,10 @@
 
 #include "lock/hold_state.hpp"
 #include "lock/lock_identity.hpp"
+#include "protocol/lease_reply.hpp"
 
 #include <chrono>
+#include <cstdint>
 
 namespace leasehold::detail {
 
@@ -18,6 +20,15 @@ successors& cohort();
 
 // Whether holds of this lock are passed on at all.
 bool passes_on(const lock_identity&);
+
+// A fence is G * 2048 + i, and i counts the passes.
+inline constexpr std::uint32_t most_passes = 2047;
+
+// Keeps the fence that Redis has given ahead of time, in its answer to a refresh with this lease.
+void keep_next_fence(cohort_tenure&, const lease_reply& fresh, const answer&, std::chrono::milliseconds lease,
+                     const client_core&);
+// Takes it, if there is one.
+void take_next_fence(hold_state::grant&);
 
 // What a pushed grant must leave of its short lease for the confirmation to arrive. If it leaves less, the entry
 // confirms it before the waiter has it, and a cohort does not pass it on.

@@ -95,6 +95,7 @@ class hold_state final : public caller, public activity, public alarm, public st
     std::uint32_t passes = 0;               // How often it was passed on since then, without asking Redis (cohort.hpp).
     std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass of a grant that was confirmed from the start.
     std::uint32_t depth = 1;
+    bool is_repeated = false;    // An earlier request with the token may have been granted before it.
     bool contended = false;      // It had waiters, and was not kept since then because no other client waited.
     successors* next = nullptr;  // Null: none.
     std::shared_ptr<lingering_tenure> lingering;  // Null: it does not linger.

@@ -15,9 +15,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A fence is G * 2048 + i, and i counts the passes.
-constexpr std::uint32_t last_pass = 2047;
-
 // For the holds of tokens that may linger. A waiter of the same client comes first.
 class lingering_successors final : public successors {
  public:
@@ -25,7 +22,6 @@ class lingering_successors final : public successors {
     auto& its = static_cast<lingering&>(*h.lingering());
     const auto entry = registry::of(*h.core()).find(h.lock());
     if (entry == nullptr || entry->first(clock::now()) == nullptr) return its.rest(h, listener);
-    its.end();
     return cohort().pass_on(h, listener);
   }
 };
@@ -51,7 +47,8 @@ void lingering::accompany(const std::shared_ptr<client_core>& core, const std::s
   auto its = std::static_pointer_cast<lingering>(std::exchange(g.lingering, nullptr));
   // A grant that had to wait does not say whether others wait now.
   if (!confirmed || g.contended || !may(*core, *lock, options) || !may_linger(g.token)) {
-    its ? static_cast<void>(its->end()) : registry::of(*core).pauses().count(lock->local_queue);
+    if (its == nullptr) registry::of(*core).pauses().count(lock->local_queue);
+    if (its != nullptr && its->end()) g.contended = true;
     return;
   }
   if (!its) its = make_recycled<lingering>(core, lock, g.token);
@@ -72,9 +69,13 @@ void lingering::resume(const hold_state::grant& g, milliseconds linger) {
   }
   if (std::exchange(listens_, true)) return;
   registry::of(*core_).listen_for(token_, *this);
-  if (!core_->has_slots()) return;
-  // The messages of the slot may not reach the client yet.
-  core_->subscribe_slot(lock_->slot);
+  // The messages of a slot may not reach the client yet.
+  if (core_->has_slots()) {
+    core_->subscribe_slot(lock_->slot);
+  } else if (!g.is_repeated && g.passes == 0) {
+    return;
+  }
+  // Or others may have waited since Redis granted it, before anything listened for the token.
   told_ = false;
   ask();
 }
@@ -104,7 +105,7 @@ bool lingering::rest(hold_state& h, release_op::listener& listener) {
   const auto now = clock::now();
   grant_ = h.as_granted();
   grant_.lingering.reset();
-  take_next_fence();
+  take_next_fence(grant_);
   idle_until_ = later(now, linger_);
   const auto until = std::min(idle_until_, useful_until());
   if (until <= now) return false;
@@ -122,7 +123,7 @@ bool lingering::rest(hold_state& h, release_op::listener& listener) {
 bool lingering::fits(const acquire_options& o, clock::time_point now) const {
   const clock::duration usable = o.lease - o.margin;
   return core_->open() && is_told() && now - word_ <= linger_ && o.replicas == 0 && o.at_least == milliseconds(0) &&
-         o.renew == renewal::automatic && grant_.passes < last_pass && grant_.deadline <= later(now, o.lease) &&
+         o.renew == renewal::automatic && grant_.passes < most_passes && grant_.deadline <= later(now, o.lease) &&
          (!grant_.tenure || grant_.tenure->lengthening <= o.lease) &&
          grant_.deadline - o.margin - now >= usable / 3 * 2;
 }
@@ -199,19 +200,9 @@ void lingering::abandon() {
   unset();
 }
 
-// Takes the fence that was fetched ahead of time, if there is one: half of the passes, or of the time, is used up.
-void lingering::take_next_fence() {
-  if (!grant_.tenure || grant_.tenure->next_fence == 0) return;
-  cohort_tenure& t = *grant_.tenure;
-  grant_.fence = std::exchange(t.next_fence, 0);
-  grant_.passes = 0;
-  grant_.confirmed_at = grant_.cohort_since = t.confirmed_at;
-  grant_.deadline = std::max(grant_.deadline, t.deadline);
-  t.asked = false;
-}
-
+// Asks for the next fence, and whether other clients wait, when half of the passes or of the time is used up.
 void lingering::keep_fresh(clock::time_point now) {
-  if (grant_.passes < last_pass / 2 && now - word_ < linger_ / 2) return;
+  if (grant_.passes < most_passes / 2 && now - word_ < linger_ / 2) return;
   if (!grant_.tenure) {
     grant_.tenure = make_recycled<cohort_tenure>();
     grant_.tenure->recorded_fence = grant_.fence;
@@ -270,11 +261,9 @@ void lingering::answered(std::uint32_t tag, const answer& a) {
   }
   if (std::exchange(question_.is_repeated, false) && listens_ && !told_) ask();
   if (tag != refreshing) return;
-  tenure->recorded_fence = tenure->next_fence = reply.fence;
-  tenure->confirmed_at = a.sent;
-  tenure->deadline = local_deadline(a.sent, question_.lease, reply.left, core_->drift());
+  keep_next_fence(*tenure, reply, a, question_.lease, *core_);
   if (!idle_) return;
-  take_next_fence();
+  take_next_fence(grant_);
   core_->set(*this, std::min(idle_until_, useful_until()));
 }
 

@@ -54,7 +54,6 @@ class lingering final : public lingering_tenure,
   bool is_told() const;
   bool fits(const acquire_options&, clock::time_point now) const;
   clock::time_point useful_until() const;
-  void take_next_fence();
   void keep_fresh(clock::time_point now);
   bool send(std::uint32_t tag);
   void ask();

@@ -133,6 +133,7 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
     if (polls) g.tenure->lengthening = attempts_.lease();  // A repeat confirms.
   }
   g.depth = depth;
+  g.is_repeated = asked_again_ || attempts_.unanswered().exists;
   g.contended = in_queue_;
   if (!answered_) parallel_.on_grant();
   on_parallel_outcome(true);

@@ -452,18 +452,22 @@ bool judge::is_idle(const std::string& name, const std::string& token) {
   if (!detail::may_linger(token) || lost_.contains(token)) return false;
   const auto released = released_.find(name);
   if (released == released_.end() || released->second != token) return false;
-  const auto& all = world_.processes();
-  if (std::none_of(all.begin(), all.end(), [&](auto* p) {
-        return !p->is_dead() && p->core().identity().id() == client_of(token) && !wants_all_.contains(p);
-      })) {
-    return false;
-  }
+  const auto* const its = process_of(client_of(token));
+  if (its == nullptr || wants_all_.contains(its)) return false;
   auto& data = world_.server(world_.server_of(name)).data();
   const auto tag = world_.cluster() != nullptr ? std::string(detail::tag_of_slot(detail::slot_of(name))) : "0";
   // It was handed over, and is not confirmed yet.
   if (!data.execute({"ZSCORE", detail::queue_key(tag, name), token}).text.empty()) return false;
   return std::none_of(holds_.begin(), holds_.end(),
                       [&token](const auto& h) { return !h->given_up && h->held_by_user.token() == token; });
+}
+
+// The living process with this client; null: it is dead.
+process* judge::process_of(std::string_view client) const {
+  for (auto* const p : world_.processes()) {
+    if (!p->is_dead() && p->core().identity().id() == client) return p;
+  }
+  return nullptr;
 }
 
 // Another client that waits is served at once while messages arrive. Whatever was lost, it is served when the lock has
@@ -482,7 +486,9 @@ void judge::look_at_lingering() {
     so_far += p->connections_so_far();
     hindered = hindered || p->is_frozen() || !p->core().up();
   }
-  if (std::exchange(connections_then_, so_far) != so_far || hindered) last_hindered_ = now;
+  // Between two looks nothing happens: what was so at the last one has lasted until now.
+  const bool was_hindered = std::exchange(was_hindered_, hindered);
+  if (std::exchange(connections_then_, so_far) != so_far || hindered || was_hindered) last_hindered_ = now;
   for (const auto& name : rules_.names) {
     auto& data = world_.server(world_.server_of(name)).data();
     const auto record = data.execute({"GET", name}).text;
@@ -496,7 +502,8 @@ void judge::look_at_lingering() {
     const auto tag = world_.cluster() != nullptr ? std::string(detail::tag_of_slot(detail::slot_of(name))) : "0";
     clock::time_point waits_since = clock::time_point::max();
     for (const auto& t : data.execute({"ZRANGE", detail::queue_key(tag, name), "0", "-1"}).items) {
-      if (client_of(t.text) == client_of(token)) continue;
+      // (A dead client's entry stays until its time is over.)
+      if (client_of(t.text) == client_of(token) || process_of(client_of(t.text)) == nullptr) continue;
       waits_since = std::min(waits_since, in_queue_since_.try_emplace(t.text, now).first->second);
     }
     if (waits_since == clock::time_point::max()) {
@@ -505,7 +512,7 @@ void judge::look_at_lingering() {
     }
     auto& one = idle_[name];
     if (one.token != token) one = {token, now};
-    if (hindered) one.since = now;
+    if (hindered || was_hindered) one.since = now;
     const auto messages = 4 * world_.slowest + world_.gathering * 2 + milliseconds(5);
     const bool is_told = waits_since > last_hindered_ + milliseconds(1);
     const auto waited = now - std::max(one.since, last_hindered_);

@@ -135,6 +135,8 @@ class judge {
     may_be_lost_ = true;
     released_.clear();
   }
+  // A server's clock was set back: a lease that has ended for its client, which does not release the lock then, goes on.
+  void note_set_back() { released_.clear(); }
   // The server's clock was stepped forward: a hold on a bare majority may be lost until its client hears of the step.
   void note_step(std::size_t server);
   // A server has answered a call of this token, and has said what time it is.
@@ -180,6 +182,7 @@ class judge {
   // It was released, another client waits for it, and its client keeps it.
   void look_at_lingering();
   bool is_idle(const std::string& name, const std::string& token);
+  process* process_of(std::string_view client) const;
   bool are_as_if_new() const;
   void look_for_trouble();
   void look_at_counter(std::size_t server, const std::string& key) const;
@@ -256,6 +259,7 @@ class judge {
   // client keeps it. (A request that runs late can make a record of the same token again.)
   std::map<std::string, std::string> released_;
   clock::time_point last_hindered_{};
+  bool was_hindered_ = false;
   std::uint64_t connections_then_ = 0;
   struct arrival {
     std::uint64_t fence = 0;

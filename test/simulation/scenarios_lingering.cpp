@@ -289,6 +289,35 @@ BOOST_AUTO_TEST_CASE(a_client_that_joins_at_any_instant_of_a_holders_turns_exclu
   }
 }
 
+// It joins while the lock is passed on among the holder's own waiters, at each of three holds.
+BOOST_AUTO_TEST_CASE(a_client_that_joins_while_a_lock_is_passed_on_is_served_after_the_last_of_them) {
+  for (const int joins_at : {0, 1, 2}) {
+    lingering_scene s;
+    const acquire_options o{.lease = 60s, .linger = 15s};
+    client_options longer;
+    longer.cohort = 1s;
+    process &p = s.add(longer), &other = s.add();
+    s.wait(50ms);
+    hold h = take_at_once(s, p, o);
+    scene::attempt *next[] = {&s.start(p, o), &s.start(p, o)}, *waiting = nullptr;
+    for (int i = 0; i < 3; ++i) {
+      if (i == joins_at) waiting = &s.start(other, {.lease = 30s});
+      s.wait(10ms);
+      s.spawn(p, [&]() -> awaitable<void> {
+        auto ending = release(h);
+        co_await std::move(ending);
+      });
+      s.wait(1us);
+      if (i == 2) break;
+      BOOST_REQUIRE(next[i]->succeeded());
+      h = std::move(next[i]->got);
+    }
+    s.wait(5ms);
+    BOOST_TEST(waiting->succeeded(), "joined at hold " << joins_at);
+    BOOST_TEST(p.client().stats().passed == 2U);
+  }
+}
+
 // Others may wait behind it, whom no message has announced.
 BOOST_AUTO_TEST_CASE(a_lock_that_came_through_the_queue_does_not_linger) {
   lingering_scene s;
@@ -402,6 +431,33 @@ BOOST_AUTO_TEST_CASE(a_lock_does_not_linger_past_a_reconnect) {
   s.wait(200ms);
   BOOST_TEST(waiting.succeeded());
   BOOST_TEST(p.client().stats().wanted == 0U);
+}
+
+// The answer that grants the lock is lost with its connection, and another client joins before the request is repeated.
+BOOST_AUTO_TEST_CASE(a_grant_whose_answer_was_lost_does_not_overtake_a_client_that_joined_since) {
+  std::size_t late = 0;
+  for (auto delay = 0us; delay <= 30ms; delay += 500us) {
+    lingering_scene s;
+    const acquire_options o{.lease = 60s, .linger = 15s};
+    process &p = s.add(), &other = s.add();
+    s.wait(50ms);
+    s.use(other, {.lease = 30s});  // The server knows the script then.
+    auto& first = s.start(p, o);
+    s.w.after(1500us, [&] { p.cut_connections(); });
+    s.wait(1600us);
+    BOOST_REQUIRE(!s.get("n").empty());
+    BOOST_REQUIRE(!first.ended);
+    s.wait(delay);
+    auto& waiting = s.start(other, {.lease = 30s});
+    while (!first.ended) s.wait(100us);
+    BOOST_REQUIRE(first.succeeded());
+    if (waiting.ended) continue;
+    ++late;
+    release_now(s, p, first.got);
+    s.wait(20ms);
+    BOOST_TEST(waiting.succeeded(), "joined after " << delay.count() << " us");
+  }
+  BOOST_TEST(late > 10U);
 }
 
 // The same while it is held: it is released with the hold.

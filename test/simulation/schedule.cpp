@@ -388,6 +388,7 @@ void schedule::plan_faults() {
           if (was_stepped_[i]) return;
           world_.clock_of_server(i).offset -= step;
           was_set_back_ = true;
+          judge_->note_set_back();
         };
         break;
       }
