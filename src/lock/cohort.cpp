@@ -156,7 +156,9 @@ class prefetch_op final : public caller {
     const lease_reply& fresh = a.from_store->lease;
     if (!fresh.understood) return;  // For example an error: the cohort goes on with the fence that it has.
     core_->observe_time(fresh.server_time, a);
-    if (fresh.status != status::held) return;  // Other clients wait, or the hold is gone: no more fences.
+    // Other clients wait, or the hold is gone: no more fences.
+    if (fresh.status == status::waits_in_front) return registry::of(*core_).note_wanted(token_);
+    if (fresh.status != status::held) return;
     keep_next_fence(*tenure_, fresh, a, lease_, *core_);
   }
 

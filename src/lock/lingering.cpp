@@ -61,7 +61,6 @@ void lingering::resume(const hold_state::grant& g, milliseconds linger) {
   linger_ = linger;
   if (g.confirmed_at > word_) {
     word_ = g.confirmed_at;
-    wanted_ = false;
     if (word_ > gap_at_ && !core_->has_slots()) {
       told_ = true;
       epoch_ = core_->epoch();
@@ -100,6 +99,12 @@ clock::time_point lingering::useful_until() const {
   return grant_.deadline - grant_.margin - usable / 3 * 2;
 }
 
+// fits() takes nothing that is longer without a word of Redis than `linger`. The next word may be on its way.
+clock::time_point lingering::idle_until() const {
+  const auto until = std::min(idle_until_, useful_until());
+  return question_.is_under_way ? until : std::min(until, later(word_, linger_));
+}
+
 bool lingering::rest(hold_state& h, release_op::listener& listener) {
   if (!core_->open() || !is_told()) return false;
   const auto now = clock::now();
@@ -107,13 +112,12 @@ bool lingering::rest(hold_state& h, release_op::listener& listener) {
   grant_.lingering.reset();
   take_next_fence(grant_);
   idle_until_ = later(now, linger_);
-  const auto until = std::min(idle_until_, useful_until());
-  if (until <= now) return false;
+  if (std::min(idle_until_, useful_until()) <= now) return false;
   idle_ = true;
   core_->add(*this);
-  core_->set(*this, until);
   registry::of(*core_).add_idle(*lock_, shared_from_this());
   keep_fresh(now);
+  core_->set(*this, idle_until());
   if (listener) listener(error_code());
   return true;
 }
@@ -138,10 +142,10 @@ bool lingering::take(waiter& op) {
   leave_idle();
   used_ = true;
   registry::of(*core_).pauses().forget(lock_->local_queue);
+  grant_.lease = op.options().lease;
   keep_fresh(now);
   auto g = std::move(grant_);
   ++g.passes;
-  g.lease = op.options().lease;
   g.renew = op.options().renew;
   g.margin = op.options().margin;
   g.asked_at = op.began();
@@ -243,6 +247,7 @@ void lingering::answered(std::uint32_t tag, const answer& a) {
   const auto self = shared_from_this();
   core_->note_round_trip(a);
   question_.is_under_way = false;
+  if (idle_) core_->set(*this, idle_until());
   const auto tenure = std::exchange(question_.tenure, nullptr);
   if (a.from_store == nullptr) {
     if (tenure) tenure->uncertain = true;
@@ -264,7 +269,7 @@ void lingering::answered(std::uint32_t tag, const answer& a) {
   keep_next_fence(*tenure, reply, a, question_.lease, *core_);
   if (!idle_) return;
   take_next_fence(grant_);
-  core_->set(*this, std::min(idle_until_, useful_until()));
+  core_->set(*this, idle_until());
 }
 
 }  // namespace leasehold::detail

@@ -54,6 +54,7 @@ class lingering final : public lingering_tenure,
   bool is_told() const;
   bool fits(const acquire_options&, clock::time_point now) const;
   clock::time_point useful_until() const;
+  clock::time_point idle_until() const;
   void keep_fresh(clock::time_point now);
   bool send(std::uint32_t tag);
   void ask();
@@ -94,7 +95,7 @@ class lingering final : public lingering_tenure,
 
   bool idle_ = false;
   hold_state::grant grant_;         // While it is idle.
-  clock::time_point idle_until_{};  // At the latest.
+  clock::time_point idle_until_{};  // At the latest: `linger` after the release.
 
   // The question that is on its way.
   struct {

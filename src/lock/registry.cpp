@@ -100,6 +100,7 @@ void registry::report_gap(Fits fits) {
 }
 
 void registry::add_idle(const lock_identity& lock, std::shared_ptr<idle_lock> idle) {
+  stop_idle(lock);  // Of another token, whose record was deleted by hand.
   idle_.insert_or_assign(lock.local_queue, std::move(idle));
 }
 
@@ -141,6 +142,10 @@ void registry::poll_slots(const std::unordered_set<std::uint16_t>& slots) {
 
 void registry::listen_in_slots() {
   for (const auto& [token, entry] : in_queue_) core_.subscribe_slot(entry->lock().slot);
+  for (const auto& [token, t] : tenures_) {
+    for (auto* const l : t.listeners) core_.subscribe_slot(l->wanted_lock().slot);
+  }
+  report_gap([](const lock_identity&) { return true; });
   const auto watchers = std::exchange(watchers_, {});
   for (const auto& [channel, watcher] : watchers) {
     core_.ignore(channel);

@@ -384,6 +384,103 @@ BOOST_AUTO_TEST_CASE(a_waiter_whose_messages_are_lost_is_overtaken_for_linger_at
   s.finish();
 }
 
+// It is used once just before its client would ask Redis again, and is idle from then on.
+BOOST_AUTO_TEST_CASE(a_lock_lingers_for_no_longer_than_linger_after_redis_last_word) {
+  for (const auto used_at : {100ms, 150ms, 190ms, 197ms, 250ms, 390ms}) {
+    lingering_scene s;
+    const acquire_options often{.lease = 30s, .linger = 400ms};
+    process &p = s.add(), &other = s.add();
+    s.wait(50ms);
+    s.use(other, {.lease = 30s});
+    s.w.server(0).loses = loses_wanted;
+    s.use(p, often);
+    auto& waiting = s.start(other, {.lease = 30s});
+    const auto began = s.w.now();
+    s.wait(used_at);
+    auto& used = s.start(p, often);
+    s.wait(1us);
+    if (used.ended) {
+      hold h = std::move(used.got);
+      s.spawn(p, [&]() -> awaitable<void> {
+        auto ending = release(h);
+        co_await std::move(ending);
+      });
+      s.wait(1us);
+    }
+    s.wait(1s);
+    BOOST_REQUIRE(waiting.succeeded());
+    BOOST_TEST((waiting.at - began <= 410ms), "used after " << used_at.count() << " ms");
+  }
+}
+
+// The cohort fetches its next fence ahead of time, and another client joins behind that, or in front of it, unheard.
+BOOST_AUTO_TEST_CASE(a_client_that_joins_beside_a_fetched_fence_is_not_forgotten) {
+  for (const bool is_unheard : {false, true}) {
+    for (auto joins_at = 0us; joins_at <= 9ms; joins_at += 250us) {
+      lingering_scene s;
+      const acquire_options o{.lease = 60s, .linger = 400ms};
+      process &p = s.add(), &other = s.add();
+      s.wait(50ms);
+      s.use(other, {.lease = 30s});
+      hold h = take_at_once(s, p, o);
+      scene::attempt* const next[] = {&s.start(p, o), &s.start(p, o)};
+      scene::attempt* waiting = nullptr;
+      if (is_unheard) s.w.server(0).loses = loses_wanted;
+      auto ends = s.w.now();
+      s.w.after(joins_at, [&] { waiting = &s.start(other, {.lease = 30s}); });
+      for (int i = 0; i < 3; ++i) {
+        ends += 3ms;
+        s.wait(ends - s.w.now());
+        s.spawn(p, [&]() -> awaitable<void> {
+          auto ending = release(h);
+          co_await std::move(ending);
+        });
+        s.wait(1us);
+        if (i == 2) break;
+        if (!next[i]->ended) break;  // Redis has granted the other client the lock.
+        h = std::move(next[i]->got);
+      }
+      s.wait(is_unheard ? 410ms : 10ms);
+      BOOST_TEST(waiting->succeeded(), "joined after " << joins_at.count() << " us");
+    }
+  }
+}
+
+// The record was deleted by hand, and another token of the client is granted the lock before it hears of that.
+BOOST_AUTO_TEST_CASE(two_tokens_of_a_client_do_not_linger_for_one_lock) {
+  lingering_scene s;
+  const acquire_options o{.lease = 60s, .linger = 15s};
+  process& p = s.add();
+  s.wait(50ms);
+  hold first = take_at_once(s, p, o);
+  s.w.server(0).data().execute({"DEL", "n"});
+  hold second;
+  s.spawn(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto trying = m.try_acquire({.lease = 60s, .linger = 15s}, as_tuple);
+    auto [ec, h] = co_await std::move(trying);
+    BOOST_TEST(!ec);
+    BOOST_REQUIRE(h.has_value());
+    second = std::move(*h);
+  });
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto ending = release(first);
+    co_await std::move(ending);
+  });
+  s.finish();
+  BOOST_REQUIRE(second.valid());
+  const auto token = second.token();
+  release_now(s, p, second);
+  s.wait(5ms);
+  BOOST_TEST(s.get("n").starts_with("leasehold:" + token));
+  const auto before = s.commands(p);
+  s.use(p, o);
+  BOOST_TEST(s.commands(p) == before);
+  p.cut_connections();
+  s.wait(100ms);
+  BOOST_TEST(!s.is_held());
+}
+
 // A message that is lost comes again with the waiter's next poll.
 BOOST_AUTO_TEST_CASE(a_waiter_asks_for_the_lock_again_with_each_poll) {
   lingering_scene s;
