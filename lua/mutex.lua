@@ -69,7 +69,8 @@ if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1
       if rarely then
         redis.call('HSET', entries, t, stamps[i] .. ' ' .. leases[i] .. ' ' .. string.format('%d', now + poll_often))
       end
-      local message = i == 1 and 'granted ' .. t .. ' ' .. fence .. ' ' .. stamps[i] .. ' ' .. lease or rarely and 'watch ' .. t
+      local message = i == 1 and 'granted ' .. t .. ' ' .. fence .. ' ' .. stamps[i] .. ' ' .. lease or
+        rarely and 'watch ' .. t
       if message then
         local name = string.match(t, '^[^.]+')
         if not has_slots or type(redis.pcall('SPUBLISH', channels .. name, message)) == 'table' then
@@ -144,8 +145,8 @@ if what == 'acquire' and held and waited_for and ARGV[5] ~= '' and now <= tonumb
       left = ARGV[3]
     end
     for _, t in ipairs(watching) do
-      local publish, channels = string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH', string.sub(fences, 1, -6)
-      redis.pcall(publish, channels .. string.match(t, '^[^.]+'), 'watch ' .. t)
+      local publish = string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH'
+      redis.pcall(publish, string.sub(fences, 1, -6) .. string.match(t, '^[^.]+'), 'watch ' .. t)
     end
     return (often and '2 0 ' or '3 0 ') .. string.format('%d', left) .. clock
   end

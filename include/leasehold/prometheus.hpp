@@ -38,7 +38,8 @@ std::string to_prometheus(const client& c);
 std::string to_prometheus(const statistics& all, const std::map<std::string, class_statistics>& by_class = {});
 
 /// One page for several clients: every sample has the label `client`.
-/// @throws exception error::invalid_option: two clients have the same label, or a label is not UTF-8; the text names it.
+/// @throws exception error::invalid_option: two clients have the same label, or a label is not UTF-8; the text names
+/// it.
 /// @ingroup ref_observation
 std::string to_prometheus(const std::vector<client_figures>& clients);
 

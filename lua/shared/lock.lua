@@ -12,7 +12,8 @@
 local function answer(status, fence, left)
   finish()
   send_messages()
-  return status .. ' ' .. fence .. ' ' .. string.format('%d', left) .. clock .. (status == 1 and depth and depth() or '')
+  local entries_of_owner = status == 1 and depth and depth() or ''
+  return status .. ' ' .. fence .. ' ' .. string.format('%d', left) .. clock .. entries_of_owner
 end
 
 local function is_other(e, client, ask)

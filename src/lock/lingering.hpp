@@ -36,7 +36,7 @@ class lingering final : public lingering_tenure,
 
   // Whether a hold that is acquired in this way may linger: its token has the mark then.
   static bool may(client_core&, const lock_identity&, const acquire_options&);
-  // For a grant that is about to become a hold: decides whether it will linger, and who may have it after the hold.
+  // For a grant that is about to become a hold: decides whether it will linger, and what may have it after the hold.
   static void accompany(const std::shared_ptr<client_core>&, const std::shared_ptr<const lock_identity>&,
                         const acquire_options&, hold_state::grant&, bool confirmed);
 

@@ -41,7 +41,7 @@ std::set<std::string> test_cases(std::initializer_list<const char*> folders) {
 
 BOOST_AUTO_TEST_CASE(each_attack_has_a_test) {
   const auto in_virtual_time = test_cases({"simulation"});
-  const auto on_servers = test_cases({"integration", "faults"});
+  const auto on_servers = test_cases({"integration", "faults", "cli"});
   static const std::regex row(R"(\n\| ([^|]+) \| ([^|]*)\| ([^|]*)\|)"), name("`([^`]+)`");
   const auto text = read(fs::path(LEASEHOLD_SOURCE_DIR) / "docs" / "attacks.md");
   std::size_t attacks = 0;

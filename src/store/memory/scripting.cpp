@@ -222,8 +222,8 @@ int describe_error(lua_State* lua) {
   return 1;
 }
 
-// The memory of one interpreter. Each script creates its functions anew, and drops them afterwards: what is freed is kept
-// for the next block of its size.
+// The memory of one interpreter. Each script creates its functions anew, and drops them afterwards: what is freed is
+// kept for the next block of its size.
 class interpreter_memory {
  public:
   // lua_Alloc
