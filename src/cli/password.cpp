@@ -21,6 +21,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -103,8 +104,8 @@ class password_command final : public std::enable_shared_from_this<password_comm
     }
     text_.clear();
     limit_.expires_after(patience);
-    limit_.async_wait([self = shared_from_this()](error_code ec) {
-      if (!ec) self->give_up();
+    limit_.async_wait([self = shared_from_this(), run = run_](error_code ec) {
+      if (!ec && run == self->run_) self->give_up();
     });
     read();
   }
@@ -146,8 +147,10 @@ class password_command final : public std::enable_shared_from_this<password_comm
   }
 
   void read() {
-    output_.async_read_some(asio::buffer(piece_), [self = shared_from_this()](error_code ec, std::size_t n) {
-      if (self->waiting_.empty()) return;
+    // (What was queued before the end of its run may come when the next one has begun.)
+    const auto into = asio::buffer(piece_);
+    output_.async_read_some(into, [self = shared_from_this(), run = run_](error_code ec, std::size_t n) {
+      if (run != self->run_) return;
       self->text_.append(self->piece_.data(), n);
       if (self->text_.size() > longest) return self->give_up("it prints more than 65536 bytes");
       if (!ec) return self->read();
@@ -160,7 +163,12 @@ class password_command final : public std::enable_shared_from_this<password_comm
     ::waitpid(pid_, nullptr, 0);
     const auto last = text_.rfind('\n');
     const std::string status = last == text_.npos ? "" : text_.substr(last + 1);
-    if (status != "0") return finish(status.empty() ? "it was killed" : "its exit status is " + status, {});
+    if (status != "0") {
+      // Without a status the last line is its output, which may be the password.
+      const bool is_number =
+          !status.empty() && status.size() <= 3 && status.find_first_not_of("0123456789") == status.npos;
+      return finish(is_number ? "its exit status is " + status : "it was killed", {});
+    }
     std::string line = first_line(std::string_view(text_).substr(0, last));
     if (line.empty()) return finish("there is no password in the first line of its output", {});
     finish({}, std::move(line));
@@ -176,6 +184,7 @@ class password_command final : public std::enable_shared_from_this<password_comm
     error_code ignored;
     output_.close(ignored);
     limit_.cancel();
+    ++run_;
     std::fill(text_.begin(), text_.end(), '\0');
     const auto waiting = std::exchange(waiting_, {});
     for (const auto& done : waiting) {
@@ -191,6 +200,7 @@ class password_command final : public std::enable_shared_from_this<password_comm
   asio::posix::stream_descriptor output_;
   asio::steady_timer limit_;
   pid_t pid_ = -1;
+  std::uint64_t run_ = 0;  // The number of runs that have ended.
   std::array<char, 4096> piece_{};
   std::string text_;
   std::vector<credentials_handler> waiting_;

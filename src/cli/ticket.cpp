@@ -112,6 +112,8 @@ asio::awaitable<void> acquire_and_detach(acquisition& a, client store, const sto
 }  // namespace
 
 int acquire(const acquire_command& wanted) {
+  // A reader that has gone is a failure to print the ticket: the hold is released.
+  std::signal(SIGPIPE, SIG_IGN);
   auto& p = never_destroyed();
   const client store = connect(p.context, wanted.how.store);
   static const std::vector<std::string> none_around;

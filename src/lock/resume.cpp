@@ -5,6 +5,7 @@
 #include "client/options.hpp"
 #include "lock/lock_state.hpp"
 #include "protocol/lease_reply.hpp"
+#include "protocol/scripts.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -41,6 +42,8 @@ void resume_op::start(const std::shared_ptr<client_handle>& handle, handler::han
     bad = check_lease(lease);
     if (!bad && (options.margin < milliseconds(0) || options.margin >= lease)) bad = error::invalid_option;
     if (!bad) bad = lock.bad;
+    const bool is_semaphore = detached->kind->code == &scripts::counting_semaphore;
+    if (!bad && is_semaphore && handle->core->is_quorum()) bad = error::not_supported;
   }
   make_recycled<resume_op>(handle, std::move(h), std::move(detached), std::move(identity), options)->query::start(bad);
 }

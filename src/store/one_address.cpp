@@ -21,6 +21,8 @@ using std::chrono::milliseconds;
 // The mark of tagged keys lives as long as a fence counter does, and is written again long before its end.
 constexpr const char* life_of_mark = "172800000";
 constexpr std::chrono::hours marks_again{12};
+// For example for lack of memory.
+constexpr std::chrono::seconds marks_after_refusal{1};
 
 class one_address final : public store,
                           private store::events,
@@ -108,7 +110,11 @@ class one_address final : public store,
   void mark() {
     marked_at_ = clock::now();
     server_->exec({{"SET", std::string(only_fence_key), std::string(mark_of_tags), "PX", life_of_mark}},
-                  milliseconds(0), [](const std::vector<reply>*) {});
+                  milliseconds(0), [weak = weak_from_this()](const std::vector<reply>* replies) {
+                    const auto self = weak.lock();
+                    const bool is_marked = replies != nullptr && !replies->front().is_error();
+                    if (self && !is_marked) self->marked_at_ = clock::now() - marks_again + marks_after_refusal;
+                  });
   }
 
   bool redirect(redis_server::call& c, std::string_view words) override {

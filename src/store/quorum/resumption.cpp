@@ -37,16 +37,20 @@ void claim::forget_unless_held() {
 void ballot::decide_resumption(bool late) {
   std::uint64_t fence = 0;
   std::from_chars(request_.fence_text.data(), request_.fence_text.data() + request_.fence_text.size(), fence);
+  // A writer's token with a larger fence has become a reader's.
+  const bool is_writer = request_.ask.starts_with('w');
   std::vector<std::chrono::milliseconds> lefts;
   bool is_known = false;
   for (const auto& v : voices_) {
-    if (v.said != answer_is::yes || v.fence < fence) continue;
+    if (v.said != answer_is::yes || v.fence < fence || (is_writer && v.fence != fence)) continue;
     is_known = is_known || v.fence == fence;
     lefts.push_back(comparable(v.left));
   }
   const auto pending = count(answer_is::pending);
   const auto unknown = pending + count(answer_is::missing) + count(answer_is::error);
   if (lefts.size() >= quorum_.majority() && is_known && !is_releasing()) {
+    // An earlier resumption of the token has ended without a majority, and its claim with it.
+    if (quorum_.find_claim(request_.token) != claim_) return end_undecided();
     claim_->granted(fence);
     return end_with(status::held, fence, nth_largest(lefts, quorum_.majority()));
   }

@@ -30,6 +30,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/redis/connection.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -170,10 +171,23 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     limit_silence(limit, clock::now(), options_.command_timeout + longer);
     connection_.async_exec(
         *request, std::move(adapter),
-        [request, replies, limit, number = all.size(), then = std::move(then)](error_code ec, std::size_t) {
+        [weak = this->weak_from_this(), request, replies, limit, number = all.size(),
+         is_login = all.front().front() == "AUTH", then = std::move(then)](error_code ec, std::size_t) {
           limit->cancel();
-          then(ec || replies->size() != number ? nullptr : replies.get());
+          const auto self = weak.lock();
+          const bool is_locked_out = !ec && !is_login && self && self->is_locked_out(*replies);
+          then(ec || is_locked_out || replies->size() != number ? nullptr : replies.get());
         });
+  }
+
+  // The server wants another password on this connection, which ends.
+  bool is_locked_out(const std::vector<reply>& replies) {
+    if (!proof_.password->asks()) return false;
+    const auto found = std::find_if(replies.begin(), replies.end(),
+                                    [](const reply& r) { return r.is_error() && is_about_password(r.text(0)); });
+    if (found == replies.end()) return false;
+    reset(found->text(0));
+    return true;
   }
 
   void publish(const std::string& channel, std::string_view message) override {
@@ -203,8 +217,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       if (self->stopping_) break;
       const auto next = self->destination_.take(self->reconnection_, config);
       const bool is_known = next.no_master == nullptr;
-      if (is_known && self->proof_.password->asks()) co_await get_credentials(self);
-      if (self->stopping_) break;
+      if (is_known && self->proof_.password->asks()) {
+        self->is_elsewhere_ = false;
+        co_await get_credentials(self);
+        if (self->stopping_) break;
+        if (self->is_elsewhere_) continue;
+      }
       if (!(is_known ? self->can_identify_itself() : self->report(*next.no_master))) {
         const auto pause = self->reconnection_.pause(self->random());
         co_await rest(self, pause);
@@ -272,6 +290,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   // The Sentinels have announced another master.
   void follow_master() {
+    is_elsewhere_ = true;
     if (reconnection_.hurry(clock::now())) pause_.cancel();
     reset("the Sentinels have another master");
   }
@@ -568,6 +587,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   std::uint64_t epoch_ = 0;
   bool up_ = false;
   bool stopping_ = false;
+  bool is_elsewhere_ = false;  // The Sentinels have announced another master since the credentials were asked for.
   // Of the present connection.
   struct {
     std::string why_down;  // Why the store gives it up.
