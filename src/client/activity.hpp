@@ -48,6 +48,8 @@ class queued_entries {
   virtual void poll_all() = 0;
   // The same for the entries in these slots.
   virtual void poll_slots(const std::unordered_set<std::uint16_t>& slots) = 0;
+  // The client has another store: it has to listen there to everything.
+  virtual void listen_again() = 0;
   // The keys are tagged from now on: messages arrive by slots.
   virtual void listen_in_slots() = 0;
   // A message was published on this channel.

@@ -118,6 +118,7 @@ void client_core::wake() {
   rest_.is_under_way = false;
   rest_.commands_before = 0;
   start_store();
+  queued_->listen_again();  // What began meanwhile had no store to listen to.
 }
 
 void client_core::set(alarm& a, clock::time_point due) {
@@ -213,6 +214,8 @@ void client_core::on_tagged_keys(std::string_view why) {
   deployment_.layout->tag();
   notify(event::kind::tagged_keys, {}, why);
   queued_->listen_in_slots();
+  // Values of leaders have other keys now, too.
+  post([self = shared_from_this()] { self->each_activity([](activity& a) { a.on_other_server(); }); });
 }
 
 void client_core::ask_again() {
@@ -238,8 +241,12 @@ void client_core::on_grants_pushed(std::uint16_t slot) {
 
 void client_core::on_message(std::string_view text) {
   const message m(text);
-  if (m.is == message::kind::broken) return each_activity([&m](activity& a) { a.on_broken(m.token); });
+  if (m.is == message::kind::broken) return note_broken(m.token);
   queued_->on_message(m);
+}
+
+void client_core::note_broken(std::string_view token) {
+  each_activity([token](activity& a) { a.on_broken(token); });
 }
 
 void client_core::on_down(std::string_view why) {

@@ -204,6 +204,8 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   }
 
   void add(activity& a) { activities_.push_back(a); }
+  // Redis may not have what this token had any more: its holder asks.
+  void note_broken(std::string_view token);
   // Begins work that must reach the store before the client may disconnect.
   void begin_work() { ++work_; }
   void end_work();

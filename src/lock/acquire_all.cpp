@@ -247,7 +247,11 @@ void acquire_all_op::acquired(error_code ec, hold h) {
     if (const auto& state = access::state(h)) state->forgo_rest();
     return;
   }
-  if (!ec) holds_[order_[next_++]] = std::move(h);
+  if (!ec) {
+    // Until all are there, none of them has been held: if the client closes meanwhile, nothing stays busy.
+    access::state(h)->forgo_rest();
+    holds_[order_[next_++]] = std::move(h);
+  }
   if (leaving_) return release_all(outcome_);
   if (ec) return release_all(ec);
   acquire_next();
@@ -292,7 +296,13 @@ void acquire_all_op::one_released() {
 
 void acquire_all_op::complete(error_code ec) {
   if (is_over()) return;
-  if (ec) drop_holds();
+  if (ec) {
+    drop_holds();
+  } else {
+    for (const hold& h : holds_) {
+      if (const auto& state = access::state(h)) state->keep_rest();
+    }
+  }
   end(ec, std::exchange(holds_, {}));
 }
 

@@ -39,7 +39,10 @@ void campaign_op::begin() {
 
 void campaign_op::acquired(error_code ec, hold h) {
   acquiring_ = false;
-  if (is_over()) return;
+  if (is_over()) {
+    if (const auto& state = access::state(h)) state->forgo_rest();
+    return;
+  }
   hold_ = std::move(h);
   if (resigning_ && access::state(hold_)) return resign(outcome_);
   if (resigning_) return end(outcome_);
@@ -73,12 +76,13 @@ void campaign_op::leave(error_code why) {
   stop_acquiring_.emit(asio::cancellation_type::terminal);
 }
 
-// Completes when the store has answered the release, or after 100 ms.
+// Completes when the store has answered the release, or after 100 ms. Nobody has led: at_least does not count.
 void campaign_op::resign(error_code outcome) {
   resigning_ = true;
   outcome_ = outcome;
   core_->set(*this, later(clock::now(), leaving_limit));
   const auto state = access::state(hold_);
+  state->forgo_rest();
   start_release(state, [self = shared_from_this()](error_code) {
     self->core_->post([self] {
       if (!self->is_over()) self->end(self->outcome_);

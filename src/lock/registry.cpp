@@ -140,6 +140,11 @@ void registry::poll_slots(const std::unordered_set<std::uint16_t>& slots) {
   report_gap([&slots](const lock_identity& lock) { return slots.contains(lock.slot); });
 }
 
+void registry::listen_again() {
+  for (const auto& [channel, entry] : listeners_) core_.listen(channel);
+  for (const auto& [channel, watcher] : watchers_) core_.listen(channel);
+}
+
 void registry::listen_in_slots() {
   for (const auto& [token, entry] : in_queue_) core_.subscribe_slot(entry->lock().slot);
   for (const auto& [token, t] : tenures_) {

@@ -130,6 +130,7 @@ class registry final : public queued_entries {
 
   void poll_all() override;
   void poll_slots(const std::unordered_set<std::uint16_t>& slots) override;
+  void listen_again() override;
   void listen_in_slots() override;
   void on_channel(std::string_view channel) override;
   // Any other message is dropped, and so is one for a token that no longer waits: the next poll makes up for it.

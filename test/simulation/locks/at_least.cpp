@@ -6,9 +6,12 @@
 #include "support/kinds.hpp"
 #include "support/notes.hpp"
 
+#include <leasehold/acquire_all.hpp>
+
 #include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +61,26 @@ BOOST_AUTO_TEST_CASE(a_release_completes_at_once_and_keeps_the_others_out_until_
       co_await waiting.got.release();
       co_await nothing_left();
     });
+  });
+}
+
+// Of two locks one is there, and nobody has had both.
+BOOST_AUTO_TEST_CASE(a_client_that_closes_while_it_acquires_several_keeps_none_busy) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url()), other(executor, redis.url());
+    const hold busy = co_await mutex(other, "b").acquire();
+    std::optional<error_code> ended;
+    acquire_all({.lease = 10s, .at_least = 1min}, mutex(c, "a"), mutex(c, "b"),
+                [&](error_code ec, auto) { ended = ec; });
+    co_await eventually("it has one of them", [&] { return redis.get("a").has_value(); });
+    co_await pause(100ms);
+    co_await c.close();
+    co_await eventually("it has ended", [&] { return ended.has_value(); });
+    BOOST_TEST(!!*ended);
+    const auto began = now();
+    co_await eventually("the first one is free", [&] { return !redis.get("a"); });
+    BOOST_TEST(now() - began < 5s);
   });
 }
 

@@ -232,6 +232,24 @@ BOOST_FIXTURE_TEST_CASE(on_one_address_with_slots_behind_it_an_observer_is_told_
   }
 }
 
+// The value has another key then.
+BOOST_AUTO_TEST_CASE(a_leader_whose_client_changes_to_tagged_keys_proclaims_again) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    candidate a(e, redis.url());
+    a.campaign("a", {.lease = 1min});
+    co_await eventually("it leads", [&] { return a.leads(); });
+    client tagged(e, redis.url() + "?keys=tagged");
+    const hold other = co_await mutex(tagged, "x").acquire();
+    const follower f(e, redis.url() + "?keys=tagged");
+    const hold switches = co_await mutex(a.c, "y").acquire();
+    const auto began = now();
+    co_await seen(f, "a");
+    BOOST_TEST(now() - began < 6s);  // An observer of the other layout asks every 5 s.
+    co_await a.led.resign();
+  });
+}
+
 // hold::wanted puts a mark into the record, which lingering would do, too.
 BOOST_AUTO_TEST_CASE(a_leader_may_ask_whether_others_wait_and_does_not_linger) {
   run([&]() -> awaitable<void> {
@@ -252,6 +270,39 @@ BOOST_AUTO_TEST_CASE(a_leader_may_ask_whether_others_wait_and_does_not_linger) {
     co_await nothing_left();
     BOOST_TEST(told.has_value());
   });
+}
+
+// The client has disconnected because it was idle, or is about to.
+BOOST_AUTO_TEST_CASE(an_observer_that_wakes_its_client_is_told_of_each_change_at_once) {
+  for (auto idle = 0ms; idle <= 40ms; idle += 1ms) {
+    run([&]() -> awaitable<void> {
+      const auto e = co_await asio::this_coro::executor;
+      candidate a(e, redis.url());
+      a.campaign("a", {.lease = 30s});
+      co_await eventually("it leads", [&] { return a.leads(); });
+      client_options brief;
+      brief.idle_timeout = 20ms;
+      client c(e, redis.url(), brief);
+      BOOST_TEST(co_await led_by(election(c, "n")) == "a");
+      co_await pause(idle);
+      auto observer = election(c, "n").observe();
+      BOOST_TEST(co_await change_of(observer) == "a");
+      co_await pause(10ms);
+      std::optional<std::string> seen;
+      std::chrono::steady_clock::time_point at;
+      observer.next([&](error_code ec, std::optional<leader_info> found) {
+        BOOST_TEST(!ec);
+        seen = found ? found->value : "-";
+        at = now();
+      });
+      co_await pause(10ms);
+      const auto began = now();
+      co_await a.led.resign();
+      co_await eventually("it is told", [&] { return seen.has_value(); });
+      BOOST_TEST(*seen == "-");
+      BOOST_TEST(at - began < 50ms, "idle for " << idle.count() << " ms");
+    });
+  }
 }
 
 // Nobody says so: the observer asks when the lease ends.
@@ -430,6 +481,30 @@ BOOST_AUTO_TEST_CASE(a_cancelled_campaign_leaves_nothing) {
     co_await eventually("it has ended", [&] { return b.ec.has_value(); });
     BOOST_TEST(*b.ec == asio::error::operation_aborted);
     co_await nothing_left();
+  });
+}
+
+// It has not led, so the place does not stay taken for at_least.
+BOOST_AUTO_TEST_CASE(a_campaign_that_fails_keeps_nothing_busy) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    gate way(redis);
+    candidate a(e, way.url(), impatient());
+    a.campaign("a");
+    co_await eventually("it leads", [&] { return a.leads(); });
+    co_await a.led.resign();
+    for (const bool is_cancelled : {true, false}) {
+      way.hold_requests(1);  // The acquire arrives.
+      a.campaign("a", {.lease = 2min, .at_least = 1min});
+      co_await eventually("it has the lock", [&] { return redis.get("n") && way.kept() != 0; });
+      if (is_cancelled) a.signal.emit(asio::cancellation_type::terminal);
+      co_await eventually("it has ended", [&] { return a.ec.has_value(); });
+      BOOST_TEST(*a.ec == (is_cancelled ? error_code(asio::error::operation_aborted) : make_error_code(error::unreachable)));
+      way.pass();
+      const auto began = now();
+      co_await eventually("the place is free", [&] { return !redis.get("n"); });
+      BOOST_TEST(now() - began < 5s);
+    }
   });
 }
 
