@@ -120,7 +120,8 @@ if what == 'acquire' and held and waited_for and ARGV[5] ~= '' and now <= tonumb
       told = told or string.sub(front[i], 1, #its) ~= its
     end
   end
-  if quick and told then
+  -- (Clients with tagged keys do not see this queue.)
+  if quick and told and (string.sub(fences, 12, 13) ~= '0}' or redis.call('GET', fences) ~= tags_mark) then
     redis.call('PEXPIRE', queue, 60000)
     redis.call('PEXPIRE', entries, 60000)
     -- The first two poll often, and so does this entry if one of them is late, because that one may be dead.

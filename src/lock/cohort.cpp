@@ -158,7 +158,7 @@ class prefetch_op final : public caller {
     core_->observe_time(fresh.server_time, a);
     // Other clients wait, or the hold is gone: no more fences.
     if (fresh.status == status::waits_in_front) return registry::of(*core_).note_wanted(token_);
-    if (fresh.status != status::held) return;
+    if (fresh.status != status::held) return core_->note_broken(token_);
     keep_next_fence(*tenure_, fresh, a, lease_, *core_);
   }
 
@@ -230,6 +230,7 @@ class local_successors final : public successors {
 
 void keep_next_fence(cohort_tenure& t, const lease_reply& fresh, const answer& a, milliseconds lease,
                      const client_core& core) {
+  if (fresh.fence <= t.recorded_fence) return;  // An answer that was late, of the node that had the slot before.
   t.recorded_fence = t.next_fence = fresh.fence;
   t.confirmed_at = a.sent;
   t.deadline = local_deadline(a.sent, lease, fresh.left, core.drift());

@@ -11,8 +11,9 @@ void hold_state::release(release_op::listener l) {
   leave();
   complete_waiters(error::not_held);
   notify(event::kind::released, tenure_.lasted);
-  const bool is_gone = gone_.load(std::memory_order_relaxed) && !grant_.unanswered.exists;
-  if (is_gone || loss_reported_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
+  const bool was_gone = gone_.load(std::memory_order_relaxed);
+  const bool is_gone = was_gone && !grant_.unanswered.exists;
+  if (was_gone || is_missing_ || loss_reported_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
       clock::now() < rests_until() || !grant_.next->pass_on(*this, l)) {
     const bool is_wanted = grant_.lingering && grant_.lingering->end();
     if (is_gone) {  // Redis has already said so.

@@ -184,7 +184,10 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
   if (loss_reported_ || released()) {
     // Other holds of the client depend on the server's clock, too.
     const auto* const o = a.from_store;
-    if (o != nullptr && o->lease.understood) core_->observe_time(o->lease.server_time, a);
+    if (o == nullptr || !o->lease.understood) return;
+    core_->observe_time(o->lease.server_time, a);
+    // Its release comes next on the strand: what is gone must not be passed on.
+    is_missing_ = is_missing_ || (!o->refused && o->lease.status == status::not_held);
     return;
   }
   auto& failed = core_->count().renewal_failed;

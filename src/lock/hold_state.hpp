@@ -133,6 +133,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   void guard() { flags_.fetch_or(is_guarded, std::memory_order_acq_rel); }
   // The program has not had the hold: its release does not wait for acquire_options::at_least.
   void forgo_rest() { flags_.fetch_or(is_forgone, std::memory_order_acq_rel); }
+  void keep_rest() { flags_.fetch_and(static_cast<std::uint8_t>(~is_forgone), std::memory_order_acq_rel); }
   void unguard() { flags_.fetch_and(static_cast<std::uint8_t>(~is_guarded), std::memory_order_acq_rel); }
 
   // --- On the strand ---
@@ -221,6 +222,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   std::atomic<std::uint8_t> flags_{0};
   std::atomic<bool> gone_{false};
   std::atomic<bool> loss_reported_{false};
+  bool is_missing_ = false;  // Redis has said, after the program had released the hold, that it does not have it.
 
   std::shared_ptr<client_handle> handle_;  // Until the release is under way.
   std::uint32_t renewals_left_;

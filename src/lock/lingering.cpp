@@ -258,7 +258,10 @@ void lingering::answered(std::uint32_t tag, const answer& a) {
   if (!reply.understood) return;  // For example an error: the last word gets old.
   core_->observe_time(reply.server_time, a);
   if (reply.status == status::waits_in_front) return registry::of(*core_).note_wanted(token_);
-  if (reply.status != status::held) return on_wanted();  // The record is gone: the release finds that out.
+  if (reply.status != status::held) {
+    core_->note_broken(token_);
+    return on_wanted();  // An idle record is gone: the release finds that out.
+  }
   if (question_.is_told) {
     told_ = true;
     epoch_ = question_.epoch;

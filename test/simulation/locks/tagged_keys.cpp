@@ -237,6 +237,30 @@ BOOST_FIXTURE_TEST_CASE(plain_clients_follow_a_client_with_tagged_keys, with_mem
   });
 }
 
+// The quick form of joining a queue, which another client of the plain layout has begun.
+BOOST_FIXTURE_TEST_CASE(a_plain_client_that_joins_a_queue_notices_tagged_keys, with_memory) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client a(executor, redis.url()), b(executor, redis.url()), c(executor, redis.url());
+    asker first(mutex(a, "n")), second(mutex(b, "n")), third(mutex(c, "n"));
+    co_await acquired(first);
+    co_await c.ready();
+    second.acquire();
+    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
+    redis.command("SET", "leasehold:{0}:fence", "tagged");
+    third.acquire();
+    const auto began = now();
+    co_await eventually("it waits in the other queue",
+                        [&] { return redis.command("ZCARD", the_tagged_queue).integer >= 1; });
+    BOOST_TEST(now() - began < 20ms);
+    co_await first.got.release();
+    for (asker* next : {&third, &second}) {
+      co_await eventually("the next is in", [&] { return next->in(); });
+      co_await next->got.release();
+    }
+  });
+}
+
 // By the first grant, whatever asks for it.
 BOOST_FIXTURE_TEST_CASE(each_kind_of_lock_and_each_request_notices_tagged_keys, with_memory) {
   for_each_kind(redis, [&](const kind& k) {
