@@ -83,9 +83,12 @@ void campaign_op::resign(error_code outcome) {
   core_->set(*this, later(clock::now(), leaving_limit));
   const auto state = access::state(hold_);
   state->forgo_rest();
+  // A client that is closed waits for it.
+  core_->begin_work();
   start_release(state, [self = shared_from_this()](error_code) {
     self->core_->post([self] {
       if (!self->is_over()) self->end(self->outcome_);
+      self->core_->end_work();
     });
   });
 }

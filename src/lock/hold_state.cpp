@@ -159,7 +159,9 @@ void hold_state::on_moved(const std::unordered_set<std::uint16_t>& slots) {
 // The message may be forged. So it costs one question at a time, and that question neither lengthens the lease nor uses
 // up a renewal.
 void hold_state::on_broken(std::string_view token) {
-  if (token != grant_.token || loss_reported_ || released() || asking_ || !confirmed_) return;
+  if (token != grant_.token) return;
+  if (released()) is_missing_ = true;  // Its release comes next on the strand.
+  if (loss_reported_ || released() || asking_ || !confirmed_) return;
   asking_ = core_->send(shared_from_this(), checking);
 }
 

@@ -71,7 +71,9 @@ request leader_term::request_of(std::uint32_t tag) const {
 
 // The latest value was written now. A later one is sent when this one was answered.
 void leader_term::sent(std::uint32_t tag, const sending&) {
-  if (tag == proclaiming) sent_revision_ = revision_;
+  if (tag != proclaiming) return;
+  sent_revision_ = revision_;
+  was_tagged_ = core_->has_slots();
 }
 
 void leader_term::answered(std::uint32_t tag, const answer& a) {
@@ -104,7 +106,7 @@ void leader_term::answered(std::uint32_t tag, const answer& a) {
   since_ = told.since;
   proclaimed(sent_revision_);
   if (over_) return;
-  if (sent_revision_ != revision_) return send();
+  if (sent_revision_ != revision_ || was_tagged_ != core_->has_slots()) return send();
   core_->set(*this, later(a.received, repeat_after));
 }
 

@@ -110,6 +110,7 @@ BOOST_AUTO_TEST_CASE(a_command_without_a_password_is_told) {
       {"no-such-command 2>/dev/null", "the password command: its exit status is 127"},
       {":", "the password command: there is no password in the first line of its output"},
       {"kill -9 $$", "the password command: it was killed"},
+      {"printf 'user\\nof-default'; kill -9 $$", "the password command: it was killed"},
       {"yes 2>/dev/null", "the password command: it prints more than 65536 bytes"},
       {"sleep 60", "the password command: it takes too long"}};
   std::deque<child> all;
@@ -120,6 +121,7 @@ BOOST_AUTO_TEST_CASE(a_command_without_a_password_is_told) {
     BOOST_TEST_CONTEXT(e.errors) {
       BOOST_TEST(e.status == 69);
       BOOST_TEST(is_error_line(e.errors, cases[i].second));
+      BOOST_TEST(!contains(e.errors, "of-default"));
     }
   }
 }

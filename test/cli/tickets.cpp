@@ -5,6 +5,10 @@
 #include "leasehold_command.hpp"
 #include "support/locks.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -152,6 +156,22 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_the_waiting_and_leaves_nothing) {
 
 BOOST_AUTO_TEST_CASE(a_ticket_that_cannot_be_written_is_no_hold) {
   child c({"sh", "-c", "\"$0\" acquire n > /dev/full", LEASEHOLD_CLI_PATH}, environment());
+  const ended e = end_of(c);
+  BOOST_TEST(e.status == 74, e.errors);
+  BOOST_TEST(!redis.get("n").has_value());
+}
+
+// The program that reads the ticket ends while the command waits for the lock.
+BOOST_AUTO_TEST_CASE(a_ticket_that_has_no_reader_any_more_is_no_hold) {
+  redis.command("SET", "n", "somebody else", "PX", "600000");
+  const std::string pipe = folder / "pipe";
+  BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  BOOST_REQUIRE(reader >= 0);
+  child c({"sh", "-c", "exec \"$0\" acquire n > \"$FOLDER/pipe\"", LEASEHOLD_CLI_PATH}, environment());
+  wait_until("it waits", [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 1; });
+  ::close(reader);
+  redis.command("DEL", "n");
   const ended e = end_of(c);
   BOOST_TEST(e.status == 74, e.errors);
   BOOST_TEST(!redis.get("n").has_value());

@@ -395,13 +395,7 @@ class cluster_store final : public store, public node::owner, public std::enable
         announce(*n);
       }
     }
-    if (before == by_slot_) {
-      // A slot may have been away and back since the last time, and its node has ended the subscriptions.
-      for (const auto slot : wanted_slots_.all()) {
-        if (by_slot_[slot] != nullptr) by_slot_[slot]->listen_in(slot);
-      }
-      return listen_to_leaders();
-    }
+    if (before == by_slot_) return;
     ++epoch_;
     for (const auto slot : wanted_slots_.all()) {
       if (by_slot_[slot] != nullptr && by_slot_[slot] != before[slot]) by_slot_[slot]->listen_in(slot);

@@ -3,6 +3,7 @@
 //
 // How a quorum goes on with a hold that another client has detached: a ballot that renews it, and a claim that this
 // client has not made by an attempt of its own.
+#include "protocol/scripts.hpp"
 #include "store/quorum/ballot.hpp"
 #include "store/quorum/claim.hpp"
 #include "store/quorum/inspections.hpp"
@@ -38,7 +39,7 @@ void ballot::decide_resumption(bool late) {
   std::uint64_t fence = 0;
   std::from_chars(request_.fence_text.data(), request_.fence_text.data() + request_.fence_text.size(), fence);
   // A writer's token with a larger fence has become a reader's.
-  const bool is_writer = request_.ask.starts_with('w');
+  const bool is_writer = request_.of_kind == &scripts::shared_mutex && request_.ask.starts_with('w');
   std::vector<std::chrono::milliseconds> lefts;
   bool is_known = false;
   for (const auto& v : voices_) {
