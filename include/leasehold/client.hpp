@@ -163,7 +163,8 @@ struct client_options {
   /// and '-'. "": the host's name and the process id, `<host>-<pid>`.
   std::string label;
 
-  /// How long `ready` waits, and the bound of `close` and of each attempt to connect. 1 ms to 30 days.
+  /// How long `ready` waits, and the bound of `close` and of each attempt to connect. 1 ms to 30 days. Keep it above
+  /// command_timeout: after a broken connection `close` waits until a request that was not answered can no longer run.
   std::chrono::milliseconds connect_timeout{5000};
 
   /// How long a command may go unanswered, while no other is answered, before the client gives up the connection. For a
@@ -391,7 +392,8 @@ class client {
   ///
   /// @par Completion signature `void(error_code)`
   /// @par Errors
-  /// error::unreachable: some hold could not be released in time; it ends with its lease.
+  /// error::unreachable: some hold, or what a request without an answer may leave, could not be released in time; it
+  /// ends with its lease.
   /// @par Cancellation
   /// Terminal and partial end the wait only; closing goes on.
   template <asio::completion_token_for<void(error_code)> Token>

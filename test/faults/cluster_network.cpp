@@ -88,7 +88,8 @@ struct with_networks {
 client_options quick(std::chrono::milliseconds timeout = 300ms) {
   client_options o;
   o.command_timeout = timeout;
-  o.connect_timeout = timeout;
+  // Longer: close waits for what an attempt without an answer may leave.
+  o.connect_timeout = timeout + 1s;
   o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
   return o;
 }
