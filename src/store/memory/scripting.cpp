@@ -222,48 +222,6 @@ int describe_error(lua_State* lua) {
   return 1;
 }
 
-// The memory of one interpreter. Each script creates its functions anew, and drops them afterwards: what is freed is
-// kept for the next block of its size.
-class interpreter_memory {
- public:
-  // lua_Alloc
-  static void* allocate(void* to, void* old, std::size_t old_size, std::size_t size) noexcept {
-    auto& all = *static_cast<interpreter_memory*>(to);
-    if (old != nullptr && size != 0 && class_of(old_size) == class_of(size) && size <= largest) return old;
-    void* made = nullptr;
-    if (size != 0) {
-      made = all.take(size);
-      if (made == nullptr) return nullptr;
-      if (old != nullptr) std::memcpy(made, old, std::min(old_size, size));
-    }
-    if (old != nullptr) all.give_back(old, old_size);
-    return made;
-  }
-
- private:
-  static constexpr std::size_t step = 16, largest = 1024;
-  static std::size_t class_of(std::size_t size) { return (size + step - 1) / step; }
-
-  void* take(std::size_t size) noexcept {
-    if (size > largest) return ::operator new(size, std::nothrow);
-    void*& first = free_[class_of(size)];
-    if (first != nullptr) return std::exchange(first, *static_cast<void**>(first));
-    try {
-      return new_blocks_.allocate(class_of(size) * step, step);
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
-  }
-  void give_back(void* block, std::size_t size) noexcept {
-    if (size > largest) return ::operator delete(block);
-    if (size == 0) return;
-    *static_cast<void**>(block) = std::exchange(free_[class_of(size)], block);
-  }
-
-  std::array<void*, largest / step + 1> free_{};  // The first of each size; a free block begins with the next one.
-  std::pmr::monotonic_buffer_resource new_blocks_{64 * 1024};
-};
-
 }  // namespace
 
 struct scripting::state {
@@ -273,7 +231,7 @@ struct scripting::state {
     int function;
   };
 
-  state() : lua(lua_newstate(interpreter_memory::allocate, &memory)) {
+  state() : lua(lua_newstate(allocate, &pool)) {
     if (!lua) throw std::bad_alloc();
     // What a script leaves is small beside the scripts themselves, which each collection has to visit.
     lua_gc(lua, LUA_GCSETPAUSE, 400);
@@ -318,6 +276,20 @@ struct scripting::state {
   state(const state&) = delete;
   state& operator=(const state&) = delete;
   ~state() { lua_close(lua); }
+
+  // Each script creates its functions anew, and drops them afterwards.
+  static void* allocate(void* to, void* old, std::size_t old_size, std::size_t size) noexcept {
+    auto& pool = *static_cast<std::pmr::unsynchronized_pool_resource*>(to);
+    void* made = nullptr;
+    try {
+      if (size != 0) made = pool.allocate(size);
+    } catch (const std::bad_alloc&) {
+      return nullptr;
+    }
+    if (made != nullptr && old != nullptr) std::memcpy(made, old, std::min(old_size, size));
+    if (old != nullptr) pool.deallocate(old, old_size);
+    return made;
+  }
 
   void open_library(const char* name, lua_CFunction open) {
     lua_pushcfunction(lua, open);
@@ -472,7 +444,7 @@ struct scripting::state {
     return error(in_one_line(text));
   }
 
-  interpreter_memory memory;
+  std::pmr::unsynchronized_pool_resource pool;
   lua_State* const lua;
   int describe = 0;
   database* db = nullptr;
