@@ -79,14 +79,6 @@ void acquire_all_op::begin() {
   begin_again();
 }
 
-// The destructors of the holds release what is left of an attempt.
-void acquire_all_op::drop_holds() {
-  for (const hold& h : holds_) {
-    if (const auto& state = access::state(h)) state->forgo_rest();
-  }
-  holds_.clear();
-}
-
 std::vector<std::string> acquire_all_op::asks() const {
   std::vector<std::string> all;
   for (const auto& l : locks_->members) all.push_back(l->identity->ask_text());
@@ -94,7 +86,7 @@ std::vector<std::string> acquire_all_op::asks() const {
 }
 
 void acquire_all_op::begin_again() {
-  drop_holds();
+  holds_.clear();  // The destructors release what is left of an attempt.
   holds_.resize(order_.size());
   next_ = 0;
   const bool fits_in_one_script = one_server_ && (one_slot_ || !core_->has_slots());
@@ -156,7 +148,7 @@ void acquire_all_op::take(const answer& a) {
           ->start(nullptr);
     }
   }
-  if (is_over()) return drop_holds();
+  if (is_over()) return holds_.clear();
   if (leaving_) return release_all(outcome_);
   // The process was suspended, and the timer has not rung yet.
   if (granted && a.received >= deadline_) return release_all(error::unreachable);
@@ -206,6 +198,7 @@ void acquire_all_op::take_all(const answer& a) {
     g.deadline = local_deadline(a.sent, first_lease(options_), lease.left, core_->drift());
     auto state = make_recycled<hold_state>(lock->handle, lock->identity, std::move(g));
     state->start(/*confirmed=*/true);
+    state->forgo_rest();
     holds_[i] = access::make_hold(std::move(state));
   }
 }
@@ -243,15 +236,10 @@ void acquire_all_op::acquire_next() {
 
 void acquire_all_op::acquired(error_code ec, hold h) {
   acquiring_ = false;
-  if (is_over()) {
-    if (const auto& state = access::state(h)) state->forgo_rest();
-    return;
-  }
-  if (!ec) {
-    // Until all are there, none of them has been held: if the client closes meanwhile, nothing stays busy.
-    access::state(h)->forgo_rest();
-    holds_[order_[next_++]] = std::move(h);
-  }
+  // Until all are there, none of them has been held: nothing stays busy, whatever ends the operation.
+  if (const auto& state = access::state(h)) state->forgo_rest();
+  if (is_over()) return;
+  if (!ec) holds_[order_[next_++]] = std::move(h);
   if (leaving_) return release_all(outcome_);
   if (ec) return release_all(ec);
   acquire_next();
@@ -283,7 +271,6 @@ void acquire_all_op::release_all(error_code outcome) {
   for (hold& h : holds_) {
     const auto state = access::state(h);
     if (!state) continue;
-    state->forgo_rest();
     ++releases_under_way_;
     start_release(state, [self](error_code) { self->core_->post([self] { self->one_released(); }); });
   }
@@ -296,18 +283,13 @@ void acquire_all_op::one_released() {
 
 void acquire_all_op::complete(error_code ec) {
   if (is_over()) return;
-  if (ec) {
-    drop_holds();
-  } else {
-    for (const hold& h : holds_) {
-      if (const auto& state = access::state(h)) state->keep_rest();
-    }
-  }
+  if (ec) holds_.clear();
+  for (const hold& h : holds_) access::state(h)->keep_rest();
   end(ec, std::exchange(holds_, {}));
 }
 
 void acquire_all_op::abandon() {
-  drop_holds();
+  holds_.clear();
   operation::abandon();
 }
 

@@ -31,7 +31,6 @@ class acquire_all_op final : public caller, public operation<acquire_all_op, std
   void begin() override;
   void cancel() override { leave(asio::error::operation_aborted); }
   void begin_again();
-  void drop_holds();
   std::vector<std::string> asks() const;
   error_code check() const;
   request request_of(std::uint32_t) const override;

@@ -39,10 +39,9 @@ void campaign_op::begin() {
 
 void campaign_op::acquired(error_code ec, hold h) {
   acquiring_ = false;
-  if (is_over()) {
-    if (const auto& state = access::state(h)) state->forgo_rest();
-    return;
-  }
+  // Without a value it has not led: nothing stays busy, whatever ends the operation.
+  if (const auto& state = access::state(h)) state->forgo_rest();
+  if (is_over()) return;
   hold_ = std::move(h);
   if (resigning_ && access::state(hold_)) return resign(outcome_);
   if (resigning_) return end(outcome_);
@@ -57,6 +56,7 @@ void campaign_op::acquired(error_code ec, hold h) {
 void campaign_op::proclaimed(error_code ec) {
   if (is_over() || resigning_) return;
   if (ec) return resign(ec);
+  access::state(hold_)->keep_rest();
   leadership led(std::move(hold_), std::move(term_));
   end(error_code(), std::move(led));
 }
@@ -76,13 +76,12 @@ void campaign_op::leave(error_code why) {
   stop_acquiring_.emit(asio::cancellation_type::terminal);
 }
 
-// Completes when the store has answered the release, or after 100 ms. Nobody has led: at_least does not count.
+// Completes when the store has answered the release, or after 100 ms.
 void campaign_op::resign(error_code outcome) {
   resigning_ = true;
   outcome_ = outcome;
   core_->set(*this, later(clock::now(), leaving_limit));
   const auto state = access::state(hold_);
-  state->forgo_rest();
   // A client that is closed waits for it.
   core_->begin_work();
   start_release(state, [self = shared_from_this()](error_code) {

@@ -131,7 +131,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   // A caller that has guarded the hold and then finds it not outlived has the hold to itself: client::close leaves the
   // release to that caller.
   void guard() { flags_.fetch_or(is_guarded, std::memory_order_acq_rel); }
-  // The program has not had the hold: its release does not wait for acquire_options::at_least.
+  // The program does not have the hold yet: until keep_rest, its release does not wait for acquire_options::at_least.
   void forgo_rest() { flags_.fetch_or(is_forgone, std::memory_order_acq_rel); }
   void keep_rest() { flags_.fetch_and(static_cast<std::uint8_t>(~is_forgone), std::memory_order_acq_rel); }
   void unguard() { flags_.fetch_and(static_cast<std::uint8_t>(~is_guarded), std::memory_order_acq_rel); }
