@@ -214,8 +214,7 @@ void client_core::on_tagged_keys(std::string_view why) {
   deployment_.layout->tag();
   notify(event::kind::tagged_keys, {}, why);
   queued_->listen_in_slots();
-  // Values of leaders have other keys now, too.
-  post([self = shared_from_this()] { self->each_activity([](activity& a) { a.on_other_server(); }); });
+  post([self = shared_from_this()] { self->each_activity([](activity& a) { a.on_tagged_keys(); }); });
 }
 
 void client_core::ask_again() {

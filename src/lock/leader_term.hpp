@@ -63,6 +63,7 @@ class leader_term final : public caller,
   void on_close() override {}  // The hold ends first, or with_lock keeps it for a while.
   void on_stopped() override { end(error::closed); }
   void on_other_server() override { send(); }
+  void on_tagged_keys() override { send(); }
   void on_moved(const std::unordered_set<std::uint16_t>& slots) override {
     if (slots.contains(lock_->slot)) send();
   }

@@ -47,7 +47,7 @@ class one_address final : public store,
   std::uint64_t epoch() const override { return server_->epoch() + switches_; }
 
   bool run(std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
-    if (events_.has_tagged_keys() && up() && clock::now() >= marked_at_ + marks_again) mark();
+    if (events_.has_tagged_keys() && up() && clock::now() >= marks_at_) mark();
     return server_->run(std::move(the_caller), tag);
   }
   bool run_acknowledged(std::shared_ptr<caller> the_caller, std::uint32_t tag, std::uint32_t replicas,
@@ -108,12 +108,12 @@ class one_address final : public store,
 
   // Other clients with the plain layout find this in the place of their fence counter.
   void mark() {
-    marked_at_ = clock::now();
+    marks_at_ = later(clock::now(), marks_again);
     server_->exec({{"SET", std::string(only_fence_key), std::string(mark_of_tags), "PX", life_of_mark}},
                   milliseconds(0), [weak = weak_from_this()](const std::vector<reply>* replies) {
                     const auto self = weak.lock();
                     const bool is_marked = replies != nullptr && !replies->front().is_error();
-                    if (self && !is_marked) self->marked_at_ = clock::now() - marks_again + marks_after_refusal;
+                    if (self && !is_marked) self->marks_at_ = later(clock::now(), marks_after_refusal);
                   });
   }
 
@@ -164,7 +164,7 @@ class one_address final : public store,
   wanted_slots wanted_;
   bool has_no_channels_ = false;
   std::uint64_t switches_ = 0;
-  clock::time_point marked_at_{};
+  clock::time_point marks_at_{};  // The next time.
 };
 
 }  // namespace

@@ -336,6 +336,23 @@ BOOST_FIXTURE_TEST_CASE(the_mark_of_tagged_keys_is_renewed_while_they_are_used, 
   });
 }
 
+BOOST_FIXTURE_TEST_CASE(a_mark_of_tagged_keys_that_was_refused_is_written_again, with_memory) {
+  run([&]() -> awaitable<void> {
+    redis.server().data().set_out_of_memory(true);
+    client_options o;
+    o.idle_timeout = forever;
+    client t(co_await asio::this_coro::executor, tagged(redis.url()), o);
+    co_await t.ready();
+    co_await pause(100ms);
+    BOOST_TEST(!redis.get("leasehold:{0}:fence").has_value());
+    redis.server().data().set_out_of_memory(false);
+    co_await pause(2s);
+    const hold h = co_await mutex(t, "n").acquire();
+    co_await eventually("it is marked", [&] { return redis.get("leasehold:{0}:fence") == "tagged"; });
+    co_await t.close();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_quorum_reports_servers_with_tagged_keys) {
   memory_quorum quorum(3);
   run([&]() -> awaitable<void> {
