@@ -180,11 +180,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         });
   }
 
+  // Another password than the one that the connection has, and the function may know it.
+  bool wants_password(std::string_view words) const { return proof_.password->asks() && is_about_password(words); }
   // The server wants another password on this connection, which ends.
   bool is_locked_out(const std::vector<reply>& replies) {
-    if (!proof_.password->asks()) return false;
     const auto found = std::find_if(replies.begin(), replies.end(),
-                                    [](const reply& r) { return r.is_error() && is_about_password(r.text(0)); });
+                                    [this](const reply& r) { return r.is_error() && wants_password(r.text(0)); });
     if (found == replies.end()) return false;
     reset(found->text(0));
     return true;
@@ -213,12 +214,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const asio::use_awaitable_t<Strand> use;
     redis::config config = self->destination_.config();
     while (!self->stopping_) {
+      self->is_elsewhere_ = false;
       co_await self->destination_.look_up(self->reconnection_);
       if (self->stopping_) break;
       const auto next = self->destination_.take(self->reconnection_, config);
       const bool is_known = next.no_master == nullptr;
       if (is_known && self->proof_.password->asks()) {
-        self->is_elsewhere_ = false;
         co_await get_credentials(self);
         if (self->stopping_) break;
         if (self->is_elsewhere_) continue;
@@ -348,7 +349,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     if (!o.problem.empty()) {
       this_one_.is_refused = o.refused;
       // Another password may come.
-      const bool may_change = proof_.password->asks() && is_about_password(o.problem);
+      const bool may_change = wants_password(o.problem);
       if (o.refused) may_change ? events_->on_no_answer(o.problem) : events_->on_refused(o.problem);
       return reset(o.problem);
     }
@@ -510,8 +511,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     const bool elsewhere = router_ != nullptr && (is_redirection(words) || wants_tagged_keys(words));
     if (elsewhere && c.the_caller->wants(c.tag) && router_->redirect(c, words)) return;
     // The master has become a replica: another server must answer. Or the server wants another password.
-    const bool ends =
-        (destination_.is_master() && is_read_only(words)) || (proof_.password->asks() && is_about_password(words));
+    const bool ends = (destination_.is_master() && is_read_only(words)) || wants_password(words);
     if (ends) reset(words);
     if (from_server != nullptr && !unknown && !ends) {
       const outcome o = read_outcome(c.verb, *from_server);
@@ -587,7 +587,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   std::uint64_t epoch_ = 0;
   bool up_ = false;
   bool stopping_ = false;
-  bool is_elsewhere_ = false;  // The Sentinels have announced another master since the credentials were asked for.
+  bool is_elsewhere_ = false;  // The Sentinels have announced another master since they were asked.
   // Of the present connection.
   struct {
     std::string why_down;  // Why the store gives it up.
