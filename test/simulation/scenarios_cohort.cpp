@@ -216,6 +216,30 @@ BOOST_AUTO_TEST_CASE(a_pushed_grant_is_not_passed_to_a_margin_that_leaves_no_tim
   BOOST_TEST(!*s.turns[1].released);
 }
 
+// The request for the next fence finds that the record is another's, long before a renewal would.
+BOOST_AUTO_TEST_CASE(a_cohort_whose_record_was_overwritten_tells_its_holder) {
+  scene s;
+  s.w.fastest = s.w.slowest = 1ms;
+  client_options longer;
+  longer.cohort = 20ms;
+  process& p = s.add(longer);
+  s.wait(50ms);
+  hold first = take_at_once(s, p, {.lease = 30s});
+  auto& next = s.start(p, {.lease = 30s});
+  s.wait(3ms);
+  s.w.server(0).data().execute({"SET", "n", "somebody else", "PX", "60000"});
+  s.wait(9ms);
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto ending = release(first);
+    co_await std::move(ending);
+  });
+  s.wait(1us);
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST(next.got.valid());
+  s.wait(10ms);
+  BOOST_TEST(!next.got.valid());
+}
+
 BOOST_AUTO_TEST_CASE(a_pushed_grant_is_not_passed_on_if_the_cohort_is_switched_off) {
   client_options o;
   o.cohort = 0ms;

@@ -117,6 +117,23 @@ struct candidate {
   bool leads() const { return ec && !*ec && led.valid(); }
 };
 
+// A candidate whose value stays on its way, until pass(): the lock is its own by then.
+struct with_held_value : with_election {
+  gate way{redis};
+
+  awaitable<void> campaign(candidate& a, acquire_options o = {}) {
+    way.hold_requests(1);  // The acquire arrives.
+    a.campaign("a", o);
+    co_await eventually("it has the lock", [&] { return redis.get("n") && way.kept() != 0; });
+  }
+  // The server knows the scripts then.
+  awaitable<void> lead_once(candidate& a) {
+    a.campaign("a");
+    co_await eventually("it leads", [&] { return a.leads(); });
+    co_await a.led.resign();
+  }
+};
+
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(elections, with_election)
@@ -485,46 +502,93 @@ BOOST_AUTO_TEST_CASE(a_cancelled_campaign_leaves_nothing) {
 }
 
 // It has not led, so the place does not stay taken for at_least.
-BOOST_AUTO_TEST_CASE(a_campaign_that_fails_keeps_nothing_busy) {
-  run([&]() -> awaitable<void> {
-    const auto e = co_await asio::this_coro::executor;
-    gate way(redis);
-    candidate a(e, way.url(), impatient());
-    a.campaign("a");
-    co_await eventually("it leads", [&] { return a.leads(); });
-    co_await a.led.resign();
-    for (const bool is_cancelled : {true, false}) {
-      way.hold_requests(1);  // The acquire arrives.
-      a.campaign("a", {.lease = 2min, .at_least = 1min});
-      co_await eventually("it has the lock", [&] { return redis.get("n") && way.kept() != 0; });
-      if (is_cancelled) a.signal.emit(asio::cancellation_type::terminal);
+BOOST_FIXTURE_TEST_CASE(a_campaign_that_fails_keeps_nothing_busy, with_held_value) {
+  enum : std::uint8_t { cancelled, timed_out, closed };
+  for (const auto end : {cancelled, timed_out, closed}) {
+    run([&]() -> awaitable<void> {
+      candidate a(co_await asio::this_coro::executor, way.url(), impatient());
+      co_await lead_once(a);
+      co_await campaign(a, {.lease = 2min, .at_least = 1min});
+      if (end == cancelled) a.signal.emit(asio::cancellation_type::terminal);
+      if (end == closed) {
+        a.c.close([](error_code ec) { BOOST_TEST(!ec); });
+        co_await pause(10ms);
+        way.pass();
+      }
       co_await eventually("it has ended", [&] { return a.ec.has_value(); });
-      BOOST_TEST(*a.ec == (is_cancelled ? error_code(asio::error::operation_aborted) : make_error_code(error::unreachable)));
+      const error_code why[] = {asio::error::operation_aborted, error::unreachable, error::closed};
+      BOOST_TEST(*a.ec == why[end]);
       way.pass();
       const auto began = now();
       co_await eventually("the place is free", [&] { return !redis.get("n"); });
       BOOST_TEST(now() - began < 5s);
-    }
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_place_of_a_leader_that_resigns_stays_taken_for_at_least) {
+  run([&]() -> awaitable<void> {
+    candidate a(co_await asio::this_coro::executor, redis.url());
+    a.campaign("a", {.lease = 1s, .at_least = 5s});
+    co_await eventually("it leads", [&] { return a.leads(); });
+    const auto began = now();
+    co_await a.led.resign();
+    co_await pause(4s);
+    BOOST_TEST(redis.get("n").has_value());
+    co_await eventually("the place is free", [&] { return !redis.get("n"); });
+    BOOST_TEST(now() - began >= 4900ms);
   });
 }
 
-BOOST_AUTO_TEST_CASE(a_value_that_is_not_proclaimed_in_time_ends_the_campaign) {
+BOOST_FIXTURE_TEST_CASE(a_value_that_is_not_proclaimed_in_time_ends_the_campaign, with_held_value) {
   run([&]() -> awaitable<void> {
-    const auto e = co_await asio::this_coro::executor;
-    gate way(redis);
-    candidate a(e, way.url(), impatient());
-    a.campaign("a");
-    co_await eventually("it leads", [&] { return a.leads(); });
-    co_await a.led.resign();
-    way.hold_requests(1);  // The acquire arrives.
-    a.campaign("a");
+    candidate a(co_await asio::this_coro::executor, way.url(), impatient());
+    co_await lead_once(a);
     const auto began = now();
+    co_await campaign(a);
     co_await eventually("it has ended", [&] { return a.ec.has_value(); });
     BOOST_TEST(*a.ec == error::unreachable);
     BOOST_TEST(now() - began < 500ms);
     BOOST_TEST(!a.led.valid());
     way.pass();
     co_await nothing_left();
+  });
+}
+
+// It still believes that it leads, and one of its proclamations is on its way when it stands still.
+BOOST_AUTO_TEST_CASE(a_leader_that_stood_still_past_its_lease_does_not_replace_the_value_of_the_next) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    other_program old(redis);
+    const follower f(e, redis.url());
+    candidate next(e, redis.url());
+    std::optional<error_code> proclaimed;
+    std::optional<bool> valid;
+    old.start([&]() -> awaitable<void> {
+      leadership led = co_await election(old.client(), "n").campaign("old", {.lease = 2s});
+      for (int i = 0; !proclaimed; ++i) {
+        auto [ec] = co_await led.proclaim("old " + std::to_string(i), as_tuple);
+        if (!ec) continue;
+        valid = led.valid();
+        proclaimed = ec;
+      }
+    });
+    co_await eventually("it leads", [&] { return f.last().starts_with("old"); });
+    next.campaign("next", {.lease = 2s});
+    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
+    old.stop();
+    co_await seen(f, "next");
+    co_await pause(10s);
+    const auto changes = f.size();
+    old.go_on();
+    co_await eventually("it is told", [&] { return proclaimed.has_value(); });
+    BOOST_TEST(*proclaimed == error::lost);
+    BOOST_TEST(!valid.value());
+    co_await pause(10s);
+    BOOST_TEST(f.size() == changes);
+    BOOST_TEST(f.last() == "next");
+    BOOST_TEST(next.leads());
+    co_await next.led.resign();
   });
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Holds that outlive their process or change hands: hold::detach, client::resume.
+#include "protocol/ticket_text.hpp"
 #include "simulation/with_memory.hpp"
 #include "support/kinds.hpp"
 
@@ -216,6 +217,52 @@ BOOST_AUTO_TEST_CASE(a_grant_that_is_not_confirmed_yet_is_confirmed) {
     BOOST_TEST(in_queue() == 0);
     hold h = co_await c.resume(*t);
     BOOST_TEST(h.valid());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_resumed_hold_counts_its_lease_from_the_question) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    gate through(redis);
+    client c(executor, redis.url()), worker(executor, through.url());
+    hold first = co_await mutex(c, "n").acquire({.lease = 10s});
+    const ticket t = co_await first.detach();
+    co_await worker.ready();
+    through.slow(300ms);
+    const auto asked = now();
+    hold h = co_await worker.resume(t);
+    BOOST_TEST((now() - asked >= 600ms));
+    BOOST_TEST((h.expires_at() <= asked + 10s));
+    BOOST_TEST((h.expires_at() >= asked + 9800ms));
+    co_await h.release();
+  });
+}
+
+// Its checksum is right, so only Redis can tell.
+BOOST_AUTO_TEST_CASE(a_forged_ticket_is_lost_and_changes_nothing) {
+  for_each_kind(redis, [&](const kind& k) {
+    run([&]() -> awaitable<void> {
+      const auto executor = co_await asio::this_coro::executor;
+      client worker(executor, redis.url());
+      asker first(k.holder(client(executor, redis.url())));
+      co_await acquired(first, {.lease = 10s});
+      const ticket t = co_await first.got.detach();
+      const auto good = detail::read_ticket(t.to_string()).fields;
+      co_await pause(1s);
+      auto other_token = good, other_fence = good;
+      other_token.token.front() = good.token.front() == 'A' ? 'B' : 'A';
+      other_fence.fence += 2048;
+      other_fence.recorded += 2048;
+      for (const auto& forged : {other_token, other_fence}) {
+        const auto [ec, none] = co_await resumed(worker, ticket::parse(detail::ticket_text(forged)), {.lease = 1h});
+        BOOST_TEST(ec == error::lost);
+        BOOST_TEST(redis.ttl("n") <= 9000);
+      }
+      hold h = co_await worker.resume(t);
+      BOOST_TEST(h.valid());
+      co_await h.release();
+      co_await nothing_left();
+    });
   });
 }
 
@@ -446,6 +493,17 @@ BOOST_AUTO_TEST_CASE(are_resumed_though_a_server_has_a_larger_fence_and_not_if_n
       BOOST_TEST(with("n") == 3U);
     }
     for (std::size_t i = 0; i < 3; ++i) (*this)[i].command("DEL", "n");
+  });
+}
+
+BOOST_AUTO_TEST_CASE(of_a_semaphore_are_refused) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client one(executor, (*this)[0].url()), all(executor, urls(), forgiving());
+    hold h = co_await counting_semaphore(one, "n", 2).acquire({.lease = 20s});
+    const ticket t = co_await h.detach();
+    const auto [ec, none] = co_await all.resume(t, as_tuple);
+    BOOST_TEST(ec == error::not_supported);
   });
 }
 
