@@ -22,8 +22,8 @@ struct ticket_fields;
 /// A hold that no client keeps any more: what hold::detach yields, and client::resume takes.
 ///
 /// With it, a hold outlives its process, or changes hands: a web request acquires the lock and a worker releases it, or
-/// a program replaces its binary and goes on with the same fence. Nobody renews the lease meanwhile, so the ticket has
-/// to be resumed before the lease ends.
+/// a program replaces its binary and goes on with the same fence. No client renews the lease meanwhile, so the ticket
+/// has to be resumed before the lease ends.
 ///
 /// <!-- examples/guide.cpp ticket -->
 /// @code

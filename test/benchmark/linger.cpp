@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// What lingering (acquire_options::linger) saves a client that comes again, and what it costs the others. All of it runs
-// on one io_context and one thread, each client with a connection of its own.
+// What lingering (acquire_options::linger) saves a client that comes again, and what it costs the others. All of it
+// runs on one io_context and one thread, each client with a connection of its own.
 #include "bench.hpp"
 
 #include "support/redis_server.hpp"

@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Random faults on each deployment, and the judgement about all that the clients have seen. `./dev test --faults SECONDS
-// --seed N` runs them for longer.
+// Random faults on each deployment, and the judgement about all that the clients have seen. `./dev test --faults
+// SECONDS --seed N` runs them for longer.
 #include "faults/random/round.hpp"
 #include "support/unit_test.hpp"
 

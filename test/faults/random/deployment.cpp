@@ -45,8 +45,8 @@ fault stepped_forward(std::string what, dice& d, milliseconds by, std::function<
   return {.name = std::move(what), .inject = std::move(step), .lasts = d.between(50ms, 500ms), .forward = by};
 }
 
-// Everything that it has answered is on its disk. Either its clock is stepped back at times, or it may lose the disk: both
-// together could take the fences back.
+// Everything that it has answered is on its disk. Either its clock is stepped back at times, or it may lose the disk:
+// both together could take the fences back.
 class single : public deployment {
  public:
   explicit single(dice& d) : clock_goes_back_(d.one_in(2)) {}
@@ -212,8 +212,8 @@ class cluster : public deployment {
   cluster_servers nodes_{3, 1, {}, {}, clock_.environment()};
 };
 
-// Members are restarted empty. They count again a little more than a lease later, so that it does not matter how many are
-// restarted one after the other. The clock of one of them is ahead of the others' at times.
+// Members are restarted empty. They count again a little more than a lease later, so that it does not matter how many
+// are restarted one after the other. The clock of one of them is ahead of the others' at times.
 class quorum : public deployment {
  public:
   explicit quorum(dice& d) {
