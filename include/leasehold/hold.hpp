@@ -143,12 +143,15 @@ class [[nodiscard]] hold {
 
   /// Makes a ticket of the hold, with which client::resume goes on with it in this process or in another one. A new
   /// lease begins, as by a renewal. Afterwards the hold is as after a release: error::not_held for its operations, and
-  /// no client renews or releases it. If the ticket is not resumed, the lock becomes free when the lease has ended.
+  /// no client renews or releases it. If the ticket is not resumed, the lock becomes free when the lease has ended. If a
+  /// connection broke while the lock was acquired, it first waits until that request can no longer run:
+  /// client_options::command_timeout at most.
   ///
   /// @par Completion signature `void(error_code, ticket)`
   /// @par Errors
   /// After an error the hold is what it was before. error::lost: it is gone. error::not_held: released already, or
-  /// empty. error::unreachable: no answer within client_options::command_timeout. error::refused, error::closed.
+  /// empty. error::unreachable: no answer within client_options::command_timeout (after that wait). error::refused,
+  /// error::closed.
   /// @par Cancellation
   /// Terminal and partial: the hold is not detached; the request that is under way only lengthens its lease.
   template <asio::completion_token_for<void(error_code, ticket)> Token>

@@ -112,6 +112,12 @@ void detach_op::answered(std::uint32_t, const answer& a) {
   // The lease has that length now, even if no caller waits for the ticket any more: then the hold goes on.
   hold_->raise(a, hold_->lease(), lease.left);
   if (is_over()) return;
+  // What an earlier attempt with the token acquires late, no holder of the ticket would release.
+  if (hold_->unanswered().may_run_after(a.sent, *core_)) {
+    const auto until = hold_->unanswered().may_run_until;
+    give_up_at_ = std::max(give_up_at_, later(until, core_->options().command_timeout));
+    return core_->set(*this, std::min(until, hold_->deadline()));
+  }
   if (!hold_->begin_release()) return end(error::not_held);
   end(error_code(), access::make_ticket(hold_->detach(lease, a)));
 }

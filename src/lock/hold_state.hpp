@@ -151,6 +151,8 @@ class hold_state final : public caller, public activity, public alarm, public st
   // Whether a record with this fence belongs to this tenure.
   bool is_recorded(std::uint64_t fence);
   bool confirmed() const { return confirmed_; }
+  // Earlier attempts with the token.
+  const unanswered_attempt& unanswered() const { return grant_.unanswered; }
   // A writer that can still become a reader.
   bool is_writer() const { return lock_->kind.role == role::writer && !downgraded_; }
   // A request to become a reader is on its way. (If its answer is lost, the fence in a later answer shows the change.)

@@ -15,6 +15,9 @@ constexpr std::chrono::milliseconds repeats_soon{50};
 // The server forgets the value an hour after the record (lua/election.lua).
 constexpr std::chrono::minutes repeat_after{20};
 
+// Without the record no observer believes the value, and each looks every 5 s.
+constexpr std::chrono::seconds withdrawn_within{5};
+
 }  // namespace
 
 void leader_term::begin() {
@@ -53,6 +56,7 @@ void leader_term::send() {
 }
 
 void leader_term::store_refuses(error_code ec) {
+  if (over_) return stop_withdrawing();
   fail(ec);
   core_->when_up(*this);
 }
@@ -78,9 +82,9 @@ void leader_term::sent(std::uint32_t tag, const sending&) {
 
 void leader_term::answered(std::uint32_t tag, const answer& a) {
   core_->note_round_trip(a);
-  if (tag == withdrawing) return core_->end_work();
-  asking_ = false;
+  if (tag == withdrawing) return a.from_store == nullptr ? withdraw() : stop_withdrawing();
   if (over_) return;
+  asking_ = false;
   if (a.from_store == nullptr) return send();
   const outcome& o = *a.from_store;
   const auto hold = hold_.lock();
@@ -136,9 +140,29 @@ void leader_term::fail(error_code ec) {
 
 void leader_term::complete(error_code ec) {
   if (over_) return;
+  if (sent_revision_ != 0) withdrawing_ = shared_from_this();
   end(!core_->open() ? make_error_code(error::closed) : ec ? ec : make_error_code(error::lost));
-  // It goes out before the release of the hold. If it is lost, the value is not believed without the record.
-  if (sent_revision_ != 0 && core_->send(shared_from_this(), withdrawing)) core_->begin_work();
+  if (!withdrawing_) return;
+  core_->begin_work();
+  core_->set(*this, later(clock::now(), withdrawn_within));
+  // It goes out before the release of the hold.
+  withdraw();
+}
+
+void leader_term::withdraw() {
+  if (!withdrawing_) return;
+  asking_ = core_->send(withdrawing_, withdrawing);
+  if (asking_) return;
+  core_->open() ? core_->when_up(*this) : stop_withdrawing();
+}
+
+void leader_term::stop_withdrawing() {
+  const auto self = std::exchange(withdrawing_, nullptr);
+  if (!self) return;
+  unset();
+  caller::unlink();
+  core_->post([self] { self->activity::unlink(); });
+  core_->end_work();
 }
 
 void leader_term::end(error_code ec) {
@@ -146,10 +170,11 @@ void leader_term::end(error_code ec) {
   unset();
   caller::unlink();
   fail(ec);
-  core_->post([self = shared_from_this()] { self->activity::unlink(); });
+  if (!withdrawing_) core_->post([self = shared_from_this()] { self->activity::unlink(); });
 }
 
 void leader_term::abandon() {
+  const auto self = std::exchange(withdrawing_, nullptr);
   over_ = true;
   unset();
   auto dropped = std::move(proposals_);

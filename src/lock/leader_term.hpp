@@ -58,16 +58,22 @@ class leader_term final : public caller,
   bool wants(std::uint32_t tag) const override { return tag == withdrawing || !over_; }
   turn turn_of(std::uint32_t) const override { return turn::keeps; }
   void answered(std::uint32_t tag, const answer&) override;
-  void store_is_up() override { send(); }
+  void store_is_up() override { over_ ? withdraw() : send(); }
   void store_refuses(error_code) override;
-  void on_close() override {}  // The hold ends first, or with_lock keeps it for a while.
-  void on_stopped() override { end(error::closed); }
+  // The hold ends first, or with_lock keeps it for a while.
+  void on_close() override {
+    if (withdrawing_ && !asking_) stop_withdrawing();
+  }
+  void on_stopped() override {
+    end(error::closed);
+    stop_withdrawing();
+  }
   void on_other_server() override { send(); }
   void on_tagged_keys() override { send(); }
   void on_moved(const std::unordered_set<std::uint16_t>& slots) override {
     if (slots.contains(lock_->slot)) send();
   }
-  void ring(clock::time_point) override { send(); }
+  void ring(clock::time_point) override { over_ ? stop_withdrawing() : send(); }
   // The hold has ended: lost, or released (error::not_held).
   void complete(error_code) override;
   void abandon() override;
@@ -77,6 +83,8 @@ class leader_term final : public caller,
   void proclaimed(std::uint64_t revision);
   void fail(error_code);
   void end(error_code);
+  void withdraw();
+  void stop_withdrawing();
 
   struct proposal {
     std::uint64_t revision;
@@ -96,8 +104,9 @@ class leader_term final : public caller,
   bool was_tagged_ = false;  // The keys that the last request had.
   std::int64_t since_ = 0;
   std::vector<proposal> proposals_;  // Without an answer so far.
-  bool asking_ = false;
+  bool asking_ = false;  // A request is on its way: of the latest value, or of the withdrawal.
   bool over_ = false;
+  std::shared_ptr<leader_term> withdrawing_;  // Itself, until the value is withdrawn.
 
   mutable std::mutex mutex_;
   shared_text proclaimed_;

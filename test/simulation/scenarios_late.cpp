@@ -363,6 +363,43 @@ BOOST_AUTO_TEST_CASE(late_bytes_leave_nothing_behind_if_the_release_is_answered_
   }
 }
 
+// Whoever resumes the hold knows nothing of the attempt before it.
+BOOST_AUTO_TEST_CASE(late_bytes_leave_nothing_behind_if_the_hold_was_detached) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    scene s(1, seed);
+    s.w.lateness = 1.0;
+    s.w.latest = 450ms;
+    s.w.slowest = 1ms;
+    process &p = s.add(with_timeout(500ms)), &worker = s.add();
+    s.wait(100ms);
+    ticket t;
+    s.spawn(p, [&]() -> awaitable<void> {
+      const mutex m(p.client(), "n");
+      auto waiting = acquire(m, {.lease = 20s});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      auto detaching = h.detach(as_tuple);
+      auto [why, given] = co_await std::move(detaching);
+      BOOST_TEST(!why, why.message());
+      t = given;
+    });
+    s.wait(30us);
+    p.cut_connections();
+    s.finish();
+    s.spawn(worker, [&]() -> awaitable<void> {
+      auto resuming = worker.client().resume(t, as_tuple);
+      auto [ec, h] = co_await std::move(resuming);
+      BOOST_REQUIRE(!ec);
+      auto ending = release(h);
+      const auto why = co_await std::move(ending);
+      BOOST_TEST(!why, why.message());
+    });
+    s.finish();
+    s.wait(3s);
+    BOOST_TEST(s.get("n").empty());
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

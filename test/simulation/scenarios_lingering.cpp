@@ -803,6 +803,32 @@ BOOST_AUTO_TEST_CASE(a_cohort_and_lingering_go_together) {
   BOOST_TEST(s.commands(p) == commands);
 }
 
+// The message about the waiter is lost. The answer that brings the cohort's next fence says so, too.
+BOOST_AUTO_TEST_CASE(a_cohort_whose_next_fence_is_refused_for_a_waiter_does_not_linger) {
+  lingering_scene s;
+  client_options brief;
+  brief.cohort = 20ms;
+  process &p = s.add(brief), &other = s.add();
+  s.wait(50ms);
+  const acquire_options o{.lease = 30s, .linger = 1s};
+  hold first = take_at_once(s, p, o);
+  auto& next = s.start(p, o);
+  s.w.server(0).loses = loses_wanted;
+  auto& waiting = s.start(other, {.lease = 30s});
+  s.wait(12ms);
+  BOOST_TEST(p.client().stats().wanted == 0U);
+  s.spawn(p, release(first));
+  s.wait(10ms);
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST(p.client().stats().passed == 1U);
+  BOOST_TEST(p.client().stats().wanted == 1U);
+  const auto released = s.w.now();
+  s.spawn(p, release(next.got));
+  s.wait(10ms);
+  BOOST_REQUIRE(waiting.succeeded());
+  BOOST_TEST((waiting.at - released <= 2ms));
+}
+
 // --- A cluster ---
 
 struct lingering_cluster : lingering_scene {

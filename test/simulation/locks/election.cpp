@@ -555,6 +555,48 @@ BOOST_FIXTURE_TEST_CASE(a_value_that_is_not_proclaimed_in_time_ends_the_campaign
   });
 }
 
+BOOST_FIXTURE_TEST_CASE(a_value_is_withdrawn_though_the_connection_breaks, with_held_value) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    candidate a(e, way.url());
+    follower f(e, redis.url());
+    a.campaign("a");
+    co_await eventually("it leads", [&] { return a.leads() && f.last() == "a"; });
+    way.hold_requests();
+    const auto began = now();
+    outcome resigned;
+    a.led.resign(resigned.handler());
+    co_await eventually("it resigns", [&] { return way.kept() != 0; });
+    way.cut();
+    co_await eventually("it is seen", [&] { return f.last() == "-"; });
+    BOOST_TEST(f.since() - began < 1s);  // And not when the observer looks again.
+    co_await eventually("it has resigned", [&] { return resigned.ended(); });
+    BOOST_TEST(!*resigned.ec);
+    co_await nothing_left();
+  });
+}
+
+// The record is gone, and no value is believed without it.
+BOOST_FIXTURE_TEST_CASE(a_client_without_a_server_does_not_withdraw_for_ever, with_held_value) {
+  for (const auto after : {0s, 10s}) {
+    run([&]() -> awaitable<void> {
+      candidate a(co_await asio::this_coro::executor, way.url());
+      way.refuse(false);
+      a.campaign("a", {.lease = 1s});
+      co_await eventually("it leads", [&] { return a.leads(); });
+      way.refuse();
+      way.cut();
+      co_await eventually("it is lost", [&] { return !a.led.valid(); });
+      co_await pause(after);
+      const auto began = now();
+      co_await a.c.close();
+      BOOST_TEST(now() - began < 100ms);
+      BOOST_TEST(!redis.get("n").has_value());
+      BOOST_TEST(redis.get(the_value).has_value());
+    });
+  }
+}
+
 // It still believes that it leads, and one of its proclamations is on its way when it stands still.
 BOOST_AUTO_TEST_CASE(a_leader_that_stood_still_past_its_lease_does_not_replace_the_value_of_the_next) {
   run([&]() -> awaitable<void> {
