@@ -21,6 +21,9 @@ namespace {
 const std::string no_hello = "rename-command HELLO \"\"";
 const std::string why_not = "the server does not know HELLO: Redis 6.2 or later is needed";
 
+// Valkey 9 asks for the password before it says what it does not know.
+bool is_explained(const std::string& text) { return text.find(why_not) != text.npos || text.find("NOAUTH") != text.npos; }
+
 // The client is refused, and in none of the texts is the word "secret", which is part of each user and password here.
 awaitable<void> is_refused_without_secrets(const std::vector<std::string>& urls) {
   std::vector<std::string> texts;
@@ -30,7 +33,7 @@ awaitable<void> is_refused_without_secrets(const std::vector<std::string>& urls)
   client c(co_await asio::this_coro::executor, urls, o);
   auto [ec] = co_await c.ready(as_tuple);
   BOOST_TEST(ec == error::refused, c.explain(ec));
-  BOOST_TEST(c.last_refusal().find(why_not) != std::string::npos, c.last_refusal());
+  BOOST_TEST(is_explained(c.last_refusal()), c.last_refusal());
   const mutex lock(c, "n");
   auto [ec2, none] = co_await lock.acquire(as_tuple);
   BOOST_TEST(ec2 == error::refused);
@@ -41,7 +44,7 @@ awaitable<void> is_refused_without_secrets(const std::vector<std::string>& urls)
   } catch (const exception& e) {
     what = e.what();
     BOOST_TEST(e.code() == error::refused);
-    BOOST_TEST(e.detail().find(why_not) != std::string::npos, e.detail());
+    BOOST_TEST(is_explained(e.detail()), e.detail());
   }
   BOOST_TEST(what == lock.explain(ec2));
   co_await eventually("it is told again and again", [&] { return texts.size() > 5; });
