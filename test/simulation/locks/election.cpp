@@ -4,6 +4,7 @@
 // Elections: candidates, the value of the leader, and what observers see of it.
 #include "protocol/slots.hpp"
 #include "simulation/with_memory.hpp"
+#include "support/rarer.hpp"
 
 #include <leasehold/election.hpp>
 
@@ -1066,7 +1067,7 @@ struct random_election {
 
 BOOST_AUTO_TEST_CASE(no_observer_is_told_of_an_older_term_in_ten_thousand_changes_with_cuts_and_failovers) {
   std::size_t changes = 0, terms = 0;
-  for (std::uint64_t seed = 1; changes < 10000 && seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; changes < 10000 / rarer && seed <= 200; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       memory_server server;
       random_election all(server, seed);
@@ -1106,8 +1107,8 @@ BOOST_AUTO_TEST_CASE(no_observer_is_told_of_an_older_term_in_ten_thousand_change
       changes += all.changes;
     }
   }
-  BOOST_TEST(changes >= 10000U);
-  BOOST_TEST(terms >= 1000U);
+  BOOST_TEST(changes >= 10000U / rarer);
+  BOOST_TEST(terms >= 1000U / rarer);
   BOOST_TEST_MESSAGE(changes << " changes in " << terms << " terms");
 }
 

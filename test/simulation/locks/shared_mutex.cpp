@@ -3,6 +3,7 @@
 #include "protocol/scripts.hpp"
 #include "simulation/with_memory.hpp"
 #include "support/kinds.hpp"
+#include "support/rarer.hpp"
 
 #include <deque>
 #include <optional>
@@ -595,7 +596,7 @@ BOOST_AUTO_TEST_CASE(readers_and_writers_exclude_each_other_under_random_load) {
         int ended = 0;
         std::uint64_t fence = 0;
         const auto use = [&](shared_mutex l) -> awaitable<void> {
-          for (int i = 0; i < 60; ++i) {
+          for (unsigned i = 0; i < 60 / rarer; ++i) {
             const bool write = engine() % 3 == 0;
             const auto wait = engine() % 4 == 0 ? std::chrono::milliseconds(engine() % 20) : forever;
             asker a(l);
