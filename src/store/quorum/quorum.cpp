@@ -134,7 +134,11 @@ std::shared_ptr<claim> quorum_store::claim_of(const kept_request& r) {
   return c;
 }
 
-void quorum_store::forget(const claim& c) { claims_.erase(c.token()); }
+// After the end of one, a late answer ends it once more; the token may have another by then.
+void quorum_store::forget(const claim& c) {
+  const auto found = claims_.find(c.token());
+  if (found != claims_.end() && found->second.get() == &c) claims_.erase(found);
+}
 
 void quorum_store::forget(const std::shared_ptr<ballot>& b) {
   if (open_.erase(b) != 0 && b->is_attempt()) --attempts_;
