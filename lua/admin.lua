@@ -26,7 +26,7 @@
 -- milliseconds left: -1: no expiry. A key that is no lock is WRONGTYPE.
 
 -- wrap: kinds
--- include: call record queue
+-- include: call tags record queue
 -- include: clock
 waited_for = what ~= 'list' and redis.call('EXISTS', queue) == 1
 -- (Operators who only look need no right to GET.)

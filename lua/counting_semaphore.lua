@@ -4,7 +4,7 @@
 -- The counting semaphore: at most `limit` members in one record (members.lua); about is the limit. The ask is the limit
 -- that the asker assumes. In a queue entry it becomes the new limit when the limit changes.
 
--- include: call there fence record
+-- include: call tags there fence record
 kind = 'counting_semaphore'
 
 function about_for(ask)

@@ -6,8 +6,8 @@
 --
 -- KEYS[1]  the record of the mutex
 -- KEYS[2]  the leader's value: "<token> <fence> <revision> <since> <value>". It is also the name of the channel on
--- which
---          each change is announced.
+--          which each change is announced.
+-- KEYS[3]  the fence counter (not of withdraw)
 -- ARGV[1]  what to do
 --
 -- proclaim TOKEN FENCE REVISION SINCE VALUE -> {1, since}: the value is known | {0, 0}: the record is not this hold's
@@ -17,8 +17,9 @@
 -- leader -> {milliseconds left of the record (-1: no expiry, -2: there is none), then if its holder has proclaimed a
 --   value: fence, revision, since, value}
 -- A repeat of each changes nothing, and announces nothing.
-local record, leader = KEYS[1], KEYS[2]
+local record, leader, fences = KEYS[1], KEYS[2], KEYS[3]
 local what, token, fence = ARGV[1], ARGV[2], ARGV[3]
+-- include: tags
 local form <const> = '^(%S+) (%d+) (%d+) (%d+) (.*)$'
 -- The value is kept for so long after the record. The leader repeats it three times in that time.
 local life <const> = 3600000
@@ -35,6 +36,11 @@ end
 local function is_of(held, t, f)
   local begins = 'leasehold:' .. t .. ':'
   return held == begins .. f or held == begins .. '0' .. f
+end
+
+-- Otherwise clients of one layout would not see the leader of the other one.
+if what ~= 'withdraw' and string.sub(leader, 12, 13) == '0}' and redis.call('GET', fences) == tags_mark then
+  error(tags_error)
 end
 
 if what == 'leader' then

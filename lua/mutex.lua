@@ -7,7 +7,7 @@
 -- that the holder's client is to be notified when another client waits: an `l` at the end of the token, whose hold may
 -- linger, and a 0 at the beginning of the fence, which `want` has put there.
 
--- include: call fence
+-- include: call tags fence
 kind = 'mutex'
 -- The quick form of the hand-off, from here to "The end of the quick form". Nearly all releases end in it: the queue is
 -- empty, or only this client waits and keeps the lock, or the front of the queue is alive and is granted the lock. It

@@ -5,7 +5,7 @@
 -- hold of ours (members.lua); about and the ask are the owner. Other programs with those scripts respect the record,
 -- and the same owner may acquire the lock by them: what is counted and has no member is theirs.
 
--- include: call there fence record
+-- include: call tags there fence record
 kind, shares_fence, count = 'recursive_mutex', true, 0
 
 -- release TOKEN [CHANNEL]: if the lock is free then, the script publishes "0" on CHANNEL. Redisson waits for that.

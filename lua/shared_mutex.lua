@@ -4,7 +4,7 @@
 -- The shared mutex: one writer or any number of readers in one record (members.lua). The ask is "w" or "r" and the
 -- owner; about is the first letter of the asks of the present holds. The readers of one phase share a fence.
 
--- include: call there fence record
+-- include: call tags there fence record
 kind, shares_fence = 'shared_mutex', true
 
 function about_for(ask)

@@ -29,9 +29,9 @@ class activity : public boost::intrusive::list_base_hook<boost::intrusive::link_
   virtual void on_other_server() {}
   // The same for some slots.
   virtual void on_moved(const std::unordered_set<std::uint16_t>&) {}
-  // According to a message, an operator has broken the hold with this token.
   // The keys are tagged from now on.
   virtual void on_tagged_keys() {}
+  // According to a message, an operator has broken the hold with this token.
   virtual void on_broken(std::string_view token) { (void)token; }
   // An idle client may disconnect only if none of its activities needs the store.
   virtual bool needs_store() const { return true; }

@@ -9,7 +9,7 @@
 namespace leasehold::detail {
 namespace {
 
-enum class keys_of { record, all_four, all_four_of_each, fences_records_queues, record_and_leader };
+enum class keys_of { record, all_four, all_four_of_each, fences_records_queues, record_and_leader, record_leader_fences };
 
 enum class field {
   none,
@@ -64,9 +64,9 @@ constexpr std::array<row, 19> table{{
     {verb::list, keys_of::fences_records_queues, "list", {}},
     {verb::show, keys_of::all_four, "show", {}},
     {verb::break_lock, keys_of::all_four, "break", {token, fence_text, force}},
-    {verb::proclaim, keys_of::record_and_leader, "proclaim", {token, fence, revision, since, value}},
+    {verb::proclaim, keys_of::record_leader_fences, "proclaim", {token, fence, revision, since, value}},
     {verb::withdraw, keys_of::record_and_leader, "withdraw", {token, fence}},
-    {verb::leader, keys_of::record_and_leader, "leader", {}},
+    {verb::leader, keys_of::record_leader_fences, "leader", {}},
 }};
 
 constexpr std::uint64_t passes_per_fence = 2048;  // docs/protocol.md, "Fences".
@@ -89,6 +89,11 @@ void write_keys(keys_of which, const request& r, arguments& a) {
     case keys_of::record_and_leader:
       a.key(r.keys.record);
       a.key(r.keys.leader);
+      break;
+    case keys_of::record_leader_fences:
+      a.key(r.keys.record);
+      a.key(r.keys.leader);
+      a.key(r.keys.fences);
       break;
     case keys_of::fences_records_queues:
       a.key(r.keys.fences);

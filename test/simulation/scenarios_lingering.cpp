@@ -196,6 +196,9 @@ BOOST_AUTO_TEST_CASE(a_second_waiter_costs_no_second_message) {
   s.wait(100ms);
   BOOST_TEST(messages == 1);
   BOOST_TEST(p.client().stats().wanted == 1U);
+  // In case one was lost, the first waiter's polls repeat it, three in two seconds, and the second one's do not.
+  s.wait(2s);
+  BOOST_TEST(messages <= 1 + 3);
 }
 
 BOOST_AUTO_TEST_CASE(without_linger_no_client_is_notified) {

@@ -268,6 +268,28 @@ BOOST_AUTO_TEST_CASE(a_leader_whose_client_changes_to_tagged_keys_proclaims_agai
   });
 }
 
+// Nothing but the question who leads tells such a client of the other layout.
+BOOST_AUTO_TEST_CASE(an_observer_with_plain_keys_sees_a_leader_with_tagged_keys) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    follower early(e, redis.url());
+    co_await seen(early, "-");
+    candidate a(e, redis.url() + "?keys=tagged");
+    a.campaign("a", {.lease = 1min});
+    co_await eventually("it leads", [&] { return a.leads(); });
+    const auto began = now();
+    const follower late(e, redis.url());
+    co_await seen(late, "a");
+    BOOST_TEST(now() - began < 1s);
+    const election place(client(e, redis.url()), "n");
+    const auto found = co_await led_by(place);
+    BOOST_TEST(found == "a");
+    co_await seen(early, "a");  // It looks every 5 s.
+    co_await a.led.resign();
+    co_await seen(early, "-");
+  });
+}
+
 // hold::wanted puts a mark into the record, which lingering would do, too.
 BOOST_AUTO_TEST_CASE(a_leader_may_ask_whether_others_wait_and_does_not_linger) {
   run([&]() -> awaitable<void> {
