@@ -67,7 +67,11 @@ if there == 1 and found[1] and not count and (what == 'acquire' and not found[2]
       end
     elseif what == 'acquire' and now <= tonumber(ARGV[4]) and now < soonest and admits(ARGV[6]) then
       -- As in enter.
-      fence = shares_fence and fence or next_fence(fences, now)
+      if not shares_fence then
+        fence = next_fence(fences, now)
+      elseif string.sub(fences, 12, 13) == '0}' and redis.call('GET', fences) == tags_mark then
+        error(tags_error)
+      end
       local deadline = now + ARGV[3] * 1000
       local header = string.format('%d %d ', members + 1, math.min(soonest, deadline)) .. about
       redis.call('HSET', record, 'leasehold', kind .. ' ' .. fence .. ' ' .. header,
@@ -130,7 +134,12 @@ end
 
 function enter(t, ask, lease)
   local left = occupied() and redis.call('PTTL', record)
-  latest = shares_fence and members > 0 and latest or next_fence(fences, now)
+  if not shares_fence or members == 0 then
+    latest = next_fence(fences, now)
+  elseif t == token and string.sub(fences, 12, 13) == '0}' and redis.call('GET', fences) == tags_mark then
+    -- A client whose readers only join others would never meet the mark, and overtake each writer with tagged keys.
+    error(tags_error)
+  end
   local m = {now + lease * 1000, latest, ask}
   soonest = members == 0 and m[1] or math.min(soonest, m[1])
   if exists and count and about ~= ask then

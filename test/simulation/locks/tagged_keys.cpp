@@ -262,6 +262,32 @@ BOOST_FIXTURE_TEST_CASE(a_plain_client_that_joins_a_queue_notices_tagged_keys, w
 }
 
 // By the first grant, whatever asks for it.
+// Readers of one phase share a fence, so no other request of theirs meets the mark.
+BOOST_FIXTURE_TEST_CASE(a_reader_that_joins_others_notices_tagged_keys, with_memory) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    notes n;
+    client a(executor, redis.url(), n.options()), b(executor, redis.url(), n.options());
+    shared_mutex first(a, "n"), second(b, "n");
+    hold x = co_await first.acquire_shared();
+    client t(executor, tagged(redis.url()));
+    asker writer(shared_mutex(t, "n"));
+    writer.acquire();
+    const std::string queue = "leasehold:{" + std::string(detail::tag_of_slot(detail::slot_of("n"))) + "}:queue:n";
+    co_await eventually("the writer waits", [&] { return redis.command("ZCARD", queue).integer == 1; });
+    asker reader(second.shared());
+    reader.acquire();
+    co_await eventually("the reader waits behind it", [&] { return redis.command("ZCARD", queue).integer == 2; });
+    BOOST_TEST(n.told.size() == 1U);
+    co_await x.release();
+    co_await eventually("the writer is in", [&] { return writer.in(); });
+    BOOST_TEST(!reader.in());
+    co_await writer.got.release();
+    co_await eventually("the reader is in", [&] { return reader.in(); });
+    co_await reader.got.release();
+  });
+}
+
 BOOST_FIXTURE_TEST_CASE(each_kind_of_lock_and_each_request_notices_tagged_keys, with_memory) {
   for_each_kind(redis, [&](const kind& k) {
     run([&]() -> awaitable<void> {
