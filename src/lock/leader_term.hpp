@@ -101,10 +101,10 @@ class leader_term final : public caller,
   shared_text latest_;
   std::uint64_t revision_ = 0;       // Of the latest value,
   std::uint64_t sent_revision_ = 0;  // and of the one that was sent last.
-  bool was_tagged_ = false;  // The keys that the last request had.
+  bool was_tagged_ = false;          // The keys that the last request had.
   std::int64_t since_ = 0;
   std::vector<proposal> proposals_;  // Without an answer so far.
-  bool asking_ = false;  // A request is on its way: of the latest value, or of the withdrawal.
+  bool asking_ = false;              // A request is on its way: of the latest value, or of the withdrawal.
   bool over_ = false;
   std::shared_ptr<leader_term> withdrawing_;  // Itself, until the value is withdrawn.
 

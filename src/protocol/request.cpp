@@ -9,7 +9,14 @@
 namespace leasehold::detail {
 namespace {
 
-enum class keys_of { record, all_four, all_four_of_each, fences_records_queues, record_and_leader, record_leader_fences };
+enum class keys_of {
+  record,
+  all_four,
+  all_four_of_each,
+  fences_records_queues,
+  record_and_leader,
+  record_leader_fences
+};
 
 enum class field {
   none,

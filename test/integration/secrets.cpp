@@ -22,7 +22,9 @@ const std::string no_hello = "rename-command HELLO \"\"";
 const std::string why_not = "the server does not know HELLO: Redis 6.2 or later is needed";
 
 // Valkey 9 asks for the password before it says what it does not know.
-bool is_explained(const std::string& text) { return text.find(why_not) != text.npos || text.find("NOAUTH") != text.npos; }
+bool is_explained(const std::string& text) {
+  return text.find(why_not) != text.npos || text.find("NOAUTH") != text.npos;
+}
 
 // The client is refused, and in none of the texts is the word "secret", which is part of each user and password here.
 awaitable<void> is_refused_without_secrets(const std::vector<std::string>& urls) {
