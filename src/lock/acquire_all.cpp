@@ -236,7 +236,7 @@ void acquire_all_op::acquire_next() {
 
 void acquire_all_op::acquired(error_code ec, hold h) {
   acquiring_ = false;
-  // Until all are there, none of them has been held: nothing stays busy, whatever ends the operation.
+  // Until all are there, none of them has been held: if the operation fails from here on, nothing stays busy.
   if (const auto& state = access::state(h)) state->forgo_rest();
   if (is_over()) return;
   if (!ec) holds_[order_[next_++]] = std::move(h);

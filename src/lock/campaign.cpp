@@ -39,7 +39,7 @@ void campaign_op::begin() {
 
 void campaign_op::acquired(error_code ec, hold h) {
   acquiring_ = false;
-  // Without a value it has not led: nothing stays busy, whatever ends the operation.
+  // Without a value it has not led: if the operation fails from here on, nothing stays busy.
   if (const auto& state = access::state(h)) state->forgo_rest();
   if (is_over()) return;
   hold_ = std::move(h);

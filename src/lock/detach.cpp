@@ -13,7 +13,7 @@
 namespace leasehold::detail {
 namespace {
 
-// The pause between two requests to a server that cannot answer yet.
+// The pause between two requests to a server that cannot answer yet, or while an earlier attempt may still run.
 constexpr std::chrono::milliseconds pause_of_detach{50};
 
 }  // namespace
@@ -116,7 +116,8 @@ void detach_op::answered(std::uint32_t, const answer& a) {
   if (hold_->unanswered().may_run_after(a.sent, *core_)) {
     const auto until = hold_->unanswered().may_run_until;
     give_up_at_ = std::max(give_up_at_, later(until, core_->options().command_timeout));
-    return core_->set(*this, std::min(until, hold_->deadline()));
+    // Nothing else may renew the hold.
+    return core_->set(*this, std::min(until, later(a.received, pause_of_detach)));
   }
   if (!hold_->begin_release()) return end(error::not_held);
   end(error_code(), access::make_ticket(hold_->detach(lease, a)));

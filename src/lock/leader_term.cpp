@@ -82,7 +82,7 @@ void leader_term::sent(std::uint32_t tag, const sending&) {
 
 void leader_term::answered(std::uint32_t tag, const answer& a) {
   core_->note_round_trip(a);
-  if (tag == withdrawing) return a.from_store == nullptr ? withdraw() : stop_withdrawing();
+  if (tag == withdrawing) return withdrawn(a);
   if (over_) return;
   asking_ = false;
   if (a.from_store == nullptr) return send();
@@ -144,16 +144,29 @@ void leader_term::complete(error_code ec) {
   end(!core_->open() ? make_error_code(error::closed) : ec ? ec : make_error_code(error::lost));
   if (!withdrawing_) return;
   core_->begin_work();
-  core_->set(*this, later(clock::now(), withdrawn_within));
+  withdraws_until_ = later(clock::now(), withdrawn_within);
+  asking_ = false;  // A proclamation that is on its way counts no more.
   // It goes out before the release of the hold.
   withdraw();
 }
 
 void leader_term::withdraw() {
   if (!withdrawing_) return;
+  if (clock::now() >= withdraws_until_) return stop_withdrawing();
+  core_->set(*this, withdraws_until_);
+  if (asking_) return;
   asking_ = core_->send(withdrawing_, withdrawing);
   if (asking_) return;
   core_->open() ? core_->when_up(*this) : stop_withdrawing();
+}
+
+void leader_term::withdrawn(const answer& a) {
+  asking_ = false;
+  if (a.from_store == nullptr) return withdraw();
+  // For example: its slot is being moved.
+  const bool again = a.from_store->refused && is_temporary(*a.from_store->refused) && core_->open();
+  if (!withdrawing_ || !again) return stop_withdrawing();
+  core_->set(*this, std::min(withdraws_until_, later(a.received, repeats_soon)));
 }
 
 void leader_term::stop_withdrawing() {

@@ -73,7 +73,7 @@ class leader_term final : public caller,
   void on_moved(const std::unordered_set<std::uint16_t>& slots) override {
     if (slots.contains(lock_->slot)) send();
   }
-  void ring(clock::time_point) override { over_ ? stop_withdrawing() : send(); }
+  void ring(clock::time_point) override { over_ ? withdraw() : send(); }
   // The hold has ended: lost, or released (error::not_held).
   void complete(error_code) override;
   void abandon() override;
@@ -84,6 +84,7 @@ class leader_term final : public caller,
   void fail(error_code);
   void end(error_code);
   void withdraw();
+  void withdrawn(const answer&);
   void stop_withdrawing();
 
   struct proposal {
@@ -106,7 +107,8 @@ class leader_term final : public caller,
   std::vector<proposal> proposals_;  // Without an answer so far.
   bool asking_ = false;              // A request is on its way: of the latest value, or of the withdrawal.
   bool over_ = false;
-  std::shared_ptr<leader_term> withdrawing_;  // Itself, until the value is withdrawn.
+  std::shared_ptr<leader_term> withdrawing_;  // Itself, until the value is withdrawn,
+  clock::time_point withdraws_until_{};       // and not longer than this.
 
   mutable std::mutex mutex_;
   shared_text proclaimed_;

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -361,6 +362,31 @@ BOOST_AUTO_TEST_CASE(late_bytes_leave_nothing_behind_if_the_release_is_answered_
     s.wait(3s);
     BOOST_TEST(s.get("n").empty());
   }
+}
+
+// Its lease is shorter than the time for which the attempt before it may run, and nothing else renews it.
+BOOST_AUTO_TEST_CASE(a_hold_that_is_detached_behind_late_bytes_is_not_lost) {
+  scene s;
+  s.w.fastest = s.w.slowest = 1ms;
+  process& p = s.add(with_timeout(2s));
+  s.wait(100ms);
+  std::optional<error_code> detached;
+  s.spawn(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 500ms, .renew = renewal::none});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    auto detaching = h.detach(as_tuple);
+    auto [why, given] = co_await std::move(detaching);
+    detached = why;
+  });
+  s.wait(30us);
+  p.cut_connections();
+  s.wait(1500ms);
+  BOOST_TEST(!detached);
+  s.finish();
+  BOOST_REQUIRE(detached.has_value());
+  BOOST_TEST(!*detached, detached->message());
 }
 
 // Whoever resumes the hold knows nothing of the attempt before it.
