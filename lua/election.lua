@@ -7,7 +7,7 @@
 -- KEYS[1]  the record of the mutex
 -- KEYS[2]  the leader's value: "<token> <fence> <revision> <since> <value>". It is also the name of the channel on
 --          which each change is announced.
--- KEYS[3]  the fence counter (not of withdraw)
+-- KEYS[3]  the fence counter
 -- ARGV[1]  what to do
 --
 -- proclaim TOKEN FENCE REVISION SINCE VALUE -> {1, since}: the value is known | {0, 0}: the record is not this hold's

@@ -164,8 +164,8 @@ void leader_term::withdrawn(const answer& a) {
   asking_ = false;
   if (a.from_store == nullptr) return withdraw();
   // For example: its slot is being moved.
-  const bool again = a.from_store->refused && is_temporary(*a.from_store->refused) && core_->open();
-  if (!withdrawing_ || !again) return stop_withdrawing();
+  const auto& why = a.from_store->refused;
+  if (!withdrawing_ || !core_->open() || !why || !is_temporary(*why)) return stop_withdrawing();
   core_->set(*this, std::min(withdraws_until_, later(a.received, repeats_soon)));
 }
 

@@ -9,14 +9,7 @@
 namespace leasehold::detail {
 namespace {
 
-enum class keys_of {
-  record,
-  all_four,
-  all_four_of_each,
-  fences_records_queues,
-  record_and_leader,
-  record_leader_fences
-};
+enum class keys_of { record, all_four, all_four_of_each, fences_records_queues, of_election };
 
 enum class field {
   none,
@@ -71,9 +64,9 @@ constexpr std::array<row, 19> table{{
     {verb::list, keys_of::fences_records_queues, "list", {}},
     {verb::show, keys_of::all_four, "show", {}},
     {verb::break_lock, keys_of::all_four, "break", {token, fence_text, force}},
-    {verb::proclaim, keys_of::record_leader_fences, "proclaim", {token, fence, revision, since, value}},
-    {verb::withdraw, keys_of::record_and_leader, "withdraw", {token, fence}},
-    {verb::leader, keys_of::record_leader_fences, "leader", {}},
+    {verb::proclaim, keys_of::of_election, "proclaim", {token, fence, revision, since, value}},
+    {verb::withdraw, keys_of::of_election, "withdraw", {token, fence}},
+    {verb::leader, keys_of::of_election, "leader", {}},
 }};
 
 constexpr std::uint64_t passes_per_fence = 2048;  // docs/protocol.md, "Fences".
@@ -93,11 +86,7 @@ void write_keys(keys_of which, const request& r, arguments& a) {
     case keys_of::all_four_of_each:
       for (const auto& m : r.members) write_all_four(m.keys, a);
       break;
-    case keys_of::record_and_leader:
-      a.key(r.keys.record);
-      a.key(r.keys.leader);
-      break;
-    case keys_of::record_leader_fences:
+    case keys_of::of_election:
       a.key(r.keys.record);
       a.key(r.keys.leader);
       a.key(r.keys.fences);

@@ -223,8 +223,8 @@ BOOST_AUTO_TEST_CASE(what_keeps_or_releases_a_hold_goes_ahead_of_attempts) {
   });
 }
 
-// The script is on its way when the client closes. Whether the server knows it already decides what comes of it: holds to
-// be released, or nothing.
+// The script is on its way when the client closes. Whether the server knows it already decides what comes of it: holds
+// to be released, or nothing.
 BOOST_AUTO_TEST_CASE(close_waits_for_the_one_script_of_acquire_all) {
   for (const bool known : {false, true}) {
     for (const bool late : {false, true}) {

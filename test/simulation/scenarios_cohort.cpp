@@ -229,10 +229,7 @@ BOOST_AUTO_TEST_CASE(a_cohort_whose_record_was_overwritten_tells_its_holder) {
   s.wait(3ms);
   s.w.server(0).data().execute({"SET", "n", "somebody else", "PX", "60000"});
   s.wait(9ms);
-  s.spawn(p, [&]() -> awaitable<void> {
-    auto ending = release(first);
-    co_await std::move(ending);
-  });
+  s.spawn(p, release(first));
   s.wait(1us);
   BOOST_REQUIRE(next.succeeded());
   BOOST_TEST(next.got.valid());

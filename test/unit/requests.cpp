@@ -106,7 +106,6 @@ std::string row_of(std::string_view name) {
     const std::map<std::string, std::string> all{{"all four", "r f q e "},
                                                  {"all four, or the record", "r f q e "},
                                                  {"record", "r "},
-                                                 {"the record, the value's key", "r l "},
                                                  {"the record, the value's key, the fence counter", "r l f "},
                                                  {"fence counter, records, queues", "f r r2 q q2 "},
                                                  {"all four of each lock", "r f q e r2 f q2 e2 "}};

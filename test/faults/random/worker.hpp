@@ -21,8 +21,8 @@ inline constexpr std::chrono::milliseconds restart_delay{4000};
 // The names of the locks, which are the records' keys.
 std::vector<std::string> lock_names(bool semaphores);
 
-// Arguments: the file for the notes, a seed, "semaphores" or "-", the URLs of the store. SIGTERM ends it: all operations
-// come to their ends, the clients are closed, and the process exits when nothing is left to do.
+// Arguments: the file for the notes, a seed, "semaphores" or "-", the URLs of the store. SIGTERM ends it: all
+// operations come to their ends, the clients are closed, and the process exits when nothing is left to do.
 extern const child_program worker;
 
 }  // namespace leasehold::test

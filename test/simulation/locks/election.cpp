@@ -599,25 +599,58 @@ BOOST_FIXTURE_TEST_CASE(a_value_is_withdrawn_though_the_connection_breaks, with_
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_value_is_withdrawn_though_the_server_is_busy) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    candidate a(e, redis.url());
+    follower f(e, redis.url());
+    a.campaign("a");
+    co_await eventually("it leads", [&] { return a.leads() && f.last() == "a"; });
+    redis.server().is_busy = true;
+    outcome resigned;
+    a.led.resign(resigned.handler());
+    co_await pause(200ms);
+    redis.server().is_busy = false;
+    const auto free = now();
+    co_await eventually("it is seen", [&] { return f.last() == "-"; });
+    BOOST_TEST(f.since() - free < 1s);  // And not when the observer looks again.
+    co_await nothing_left();
+  });
+}
+
 // The record is gone, and no value is believed without it.
-BOOST_FIXTURE_TEST_CASE(a_client_without_a_server_does_not_withdraw_for_ever, with_held_value) {
-  for (const auto after : {0s, 10s}) {
+BOOST_FIXTURE_TEST_CASE(a_value_is_withdrawn_for_five_seconds, with_held_value) {
+  for (const auto after : {3s, 10s}) {
     run([&]() -> awaitable<void> {
-      candidate a(co_await asio::this_coro::executor, way.url());
-      way.refuse(false);
+      candidate a(co_await asio::this_coro::executor, way.url(), impatient());
       a.campaign("a", {.lease = 1s});
       co_await eventually("it leads", [&] { return a.leads(); });
       way.refuse();
       way.cut();
       co_await eventually("it is lost", [&] { return !a.led.valid(); });
       co_await pause(after);
-      const auto began = now();
-      co_await a.c.close();
-      BOOST_TEST(now() - began < 100ms);
       BOOST_TEST(!redis.get("n").has_value());
-      BOOST_TEST(redis.get(the_value).has_value());
+      way.refuse(false);
+      co_await a.c.ready();
+      co_await pause(100ms);
+      BOOST_TEST(redis.get(the_value).has_value() == (after == 10s));
     });
   }
+}
+
+BOOST_FIXTURE_TEST_CASE(a_client_that_closes_does_not_wait_for_a_withdrawal, with_held_value) {
+  run([&]() -> awaitable<void> {
+    candidate a(co_await asio::this_coro::executor, way.url());
+    a.campaign("a", {.lease = 1s});
+    co_await eventually("it leads", [&] { return a.leads(); });
+    way.refuse();
+    way.cut();
+    co_await eventually("it is lost", [&] { return !a.led.valid(); });
+    const auto began = now();
+    co_await a.c.close();
+    BOOST_TEST(now() - began < 100ms);
+    BOOST_TEST(redis.get(the_value).has_value());
+  });
 }
 
 // It still believes that it leads, and one of its proclamations is on its way when it stands still.
