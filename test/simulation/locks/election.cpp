@@ -268,6 +268,23 @@ BOOST_AUTO_TEST_CASE(a_leader_whose_client_changes_to_tagged_keys_proclaims_agai
   });
 }
 
+// Its proclamation alone tells it of the other layout: a renewal has no key that could.
+BOOST_AUTO_TEST_CASE(a_leader_with_plain_keys_that_proclaims_is_seen_with_tagged_ones) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    candidate a(e, redis.url());
+    a.campaign("a", {.lease = 1min});
+    co_await eventually("it leads", [&] { return a.leads(); });
+    const follower f(e, redis.url() + "?keys=tagged");
+    co_await seen(f, "-");
+    const auto began = now();
+    co_await a.led.proclaim("b");
+    co_await seen(f, "b");
+    BOOST_TEST(now() - began < 1s);
+    co_await a.led.resign();
+  });
+}
+
 // Nothing but the question who leads tells such a client of the other layout.
 BOOST_AUTO_TEST_CASE(an_observer_with_plain_keys_sees_a_leader_with_tagged_keys) {
   run([&]() -> awaitable<void> {
