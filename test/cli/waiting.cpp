@@ -66,8 +66,8 @@ BOOST_AUTO_TEST_CASE(a_deadline_holds_though_the_store_has_gone_meanwhile) {
                      [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 0; });
           return end - begin;
         },
-        2500ms);
-    BOOST_TEST((took < 2500ms));
+        4500ms);
+    BOOST_TEST((took < 4500ms));
   }
 }
 
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_the_waiting_though_the_store_has_gone_meanwhi
                      [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 0; });
           return end - begin;
         },
-        500ms);
-    BOOST_TEST((took < 500ms));
+        3s);
+    BOOST_TEST((took < 3s));
   }
 }
 

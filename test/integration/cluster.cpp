@@ -223,6 +223,7 @@ BOOST_AUTO_TEST_CASE(who_waits_in_a_slot_that_was_just_given_up_stands_in_line) 
     asker next{any_lock(mutex(two, "n0"))};
     next.acquire();
     signal.emit(asio::cancellation_type::terminal);
+    co_await eventually("it is cancelled", [&] { return cancelled.ended(); });
     co_await eventually("it waits in the queue again", [&] { return in_queue("n0") == 1; });
     client three(executor, cluster.url());
     asker behind{any_lock(mutex(three, "n0"))};

@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(in_a_cluster_observers_follow_a_slot_that_moves) {
     co_await led.proclaim("stays on");
     const auto began = std::chrono::steady_clock::now();
     co_await seen(f, "stays on");
-    BOOST_TEST(std::chrono::steady_clock::now() - began < 2s);
+    BOOST_TEST(std::chrono::steady_clock::now() - began < 10s);
     co_await led.resign();
     co_await seen(f, "-");
     co_await take_turns(a, b, f, "after");

@@ -355,6 +355,7 @@ BOOST_AUTO_TEST_CASE(a_value_is_withdrawn_though_the_server_is_busy) {
     const auto free = now();
     co_await eventually("it is seen", [&] { return f.last() == "-"; });
     BOOST_TEST(f.since() - free < 1s);  // And not when the observer looks again.
+    co_await eventually("it has resigned", [&] { return resigned.ended(); });
     co_await nothing_left();
   });
 }

@@ -292,6 +292,7 @@ BOOST_AUTO_TEST_CASE(a_release_whose_reply_is_lost_frees_what_it_has_kept) {
     p.network.cut();
     p.network.pass();
     co_await eventually("the next is in", [&] { return next.has_value() && next->valid(); });
+    co_await eventually("the release has ended", [&] { return released.ended(); });
     co_await next->release();
     BOOST_TEST(!redis.get("n"));
   });
