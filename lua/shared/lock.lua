@@ -179,6 +179,9 @@ if what == 'release' or what == 'rest' then
   return release(mine)
 end
 if mine and what == 'want' then
+  if redis.call('GET', fences) == tags_mark then
+    error(tags_error)
+  end
   if others_wait('') then
     return answer(2, 0, 0)
   end

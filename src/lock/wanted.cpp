@@ -16,6 +16,10 @@ namespace {
 // Before the next request to a server that cannot answer now.
 constexpr std::chrono::milliseconds pause_before_asking{100};
 
+// With plain keys: clients with tagged keys may have come (docs/protocol.md, "How clients agree"). They wait in another
+// queue, and nothing else that a hold needs would show it. As often as a waiter asks that is not in front.
+constexpr std::chrono::seconds asks_for_tags{5};
+
 }  // namespace
 
 wanted_op::wanted_op(const std::shared_ptr<hold_state>& hold, hold_handler handler)
@@ -75,7 +79,8 @@ void wanted_op::answered(std::uint32_t, const answer& a) {
   const auto self = shared_from_this();
   core_->observe_time(o.lease.server_time, a);
   if (o.lease.status == status::waits_in_front) return registry::of(*core_).note_wanted(token_);
-  if (std::exchange(asks_again_, false)) ask();
+  if (std::exchange(asks_again_, false)) return ask();
+  if (!core_->has_slots()) core_->set(*this, later(a.received, asks_for_tags));
 }
 
 void wanted_op::complete(error_code ec) { end(ec ? ec : make_error_code(error::lost)); }

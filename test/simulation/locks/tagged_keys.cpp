@@ -288,6 +288,62 @@ BOOST_FIXTURE_TEST_CASE(a_reader_that_joins_others_notices_tagged_keys, with_mem
   });
 }
 
+// Whether it asks afterwards or before.
+BOOST_FIXTURE_TEST_CASE(a_holder_that_would_be_told_notices_tagged_keys, with_memory) {
+  for (const bool asks_first : {false, true}) {
+    run([&]() -> awaitable<void> {
+      const auto executor = co_await asio::this_coro::executor;
+      notes n;
+      client a(executor, redis.url(), n.options());
+      asker first(mutex(a, "n"));
+      co_await acquired(first);
+      outcome told;
+      if (asks_first) {
+        first.got.wanted(told.handler());
+        co_await pause(100ms);
+      }
+      client t(executor, tagged(redis.url()));
+      asker next(mutex(t, "n"));
+      next.acquire();
+      co_await eventually("it waits in another queue",
+                          [&] { return redis.command("ZCARD", the_tagged_queue).integer == 1; });
+      const auto began = now();
+      if (!asks_first) first.got.wanted(told.handler());
+      co_await eventually("the holder is told", [&] { return told.ended(); });
+      BOOST_TEST(!*told.ec);
+      BOOST_TEST(now() - began < (asks_first ? 5s : 10ms));
+      BOOST_TEST(n.told.size() == 1U);
+      co_await first.got.release();
+      co_await eventually("the next is in", [&] { return next.in(); });
+      co_await next.got.release();
+      redis.command("FLUSHALL");
+    });
+  }
+}
+
+// The entries of the other queue get the new limit, too.
+BOOST_FIXTURE_TEST_CASE(a_client_that_changes_a_limit_notices_tagged_keys, with_memory) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    notes n;
+    client a(executor, redis.url(), n.options());
+    asker first(counting_semaphore(a, "n", 1));
+    co_await acquired(first);
+    client t(executor, tagged(redis.url()));
+    asker next(counting_semaphore(t, "n", 1));
+    next.acquire();
+    co_await eventually("it waits in another queue",
+                        [&] { return redis.command("ZCARD", the_tagged_queue).integer == 1; });
+    const auto began = now();
+    co_await counting_semaphore(a, "n", 1).resize(2);
+    co_await eventually("the next is in", [&] { return next.in(); });
+    BOOST_TEST(now() - began < 50ms);
+    BOOST_TEST(n.told.size() == 1U);
+    co_await first.got.release();
+    co_await next.got.release();
+  });
+}
+
 BOOST_FIXTURE_TEST_CASE(each_kind_of_lock_and_each_request_notices_tagged_keys, with_memory) {
   for_each_kind(redis, [&](const kind& k) {
     run([&]() -> awaitable<void> {
