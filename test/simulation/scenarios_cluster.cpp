@@ -38,12 +38,8 @@ struct cluster_scene : scene {
     for (std::size_t i = 0; i < w.number_of_servers(); ++i) w.cluster()->announce_slots(i);
   }
   // At once.
-  void move_slot() {
-    w.cluster()->begin_to_move(slot, other);
-    for (const auto& key : {record, queue, entries, fence}) move_key(key);
-    w.cluster()->end_move(slot);
-    tell_all();
-  }
+  void move_slot() { move_slot(other); }
+  void move_slot_back() { move_slot(home); }
   bool has(std::size_t server, const std::string& key) {
     return w.server(server).data().execute({"EXISTS", key}).integer != 0;
   }
@@ -52,8 +48,16 @@ struct cluster_scene : scene {
   const std::uint16_t slot = detail::slot_of(record);
   const std::string tag{detail::tag_of_slot(slot)};
   const std::string queue = detail::queue_key(tag, record), entries = detail::entries_key(tag, record);
-  const std::string fence{detail::fence_key(slot)};
+  const std::string fence{detail::fence_key(slot)}, value = detail::leader_key(tag, record);
   std::size_t home = 0, other = 0;
+
+ private:
+  void move_slot(std::size_t to) {
+    w.cluster()->begin_to_move(slot, to);
+    for (const auto& key : {record, queue, entries, fence, value}) move_key(key);
+    w.cluster()->end_move(slot);
+    tell_all();
+  }
 };
 
 BOOST_AUTO_TEST_CASE(a_waiter_that_gives_up_while_its_slot_moves_leaves_the_queue) {
@@ -122,12 +126,14 @@ BOOST_AUTO_TEST_CASE(an_observer_is_told_at_once_before_and_after_the_slot_of_an
       BOOST_TEST((at - proclaimed < 50ms));
     };
     co_await told_at_once("1");
-    s.w.cluster()->begin_to_move(s.slot, s.other);
-    for (const auto& key : {s.record, s.fence, detail::leader_key(s.tag, s.record)}) s.move_key(key);
-    s.w.cluster()->end_move(s.slot);
-    s.tell_all();
+    s.move_slot();
     co_await leads.sleep(1s);
     co_await told_at_once("2");
+    // No look at the nodes shows that it was away.
+    s.move_slot_back();
+    s.move_slot();
+    co_await leads.sleep(1s);
+    co_await told_at_once("3");
     BOOST_TEST(led.valid());
     co_await told_at_once("the end");
     co_await led.resign(boost::asio::use_awaitable);
@@ -135,32 +141,36 @@ BOOST_AUTO_TEST_CASE(an_observer_is_told_at_once_before_and_after_the_slot_of_an
   s.finish();
 }
 
-// The message of the grant comes from another node than the one that the waiter has joined at.
+// The message of the grant comes from another node than the one that the waiter has joined at, or from the same one,
+// which has ended the subscription meanwhile.
 BOOST_AUTO_TEST_CASE(a_waiter_is_granted_at_once_after_its_slot_has_moved) {
-  cluster_scene s;
-  process &x = s.add(), &y = s.add(), &z = s.add();
-  hold held = take(s, x, {.lease = 30s});
-  clock::time_point granted{};
-  std::string order;
-  for (process* const p : {&y, &z}) {
-    s.spawn(*p, [&, p]() -> awaitable<void> {
-      const mutex m(p->client(), "n");
-      auto waiting = acquire(m, {.lease = 30s});
-      auto [ec, h] = co_await std::move(waiting);
-      BOOST_TEST(!ec);
-      order += p->name();
-      granted = s.w.now();
-      auto releasing = release(h);
-      co_await std::move(releasing);
-    });
-    s.wait(200ms);
+  for (const bool comes_back : {false, true}) {
+    cluster_scene s;
+    process &x = s.add(), &y = s.add(), &z = s.add();
+    hold held = take(s, x, {.lease = 30s});
+    clock::time_point granted{};
+    std::string order;
+    for (process* const p : {&y, &z}) {
+      s.spawn(*p, [&, p]() -> awaitable<void> {
+        const mutex m(p->client(), "n");
+        auto waiting = acquire(m, {.lease = 30s});
+        auto [ec, h] = co_await std::move(waiting);
+        BOOST_TEST(!ec);
+        order += p->name();
+        granted = s.w.now();
+        auto releasing = release(h);
+        co_await std::move(releasing);
+      });
+      s.wait(200ms);
+    }
+    s.move_slot();
+    if (comes_back) s.move_slot_back();
+    s.wait(2s);
+    const auto released = s.w.now();
+    release_now(s, x, held);
+    BOOST_TEST(order == y.name() + z.name());
+    BOOST_TEST((granted - released < 100ms));
   }
-  s.move_slot();
-  s.wait(2s);
-  const auto released = s.w.now();
-  release_now(s, x, held);
-  BOOST_TEST(order == y.name() + z.name());
-  BOOST_TEST((granted - released < 100ms));
 }
 
 // The same if the waiter's client was redirected before it asked the nodes for their slots.

@@ -338,8 +338,19 @@ class cluster_store final : public store, public node::owner, public std::enable
 
   // Every slot has a master that answers.
   bool complete() const {
-    return known_ &&
-           std::all_of(by_slot_.begin(), by_slot_.end(), [](const node* n) { return n != nullptr && n->serves(); });
+    return known_ && for_each_with_slots([](const node* n) { return n != nullptr && n->serves(); });
+  }
+
+  // Once for each range of slots, with null for one whose master is unknown, as long as f returns true. Returns whether
+  // it was so to the end.
+  template <class F>
+  bool for_each_with_slots(F f) const {
+    auto range = by_slot_.begin();
+    while (range != by_slot_.end()) {
+      if (!f(*range)) return false;
+      range = std::find_if(range, by_slot_.end(), [n = *range](const node* other) { return other != n; });
+    }
+    return true;
   }
 
   void take_reply(const reply& r, node& from) {
@@ -361,7 +372,7 @@ class cluster_store final : public store, public node::owner, public std::enable
       if (!known_) on_no_answer(from, "the node names no master with slots");
       return;
     }
-    const auto before = by_slot_;
+    bool have_moved = false;
     others_.clear();
     by_address_.clear();
     for (const auto& f : found) {
@@ -373,6 +384,7 @@ class cluster_store final : public store, public node::owner, public std::enable
         for (std::size_t slot = first; slot <= last; ++slot) {
           // A node that was cut off from the others may not know yet which slots it has lost.
           if (f.epoch < epochs_[slot]) continue;
+          have_moved = have_moved || by_slot_[slot] != &n;
           by_slot_[slot] = &n;
           epochs_[slot] = f.epoch;
         }
@@ -380,9 +392,10 @@ class cluster_store final : public store, public node::owner, public std::enable
     }
     known_ = true;
     for (const auto& [name, n] : nodes_) n->wanted = false;
-    for (node* n : by_slot_) {
+    for_each_with_slots([](node* n) {
       if (n != nullptr) n->wanted = true;
-    }
+      return true;
+    });
     std::vector<std::shared_ptr<node>> all;
     for (const auto& [name, n] : nodes_) all.push_back(n);
     const bool served = up();
@@ -395,12 +408,13 @@ class cluster_store final : public store, public node::owner, public std::enable
         announce(*n);
       }
     }
-    if (before == by_slot_) return;
-    ++epoch_;
+    if (have_moved) ++epoch_;
+    // A slot may have been away from its node and back since the last look, and the node has ended the subscription.
     for (const auto slot : wanted_slots_.all()) {
-      if (by_slot_[slot] != nullptr && by_slot_[slot] != before[slot]) by_slot_[slot]->listen_in(slot);
+      if (by_slot_[slot] != nullptr) by_slot_[slot]->listen_in(slot);
     }
     listen_to_leaders();
+    if (!have_moved) return;
     if (events_ != nullptr) events_->on_rerouted();
     if (!complete()) refresh_soon();
   }

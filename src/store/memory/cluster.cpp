@@ -81,21 +81,19 @@ bool cluster::is_settled() const {
 
 // <id> <ip:port@cport[,hostname]> <flags> <master> <ping> <pong> <epoch> <link> <slot> <slot> ...
 std::string cluster::nodes(const node& asked) const {
+  std::vector<std::string> slots(nodes_.size());
+  for (std::size_t first = 0; first < number_of_slots;) {
+    const auto its = asked.slots[first];
+    std::size_t end = first + 1;
+    while (end < number_of_slots && asked.slots[end] == its) ++end;
+    slots[its] += end == first + 1 ? fmt::format(" {}", first) : fmt::format(" {}-{}", first, end - 1);
+    first = end;
+  }
   std::string text;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    std::string slots;
-    for (std::size_t first = 0; first < number_of_slots;) {
-      if (asked.slots[first] != i) {
-        ++first;
-        continue;
-      }
-      std::size_t last = first;
-      while (last + 1 < number_of_slots && asked.slots[last + 1] == i) ++last;
-      slots += first == last ? fmt::format(" {}", first) : fmt::format(" {}-{}", first, last);
-      first = last + 1;
-    }
     text += fmt::format("{:040x} {}@1 {}{} - 0 0 {} connected{}\n", i + 1, address_of(i),
-                        i == asked.number ? "myself," : "", slots.empty() ? "slave" : "master", asked.epochs[i], slots);
+                        i == asked.number ? "myself," : "", slots[i].empty() ? "slave" : "master", asked.epochs[i],
+                        slots[i]);
   }
   return text;
 }
