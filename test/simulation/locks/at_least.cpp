@@ -200,6 +200,28 @@ BOOST_AUTO_TEST_CASE(a_hold_begins_when_redis_has_confirmed_its_lease) {
   });
 }
 
+// Two waiters of the client give up, each while the answer to its own request is on its way.
+BOOST_AUTO_TEST_CASE(a_grant_for_a_waiter_that_has_left_is_lengthened_first) {
+  run([&]() -> awaitable<void> {
+    gate through(redis);
+    client c(co_await asio::this_coro::executor, through.url());
+    co_await c.ready();
+    through.slow(100ms);
+    asker first(mutex(c, "n")), second(mutex(c, "n")), third(mutex(c, "n"));
+    first.acquire({.lease = 1s});
+    second.acquire({.lease = 2s});
+    third.acquire({.lease = 1s, .at_least = 10s});
+    co_await eventually("the first is granted", [&] { return redis.ttl("n") > 0; });
+    first.signal.emit(asio::cancellation_type::terminal);
+    co_await eventually("the second is granted", [&] { return redis.ttl("n") > 1000; });
+    BOOST_TEST(redis.ttl("n") <= 2000);
+    second.signal.emit(asio::cancellation_type::terminal);
+    co_await eventually("the third is in", [&] { return third.in(); });
+    BOOST_TEST(redis.ttl("n") > 9000);
+    co_await third.got.release();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_release_that_was_not_answered_is_repeated_without_harm) {
   for_each_kind(redis, [&](const kind& k) {
     run([&]() -> awaitable<void> {
