@@ -199,6 +199,31 @@ BOOST_AUTO_TEST_CASE(an_observer_never_goes_back_to_a_leader_whose_term_is_over)
   });
 }
 
+// The server has an older copy, with which the term goes on.
+BOOST_AUTO_TEST_CASE(an_observer_never_goes_back_to_a_value_that_was_replaced) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    gate way(redis);
+    candidate a(e, redis.url());
+    const follower f(e, way.url(), impatient());
+    a.campaign("first", {.lease = 30s});
+    co_await seen(f, "first");
+    const std::string older = redis.get(the_value).value();
+    co_await a.led.proclaim("second");
+    co_await seen(f, "second");
+    const auto told = f.size();
+    redis.command("SET", the_value, older);
+    way.cut();
+    co_await pause(1s);  // The observer asks again after its reconnect.
+    BOOST_TEST(way.accepted() == 2U);
+    const std::string on_the_older_copy = co_await led_by(election(client(e, redis.url()), "n"));
+    BOOST_TEST(on_the_older_copy == "first");
+    BOOST_TEST(f.size() == told);
+    co_await a.led.resign();
+    co_await seen(f, "-");
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_cancelled_next_loses_no_change) {
   run([&]() -> awaitable<void> {
     const auto e = co_await asio::this_coro::executor;
