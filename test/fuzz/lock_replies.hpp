@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// What the scripts reply to list, show, break_lock and inspect, and to a bundle. Several replies are those of a quorum to
-// inspect, too.
+// What the scripts reply to list, show, break_lock and inspect, and to a bundle. Several replies are those of a quorum
+// to inspect, too.
 #pragma once
 
 #include "fuzz/replies_of.hpp"

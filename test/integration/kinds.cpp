@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Every kind of lock on a real server, once each; test/simulation/locks has the rest. kinds_with_slots.cpp runs the same
-// on a server in cluster mode.
+// Every kind of lock on a real server, once each; test/simulation/locks has the rest. kinds_with_slots.cpp runs the
+// same on a server in cluster mode.
 #include "support/kinds.hpp"
 #include "support/with_redis.hpp"
 

@@ -63,8 +63,8 @@ std::string without_names(std::string text) {
   return text;
 }
 
-// Where the order is the server's own affair, the sorted one. `step`: the items that belong together, of which the first
-// one begins at `from`.
+// Where the order is the server's own affair, the sorted one. `step`: the items that belong together, of which the
+// first one begins at `from`.
 reply sorted(reply r, std::size_t step, std::size_t from = 0) {
   if (r.items.size() <= from) return r;
   std::vector<std::vector<reply>> groups;

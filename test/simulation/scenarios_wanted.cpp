@@ -284,10 +284,20 @@ BOOST_AUTO_TEST_CASE(a_holder_in_a_cluster_is_told) {
   wanted_scene s(3);
   s.w.make_cluster(2);
   process &p = s.add(), &other = s.add();
-  hold h = take(s, p, {.lease = 30s});
+  hold h = take(s, p, {.lease = 3min});
+  std::size_t asked = 0;
+  for (std::size_t i = 0; i < s.w.number_of_servers(); ++i) {
+    s.w.server(i).on_run = [&asked](const detail::script&, const auto& arguments, const auto&) {
+      asked += arguments.front() == "want" ? 1U : 0U;
+    };
+  }
   const auto& told = s.watch(p, h);
   s.wait(100ms);
   BOOST_TEST(!told.ended);
+  const auto first = asked;
+  BOOST_TEST(first != 0U);
+  s.wait(30s);
+  BOOST_TEST(asked == first);  // All clients of a cluster have tagged keys.
   s.start(other, {.lease = 30s});
   s.wait(20ms);
   BOOST_TEST((told.ended && !*told.ended));

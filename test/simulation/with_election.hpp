@@ -33,6 +33,16 @@ class follower {
 
   const std::vector<std::optional<leader_info>>& all() const { return seen_->all; }
   std::size_t size() const { return all().size(); }
+  // The largest term that it was told of. None comes after a larger one.
+  std::uint64_t last_term() const {
+    std::uint64_t largest = 0;
+    for (const auto& found : all()) {
+      if (!found) continue;
+      BOOST_TEST(found->fence >= largest);
+      largest = found->fence;
+    }
+    return largest;
+  }
   // "-" for nobody.
   std::string last() const { return all().empty() ? "" : all().back() ? all().back()->value : "-"; }
   std::chrono::steady_clock::time_point since() const { return seen_->at; }

@@ -408,13 +408,13 @@ class cluster_store final : public store, public node::owner, public std::enable
         announce(*n);
       }
     }
-    if (have_moved) ++epoch_;
     // A slot may have been away from its node and back since the last look, and the node has ended the subscription.
     for (const auto slot : wanted_slots_.all()) {
       if (by_slot_[slot] != nullptr) by_slot_[slot]->listen_in(slot);
     }
     listen_to_leaders();
     if (!have_moved) return;
+    ++epoch_;
     if (events_ != nullptr) events_->on_rerouted();
     if (!complete()) refresh_soon();
   }
