@@ -45,9 +45,7 @@ end
 -- before theirs are granted. A free semaphore has no limit but that of the first asker. Bytes of a closed connection
 -- must not undo a later change: not-after is as for acquire.
 if what == 'resize' then
-  if redis.call('GET', fences) == tags_mark then
-    error(tags_error)
-  end
+-- include: untagged
   if now > tonumber(ARGV[3]) then
     finish()
     return '-1 0 0' .. clock

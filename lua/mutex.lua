@@ -177,9 +177,7 @@ end
 -- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the queue, "", and of the hold: token,
 -- milliseconds left, ""}
 if what == 'inspect' then
-  if redis.call('GET', fences) == tags_mark then
-    error(tags_error)
-  end
+-- include: untagged
   local waiters = redis.call('ZCARD', queue)
   if not held then
     return {0, '0', 0, waiters, ''}

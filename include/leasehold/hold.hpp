@@ -181,9 +181,10 @@ class [[nodiscard]] hold {
   /// mutex, not on a quorum, and not for one that another client detached; elsewhere error::not_supported.
   ///
   /// The first call for a hold costs one request, and so does each reconnect. While it waits it asks again every 5 s,
-  /// but not where keys are tagged, as in a cluster. A message that is lost comes again at the next poll of the client
-  /// that waits. Success is a hint: that client may have given up meanwhile, and other users of the server can forge the
-  /// message. Clients that call `try_acquire`, and programs that do not wait in the queue, are not noticed.
+  /// but not where keys are tagged, as in a cluster: there the first call costs two. A message that is lost comes again
+  /// at the next poll of the client that waits. Success is a hint: that client may have given up meanwhile, and other
+  /// users of the server can forge the message. Clients that call `try_acquire`, and programs that do not wait in the
+  /// queue, are not noticed.
   ///
   /// @par Completion signature `void(error_code)`: success when another client waits.
   /// @par Errors

@@ -51,9 +51,7 @@ local function acquire()
   end
   if stamp ~= '' then
     -- Clients with tagged keys do not see this queue.
-    if string.sub(fences, 12, 13) == '0}' and redis.call('GET', fences) == tags_mark then
-      error(tags_error)
-    end
+-- include: untagged
     local entry = stamp .. ' ' .. lease .. ' ' .. string.format('%d', now + poll_often) ..
       (ask == '' and '' or ' ' .. ask)
     if not redis.call('ZSCORE', queue, token) then
@@ -179,9 +177,7 @@ if what == 'release' or what == 'rest' then
   return release(mine)
 end
 if mine and what == 'want' then
-  if redis.call('GET', fences) == tags_mark then
-    error(tags_error)
-  end
+-- include: untagged
   if others_wait('') then
     return answer(2, 0, 0)
   end

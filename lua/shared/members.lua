@@ -348,9 +348,7 @@ end
 -- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the queue, about, and for each of up to a
 -- hundred holds: token, milliseconds left, ask}
 if what == 'inspect' then
-  if redis.call('GET', fences) == tags_mark then
-    error(tags_error)
-  end
+-- include: untagged
   local reply = {members, latest, redis.call('PTTL', record), redis.call('ZCARD', queue), about}
   if count and count > members then
     reply[1] = count

@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(a_holder_in_a_cluster_is_told) {
   s.wait(100ms);
   BOOST_TEST(!told.ended);
   const auto first = asked;
-  BOOST_TEST(first != 0U);
+  BOOST_TEST((first == 1U || first == 2U));
   s.wait(30s);
   BOOST_TEST(asked == first);  // All clients of a cluster have tagged keys.
   s.start(other, {.lease = 30s});
