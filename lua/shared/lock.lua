@@ -16,8 +16,16 @@ local function answer(status, fence, left)
   return status .. ' ' .. fence .. ' ' .. string.format('%d', left) .. clock .. entries_of_owner
 end
 
-local function is_other(e, client, ask)
-  return e and (e[5] ~= ask or string.sub(e[1], 1, #client) ~= client)
+-- The first of these entries, and of those behind them, that is of another client or has another ask; nil: there is
+-- none. If too many are in front of it, the last one that was looked at stands for it.
+local function first_other(client, ask, e, second)
+  for _ = 1, 32 do
+    if not e or e[5] ~= ask or string.sub(e[1], 1, #client) ~= client then
+      return e
+    end
+    e, second = second or next_waiting(), nil
+  end
+  return e
 end
 
 -- acquire TOKEN LEASE NOT-AFTER STAMP [ASK [REPAIR [FOLLOWS]]]
@@ -88,9 +96,8 @@ local function acquire()
   -- The holder's client is notified of the first entry of another client: when it joins, and at each of its polls, in
   -- case a message was lost.
   if listener then
-    local client = string.match(listener, '^[^.]+.')
-    local front = is_other(first, client, ask) and first or second
-    if is_other(front, client, ask) and front[1] == token then
+    local front = first_other(string.match(listener, '^[^.]+.'), ask, first, second)
+    if front and front[1] == token then
       notify(listener, 'wanted ' .. listener)
     end
   end
@@ -133,9 +140,7 @@ end
 -- status 1: kept, with a new fence | 2: others wait (refresh)
 local function others_wait(ask)
   local client = string.match(token, '^[^.]+') .. '.'
-  local first = waited_for and next_waiting()
-  local second = first and next_waiting()
-  return is_other(first, client, ask) or is_other(second, client, ask)
+  return first_other(client, ask, waited_for and next_waiting())
 end
 
 local function keep()

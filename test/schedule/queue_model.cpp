@@ -385,12 +385,13 @@ std::string queue_model::release(const std::string& token) {
 bool queue_model::others_wait(const std::string& token, const std::string& ask) {
   walk w;
   const auto client = token.substr(0, token.find('.') + 1);
-  const auto is_other = [&](const std::string& t) {
-    return !t.empty() && (!t.starts_with(client) || find(t)->ask != ask);
-  };
-  const auto first = next_waiting(w);
-  const auto second = first.empty() ? first : next_waiting(w);
-  return is_other(first) || is_other(second);
+  auto one = next_waiting(w);
+  for (int looked_at = 0; looked_at < 32; ++looked_at) {
+    if (one.empty()) return false;
+    if (!one.starts_with(client) || find(one)->ask != ask) return true;
+    one = next_waiting(w);
+  }
+  return !one.empty();
 }
 
 std::string queue_model::keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh) {

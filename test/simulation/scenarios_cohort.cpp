@@ -8,6 +8,7 @@
 
 #include "support/unit_test.hpp"
 
+#include <leasehold/election.hpp>
 #include <leasehold/mutex.hpp>
 
 #include <chrono>
@@ -235,6 +236,38 @@ BOOST_AUTO_TEST_CASE(a_cohort_whose_record_was_overwritten_tells_its_holder) {
   BOOST_TEST(next.got.valid());
   s.wait(10ms);
   BOOST_TEST(!next.got.valid());
+}
+
+// The client has an entry for the mutex, and one for the election of its name.
+BOOST_AUTO_TEST_CASE(a_cohort_does_not_overtake_a_client_behind_two_entries_of_its_own) {
+  scene s;
+  s.w.fastest = s.w.slowest = 1ms;
+  process &p = s.add(), &other = s.add();
+  hold first = take(s, p, {.lease = 30s});
+  auto& next = s.start(p, {.lease = 30s});
+  bool led = false;
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto waiting = election(p.client(), "n").campaign("value", {.lease = 30s}, as_tuple);
+    auto [ec, leads] = co_await std::move(waiting);
+    BOOST_TEST(!ec);
+    led = true;
+    auto ending = leads.resign(as_tuple);
+    co_await std::move(ending);
+  });
+  s.wait(20ms);
+  const auto& its = s.start(other, {.lease = 30s});
+  s.wait(20ms);
+  BOOST_TEST(s.w.server(0).data().execute({"ZCARD", the_queue}).integer == 3);
+  auto& later = s.start(p, {.lease = 30s});
+  s.wait(50ms);  // The bound of the cohort is over: Redis is asked whether it may keep the lock.
+  s.spawn(p, release(first));
+  s.wait(20ms);
+  BOOST_REQUIRE(next.succeeded());
+  s.spawn(p, release(next.got));
+  s.wait(20ms);
+  BOOST_TEST(led);
+  BOOST_TEST(its.succeeded());
+  BOOST_TEST(!later.ended.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_pushed_grant_is_not_passed_on_if_the_cohort_is_switched_off) {

@@ -6,6 +6,7 @@
 
 #include <leasehold/admin.hpp>
 #include <leasehold/counting_semaphore.hpp>
+#include <leasehold/election.hpp>
 #include <leasehold/mutex.hpp>
 #include <leasehold/recursive_mutex.hpp>
 #include <leasehold/shared_mutex.hpp>
@@ -118,6 +119,34 @@ BOOST_AUTO_TEST_CASE(waiters_of_the_same_client_are_no_other_client) {
   BOOST_REQUIRE(told.ended.has_value());
   BOOST_TEST(!*told.ended);
   BOOST_TEST((told.at - joined <= 2ms));
+}
+
+// Those are in front of it in the queue: a client has one entry for the mutex, and one for the election of its name.
+BOOST_AUTO_TEST_CASE(a_holder_is_told_of_a_client_behind_two_entries_of_its_own) {
+  wanted_scene s;
+  process &p = s.add(), &other = s.add();
+  hold h = take(s, p, {.lease = 30s});
+  s.start(p, {.lease = 30s});
+  s.spawn(p, [&p]() -> awaitable<void> {
+    auto waiting = election(p.client(), "n").campaign("value", {.lease = 30s}, as_tuple);
+    auto [ec, led] = co_await std::move(waiting);
+    BOOST_TEST(!ec);
+  });
+  s.wait(1s);
+  BOOST_TEST(s.w.server(0).data().execute({"ZCARD", the_queue}).integer == 2);
+  const auto& told = s.watch(p, h);
+  s.wait(100ms);
+  BOOST_TEST(!told.ended);
+  const auto joined = s.w.now();
+  s.start(other, {.lease = 30s});
+  s.wait(10ms);
+  BOOST_REQUIRE(told.ended.has_value());
+  BOOST_TEST(!*told.ended);
+  BOOST_TEST((told.at - joined <= 2ms));
+  // Whoever asks later hears it, too.
+  const auto& again = s.watch(p, h);
+  s.wait(10ms);
+  BOOST_TEST((again.ended && !*again.ended));
 }
 
 BOOST_AUTO_TEST_CASE(a_hold_that_was_to_be_told_can_go_on_elsewhere) {
