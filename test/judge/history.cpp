@@ -112,7 +112,7 @@ class judge_of_one {
     std::map<std::uint64_t, const tenure*> seen;
     for (const tenure* t : granted_) {
       const auto [at, is_new] = seen.emplace(t->fence, t);
-      if (!is_new && !excuses_.unordered && !lost_in(at->second->called, *t->granted))
+      if (!is_new && !t->resumed && !excuses_.unordered && !lost_in(at->second->called, *t->granted))
         violated("the same fence twice", *at->second, *t);
     }
   }
@@ -199,7 +199,7 @@ class judge_of_one {
 
   void compare(const std::map<std::string, const tenure*>& most, const tenure& b, bool excused) {
     for (const auto& [who, a] : most) {
-      if (a->fence < b.fence || (a->fence == b.fence && together(*a, b))) continue;
+      if (a->fence < b.fence || (a->fence == b.fence && (b.resumed || together(*a, b)))) continue;
       // Each server of a quorum lets readers into the phase that it knows.
       if (excuses_.quorum && together(*a, b) && (excused || b.kind == "shared_mutex" || joins_another(*a, b))) continue;
       if (excused && (lost_in(std::min(a->called, b.called), *b.granted) || may_have_ended(b, *a))) continue;

@@ -53,6 +53,7 @@ struct tenure {
   instant called = 0;
   std::optional<instant> limit;  // It has to end by then; nothing: when the lock is free.
   bool cancelled = false;        // It may be.
+  bool resumed = false;          // From the ticket of an earlier one, whose fence it has.
   std::optional<instant> ended;  // Without a grant, for this reason,
   std::string reason;
   std::optional<instant> granted;  // or with one,

@@ -60,7 +60,7 @@ std::string_view name_of(kind k) {
 bool judge::is_valid(const held& h) const {
   process* const before = world_.running();
   world_.enter(h.by);
-  const bool valid = h.held_by_user.valid();
+  const bool valid = h.held_by_user().valid();
   world_.enter(before);
   return valid;
 }
@@ -73,17 +73,18 @@ std::shared_ptr<held> judge::granted(held h) {
   h.asked = h.since;
   if (!rules_.one_server) {
     // Clocks run at different rates.
-    const auto ago = h.by->now() - detail::access::state(h.held_by_user)->as_granted().confirmed_at;
+    const auto ago = h.by->now() - detail::access::state(h.held_by_user())->as_granted().confirmed_at;
     h.asked -= ago + ago / 50;
   }
   if (rules_.of == kind::mutex && rules_.one_server) {
-    const auto& state = *detail::access::state(h.held_by_user);
+    const auto& state = *detail::access::state(h.held_by_user());
     const bool is_pushed = state.as_granted().confirmed_at == clock::time_point::min();
     // The fences of those to whom it is passed on follow.
     if (is_pushed && h.fence % 2048 == 0) arrivals_[h.name] = {h.fence, h.since};
   }
   h.last_trouble = h.since;
-  h.field = "leasehold:" + h.held_by_user.token();
+  h.field = "leasehold:" + h.held_by_user().token();
+  h.client = h.by->core().identity().id();
   auto one = std::make_shared<held>(std::move(h));
   begin_note(*one);
   const bool is_there = works(*one);
@@ -93,8 +94,59 @@ std::shared_ptr<held> judge::granted(held h) {
   if (is_there && !is_late) look_at_fence(*one);
   holds_.push_back(one);
   if (is_there) exclude(*one);
+  if (is_there && !is_late) look_at_tickets(*one);
   if (is_there && !is_late) look_at_rest(*one);
   return one;
+}
+
+void judge::detached(const held& h, clock::time_point began, milliseconds lease) {
+  const auto& token = h.held_by_user().token();
+  // The same token is on its way from user to user in a client.
+  if (const auto its = released_.find(h.name); its != released_.end() && its->second == token) released_.erase(its);
+  // Clocks run at other rates.
+  has_tickets_ = true;
+  tickets_.push_back({h.worker, h.name, h.owner, token, h.reader || h.becomes_reader, began + lease - lease / 50});
+}
+
+std::shared_ptr<held> judge::resumed(held after, const held& before, std::uint64_t fence) {
+  const auto& token = after.held_by_user().token();
+  if (token != before.held_by_user().token() || after.fence != fence || after.led.name() != before.name) {
+    complain(fmt::format("{}: its ticket with fence {} was resumed as {} fence {}", at(before), fence, after.led.name(),
+                         after.fence));
+  }
+  if (!is_lossy_ && used_up_.contains(after.ticket))
+    complain(fmt::format("{} was resumed after its release", at(after)));
+  std::erase_if(tickets_, [&token](const auto& t) { return t.token == token; });
+  return granted(std::move(after));
+}
+
+void judge::not_resumed(const held& before) const {
+  if (is_excused()) return;
+  const auto found = std::find_if(tickets_.begin(), tickets_.end(),
+                                  [&](const auto& t) { return t.token == before.held_by_user().token(); });
+  if (found == tickets_.end() || world_.now() >= found->until) return;
+  complain(fmt::format("{} was detached, and is lost {} ms before the end of its lease", at(before),
+                       std::chrono::duration_cast<milliseconds>(found->until - world_.now()).count()));
+}
+
+// As long as a ticket's lease runs, nobody has what it could go on with.
+void judge::look_at_tickets(const held& h) {
+  std::erase_if(tickets_, [this](const auto& t) { return t.until <= world_.now(); });
+  if (is_excused()) return;
+  std::uint32_t busy = 0;
+  for (const auto& t : tickets_) {
+    if (t.name != h.name || t.token == h.held_by_user().token()) continue;
+    ++busy;
+    const bool both_read = rules_.of == kind::shared_mutex && t.reader && (h.reader || h.becomes_reader);
+    const bool both_own = rules_.of == kind::recursive_mutex && t.owner == h.owner;
+    if (rules_.of == kind::counting_semaphore || both_read || both_own) continue;
+    complain(fmt::format("{} is granted while a ticket of {} has {} ms left", at(h), t.worker,
+                         std::chrono::duration_cast<milliseconds>(t.until - world_.now()).count()));
+  }
+  if (rules_.of != kind::counting_semaphore || busy == 0) return;
+  for (const auto& other : holds_) busy += other->name == h.name && works(*other) ? 1U : 0U;
+  if (busy > rules_.limit)
+    complain(fmt::format("{} is granted one of {} permits, all of which are held or of tickets", at(h), rules_.limit));
 }
 
 void judge::given_up(held& h) {
@@ -132,9 +184,10 @@ void judge::begin_note(held& h) {
     case kind::counting_semaphore: t.who = std::to_string(rules_.limit); break;
   }
   t.called = at(h.called);
+  t.resumed = !h.ticket.empty();
   t.granted = at(world_.now());
-  t.fence = detail::access::state(h.held_by_user)->fence();
-  t.at_first = t.expires = at(h.by->when(detail::access::state(h.held_by_user)->deadline()));
+  t.fence = detail::access::state(h.held_by_user())->fence();
+  t.at_first = t.expires = at(h.by->when(detail::access::state(h.held_by_user())->deadline()));
   t.margin = clock::duration(h.options.margin).count();
   h.noted = &all.emplace(id, std::move(t)).first->second;
 }
@@ -143,7 +196,7 @@ void judge::end_note(held& h) {
   if (h.noted == nullptr) return;
   auto& t = *std::exchange(h.noted, nullptr);
   const auto now = world_.now().time_since_epoch().count();
-  t.expires = h.by->when(detail::access::state(h.held_by_user)->deadline()).time_since_epoch().count();
+  t.expires = h.by->when(detail::access::state(h.held_by_user())->deadline()).time_since_epoch().count();
   // Only the step of a server's clock brings a deadline forward; this judge looks at how soon that is told.
   if (t.expires < t.at_first) t.jumps.push_back(now);
   if (h.told)
@@ -158,6 +211,8 @@ void judge::judge_histories() {
   e.quorum = !rules_.one_server;
   // On one server this judge knows which fence was lost.
   e.unordered = is_lossy_ || rested_on_a_step_ || (e.quorum && last_loss_ != clock::time_point());
+  // Nor does that one know that an owner's ticket overlaps his other entries, and which of their fences it has.
+  e.unordered = e.unordered || (e.quorum && rules_.of == kind::recursive_mutex && has_tickets_);
   // This judge knows which loss was whose fault; that one has to be told when there was any.
   e.forgetting.push_back(always);
   if (is_lossy_ || may_be_lost_) e.losing.push_back(always);
@@ -178,7 +233,7 @@ void judge::look_at_fence(const held& h) {
   auto& writer = highest_writer_[h.name];
   switch (rules_.of) {
     case kind::mutex:
-      if (h.fence <= highest && !may_have_gone_back(h, highest))
+      if (h.fence < highest + (h.ticket.empty() ? 1 : 0) && !may_have_gone_back(h, highest))
         complain(fmt::format("{}: a fence that is not above {}", at(h), highest));
       break;
     case kind::recursive_mutex:
@@ -190,9 +245,9 @@ void judge::look_at_fence(const held& h) {
       }
       break;
     case kind::shared_mutex:
-      if (!h.reader && h.fence <= highest && !may_have_gone_back(h, highest))
+      if (!h.reader && h.fence < highest + (h.ticket.empty() ? 1 : 0) && !may_have_gone_back(h, highest))
         complain(fmt::format("{}: a fence that is not above {}", at(h), highest));
-      if (h.reader && h.fence <= writer && !is_lossy_ && !may_have_gone_back(h, writer))
+      if (h.reader && h.fence < writer + (h.ticket.empty() ? 1 : 0) && !is_lossy_ && !may_have_gone_back(h, writer))
         complain(fmt::format("{}: a fence below a writer's {}", at(h), writer));
       if (!h.reader) writer = std::max(writer, h.fence);
       break;
@@ -211,7 +266,7 @@ void judge::look_at_fence(const held& h) {
 // those that were counted. (The counter after the grant is above every fence that the server knew.)
 bool judge::may_have_gone_back(const held& h, std::uint64_t fence) const {
   if (rules_.one_server || last_loss_ < since_of_highest_.at(h.name)) return false;
-  const auto counters = counters_at_grant_.find(h.held_by_user.token());
+  const auto counters = counters_at_grant_.find(h.held_by_user().token());
   if (counters == counters_at_grant_.end()) return true;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
     if (has(i, h) && recorded_fence(i, h) <= h.fence && counters->second[i] > fence / 2048) return false;
@@ -251,6 +306,7 @@ void judge::exclude(const held& h) {
 // Nobody is granted what others still keep busy, whether or not they live, and have released it. On the one server the
 // fences say when it made the two grants, by its clock; on a quorum it is known when the first one was asked for.
 void judge::look_at_rest(const held& h) {
+  if (!h.ticket.empty()) return;  // It goes on with what is here already.
   const bool is_judged = !is_lossy_ && !may_be_lost_ && (!rules_.one_server || world_.number_of_servers() == 1);
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
     if (!is_judged || world_.clock_of_server(i).offset != first_offsets_[i]) return;
@@ -310,7 +366,7 @@ std::size_t judge::number_that_have(const held& h, bool steps) const {
 
 bool judge::may_not_know_of_step(std::size_t server, const held& h) const {
   if (!steps_[server]) return false;
-  const auto found = answers_.find(client_of(h.held_by_user.token()));
+  const auto found = answers_.find(h.client);
   return found == answers_.end() || !found->second[server].has_come;
 }
 
@@ -342,12 +398,15 @@ void judge::note_step(std::size_t server) {
 
 void judge::note_answer(std::size_t server, std::string_view token) {
   if (!steps_[server]) return;
-  auto& all = answers_[client_of(token)];
+  const auto its =
+      std::find_if(holds_.begin(), holds_.end(), [token](const auto& h) { return h->held_by_user().token() == token; });
+  const auto client = its != holds_.end() ? (*its)->client : client_of(token);
+  auto& all = answers_[client];
   all.resize(world_.number_of_servers());
   auto& a = all[server];
   if (a.has_come || a.since != clock::time_point::max()) return;
   for (const auto& h : holds_) {
-    if (client_of(h->held_by_user.token()) != client_of(token)) continue;
+    if (h->client != client) continue;
     // It may have been sent on a connection that was cut since: that answer does not come.
     if (world_.now() < connections_[h->by].since + world_.latest + 2 * world_.slowest + longest_reconnection) return;
     a.since = std::max(world_.now(), slow_until_) + 2 * world_.slowest + longest_reconnection;
@@ -361,7 +420,7 @@ void judge::note_what_was_heard() {
   for (const auto& h : holds_) {
     auto& c = connections_[h->by];
     if (c.so_far != h->by->connections_so_far()) c = {h->by->connections_so_far(), world_.now()};
-    const auto found = answers_.find(client_of(h->held_by_user.token()));
+    const auto found = answers_.find(h->client);
     if (found == answers_.end()) continue;
     for (auto& a : found->second) {
       if (a.has_come || a.since == clock::time_point::max()) continue;
@@ -377,7 +436,7 @@ void judge::note_what_was_heard() {
 
 // The lock is free for others then: a majority does not have the hold.
 void judge::released(const held& h) {
-  released_[h.name] = h.held_by_user.token();
+  released_[h.name] = h.held_by_user().token();
   if (rules_.one_server) return;
   std::size_t have = 0;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) have += has(i, h) ? 1U : 0U;
@@ -390,7 +449,7 @@ bool judge::is_to_be_compared(held& h) const {
   const held::comparison now{its,
                              world_.server(its).changes(),
                              runs_[its].since,
-                             detail::access::state(h.held_by_user)->deadline(),
+                             detail::access::state(h.held_by_user())->deadline(),
                              world_.clock_of_server(its).offset,
                              may_not_know_of_step(its, h)};
   if (h.compared == now) return false;
@@ -408,10 +467,10 @@ void judge::look_at_deadline(const held& h) {
   const auto left = s.data().execute({"PTTL", h.name}).integer;
   auto ends = std::chrono::floor<milliseconds>(now) + milliseconds(left + 1) - now;
   if (rules_.of != kind::mutex) {
-    const auto member = s.data().execute({"HGET", h.name, "leasehold:" + h.held_by_user.token()}).text;
+    const auto member = s.data().execute({"HGET", h.name, "leasehold:" + h.held_by_user().token()}).text;
     ends = std::min(ends, std::chrono::microseconds(std::stoll(member)) - now);
   }
-  const auto believed = h.by->when(detail::access::state(h.held_by_user)->deadline()) - world_.now();
+  const auto believed = h.by->when(detail::access::state(h.held_by_user())->deadline()) - world_.now();
   const auto late = believed - world_.clock_of_server(its).takes(ends);
   if (late <= clock::duration(0)) return;
   complain(fmt::format("{}: its local deadline is {} us later than the end of its lease on the server", at(h),
@@ -432,12 +491,12 @@ void judge::look_at_cohort(const held& h) {
   if (t.record != record || std::abs(expires - t.expires) > 2) t = {record, expires, world_.now()};
   const auto& pushed = arrivals_[h.name];
   if (record.ends_with(fmt::format(":{}", pushed.fence))) t.since = std::max(t.since, pushed.at);
-  if (h.waited_for_others || h.since != world_.now() ||
+  if (h.waited_for_others || !h.ticket.empty() || h.since != world_.now() ||
       world_.now() - t.since <= rules_.cohort + rules_.cohort / 50 + milliseconds(3))
     return;
   // What lingers is judged by who waits for it.
-  if (detail::may_linger(h.held_by_user.token())) return;
-  if (record.starts_with("leasehold:" + h.held_by_user.token() + ":") &&
+  if (detail::may_linger(h.held_by_user().token())) return;
+  if (record.starts_with("leasehold:" + h.held_by_user().token() + ":") &&
       !record.ends_with(fmt::format(":{}", h.fence))) {
     complain(fmt::format("{} is of a cohort that has overtaken others for {} ms", at(h),
                          std::chrono::duration_cast<milliseconds>(world_.now() - t.since).count()));
@@ -455,11 +514,10 @@ bool judge::is_idle(const std::string& name, const std::string& token) {
   const auto* const its = process_of(client_of(token));
   if (its == nullptr || wants_all_.contains(its)) return false;
   auto& data = world_.server(world_.server_of(name)).data();
-  const auto tag = world_.cluster() != nullptr ? std::string(detail::tag_of_slot(detail::slot_of(name))) : "0";
   // It was handed over, and is not confirmed yet.
-  if (!data.execute({"ZSCORE", detail::queue_key(tag, name), token}).text.empty()) return false;
+  if (!data.execute({"ZSCORE", queue_of(name), token}).text.empty()) return false;
   return std::none_of(holds_.begin(), holds_.end(),
-                      [&token](const auto& h) { return !h->given_up && h->held_by_user.token() == token; });
+                      [&token](const auto& h) { return !h->given_up && h->held_by_user().token() == token; });
 }
 
 // The living process with this client; null: it is dead.
@@ -470,9 +528,7 @@ process* judge::process_of(std::string_view client) const {
   return nullptr;
 }
 
-// Another client that waits is served at once while messages arrive. Whatever was lost, it is served when the lock has
-// lingered for its time.
-void judge::look_at_lingering() {
+void judge::look_for_hindrances() {
   const auto now = world_.now();
   // What was sent on a slow network may still be on its way, and what follows it on its connection, too.
   bool hindered = world_.slowest > milliseconds(2) || now < slow_until_ || now < last_slow_ + 2 * how_slow_;
@@ -489,6 +545,36 @@ void judge::look_at_lingering() {
   // Between two looks nothing happens: what was so at the last one has lasted until now.
   const bool was_hindered = std::exchange(was_hindered_, hindered);
   if (std::exchange(connections_then_, so_far) != so_far || hindered || was_hindered) last_hindered_ = now;
+}
+
+std::string judge::tag_of(const std::string& name) const {
+  return rules_.tagged ? std::string(detail::tag_of_slot(detail::slot_of(name))) : "0";
+}
+
+std::string judge::queue_of(const std::string& name) const { return detail::queue_key(tag_of(name), name); }
+
+// (A dead client's entry stays until its time is over, and one whose poll is late is passed over.)
+clock::time_point judge::others_wait_since(const std::string& name, std::string_view client) {
+  auto since = clock::time_point::max();
+  auto& s = world_.server(world_.server_of(name));
+  const auto entries = detail::entries_key(tag_of(name), name);
+  for (const auto& t : s.data().execute({"ZRANGE", queue_of(name), "0", "-1"}).items) {
+    if (client_of(t.text) == client || process_of(client_of(t.text)) == nullptr) continue;
+    const auto entry = s.data().execute({"HGET", entries, t.text}).text;
+    const auto due = entry.find(' ', entry.find(' ') + 1);
+    if (due >= entry.size() || std::stoll(entry.substr(due)) + 1000000 < s.time().count()) continue;
+    since = std::min(since, in_queue_since_.try_emplace(t.text, world_.now()).first->second);
+  }
+  return since;
+}
+
+// How long it takes until a message has led to an answer, if nothing hinders it.
+clock::duration judge::messages_take() const { return 4 * world_.slowest + 2 * world_.gathering + milliseconds(5); }
+
+// Another client that waits is served at once while messages arrive. Whatever was lost, it is served when the lock has
+// lingered for its time.
+void judge::look_at_lingering() {
+  const auto now = world_.now();
   for (const auto& name : rules_.names) {
     auto& data = world_.server(world_.server_of(name)).data();
     const auto record = data.execute({"GET", name}).text;
@@ -499,25 +585,36 @@ void judge::look_at_lingering() {
       idle_.erase(name);
       continue;
     }
-    const auto tag = world_.cluster() != nullptr ? std::string(detail::tag_of_slot(detail::slot_of(name))) : "0";
-    clock::time_point waits_since = clock::time_point::max();
-    for (const auto& t : data.execute({"ZRANGE", detail::queue_key(tag, name), "0", "-1"}).items) {
-      // (A dead client's entry stays until its time is over.)
-      if (client_of(t.text) == client_of(token) || process_of(client_of(t.text)) == nullptr) continue;
-      waits_since = std::min(waits_since, in_queue_since_.try_emplace(t.text, now).first->second);
-    }
+    const auto waits_since = others_wait_since(name, client_of(token));
     if (waits_since == clock::time_point::max()) {
       idle_.erase(name);
       continue;
     }
     auto& one = idle_[name];
     if (one.token != token) one = {token, now};
-    if (hindered || was_hindered) one.since = now;
-    const auto messages = 4 * world_.slowest + world_.gathering * 2 + milliseconds(5);
+    const auto messages = messages_take();
     const bool is_told = waits_since > last_hindered_ + milliseconds(1);
     const auto waited = now - std::max(one.since, last_hindered_);
     if (waited > (is_told ? clock::duration(messages) : rules_.linger + rules_.linger / 50 + messages)) {
       complain(fmt::format("{} is idle with {}, and another client has waited for {} ms", name, token,
+                           std::chrono::duration_cast<milliseconds>(waited).count()));
+    }
+  }
+}
+
+void judge::look_at_curious() {
+  for (const auto& name : rules_.names) {
+    const auto record = world_.server(world_.server_of(name)).data().execute({"GET", name}).text;
+    const auto end = record.rfind(':');
+    if (!record.starts_with("leasehold:") || end <= 10) continue;
+    const auto token = record.substr(10, end - 10);
+    for (const auto& [h, since] : curious_) {
+      if (h->name != name || h->held_by_user().token() != token || h->by->is_dead() || !works(*h)) continue;
+      const auto waits_since = others_wait_since(name, client_of(token));
+      if (waits_since == clock::time_point::max()) continue;
+      const auto waited = world_.now() - std::max({waits_since, since, last_hindered_});
+      if (waited <= messages_take()) continue;
+      complain(fmt::format("{} is not told that another client has waited for {} ms", at(*h),
                            std::chrono::duration_cast<milliseconds>(waited).count()));
     }
   }
@@ -564,7 +661,7 @@ void judge::told(held& h) {
   if (h.told) return;
   look_for_trouble();
   h.told = world_.now();
-  lost_.insert(h.held_by_user.token());
+  lost_.insert(h.held_by_user().token());
   end_note(h);
   if (is_lossy_ || h.given_up || h.options.renew != renewal::automatic) return;
   // Nobody hindered the renewals, and the lease was long enough for them.
@@ -589,7 +686,9 @@ void judge::look() {
   if (!complaint_.empty()) complain(complaint_);
   look_for_trouble();
   note_what_was_heard();
+  if (rules_.linger > clock::duration(0) || rules_.messages) look_for_hindrances();
   if (rules_.linger > clock::duration(0) && !is_lossy_) look_at_lingering();
+  if (!curious_.empty() && !is_lossy_) look_at_curious();
   for (const auto& h : holds_) {
     if (h->given_up || h->told || h->by->is_dead()) continue;
     const bool valid = is_valid(*h);
@@ -602,7 +701,7 @@ void judge::look() {
         if (rules_.of == kind::mutex) look_at_cohort(*h);
       }
     }
-    const bool is_due = h->by->now() >= detail::access::state(h->held_by_user)->deadline() - h->options.margin;
+    const bool is_due = h->by->now() >= detail::access::state(h->held_by_user())->deadline() - h->options.margin;
     if ((!valid || is_due) && !h->by->is_frozen())
       complain(fmt::format("{} was lost, and its user was not told", at(*h)));
   }
@@ -617,7 +716,7 @@ void judge::extended(const held& h, clock::time_point began, clock::time_point b
   // What another master says of a lease counts from the sending of the question.
   const bool may_be_another = world_.cluster() != nullptr && world_.now() < slow_until_;
   if (!is_lossy_ && !may_be_another &&
-      detail::access::state(h.held_by_user)->deadline() < began_there + lease - allowed) {
+      detail::access::state(h.held_by_user())->deadline() < began_there + lease - allowed) {
     complain(fmt::format("{} was extended, and believes in a shorter lease", at(h)));
   }
   if (!rules_.one_server) return;
@@ -634,7 +733,7 @@ void judge::replica_took_over() {
   for (const auto& h : holds_) {
     if (h->options.replicas == 0 || h->by->is_dead() || !works(*h)) continue;
     // Its answer may have come after the record was deleted.
-    const auto ago = h->by->now() - detail::access::state(h->held_by_user)->as_granted().confirmed_at;
+    const auto ago = h->by->now() - detail::access::state(h->held_by_user())->as_granted().confirmed_at;
     if (world_.now() - ago - ago / 50 <= lost_before) continue;
     // Renewals are not acknowledged: the lease that was may have ended on the replica.
     const auto its = world_.server_of(h->name);
@@ -685,15 +784,18 @@ void judge::look_at_counter(std::size_t server, const std::string& key) const {
                        last / 1000 + two_days - s.time().count() / 1000 - left));
 }
 
-void judge::nothing_is_left() {
+void judge::nothing_is_left(bool values_may_be) {
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
     const auto all = world_.server(i).data().dump();
     for (std::size_t from = 0; from < all.size();) {
       const auto end = std::min(all.find('\n', from), all.size());
       const auto line = all.substr(from, end - from);
       const bool is_counter = line.find(":fence\"") != std::string::npos;
-      if (!is_counter) complain("left behind: " + line);
-      if (is_counter) look_at_counter(i, line.substr(1, line.find('"', 1) - 1));
+      const auto key = line.substr(1, line.find('"', 1) - 1);
+      const bool is_value = values_may_be && key.find(":leader:") != std::string::npos &&
+                            world_.server(i).data().execute({"PTTL", key}).integer >= 0;
+      if (!is_counter && !is_value) complain("left behind: " + line);
+      if (is_counter) look_at_counter(i, key);
       from = end + 1;
     }
   }

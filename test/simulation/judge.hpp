@@ -10,6 +10,7 @@
 #include "simulation/world.hpp"
 
 #include <leasehold/acquire_options.hpp>
+#include <leasehold/election.hpp>
 #include <leasehold/hold.hpp>
 
 #include <cstdint>
@@ -38,7 +39,7 @@ struct held {
   std::string worker, name, owner;
   bool reader = false;
   bool becomes_reader = false;  // A downgrade was asked for: since then it may be either.
-  hold held_by_user{};
+  leadership led{};             // Its hold is there whether or not the lock is that of an election.
   std::uint64_t fence = 0;
   clock::time_point since{};
   clock::time_point asked{};  // When the request was sent; before `since`, also if the process stood still.
@@ -61,9 +62,14 @@ struct held {
   };
   std::optional<comparison> compared{};
 
+  std::string client{};           // Of its user.
   std::string field{};            // Of its record on a server: "leasehold:<token>".
   clock::time_point called{};     // When its user began to ask for it, or for the downgrade.
   test::tenure* noted = nullptr;  // For the judge of histories.
+  std::string ticket{};           // From which it was resumed; "": it was acquired.
+
+  hold& held_by_user() { return led.hold(); }
+  const hold& held_by_user() const { return led.hold(); }
 };
 
 class judge {
@@ -75,11 +81,15 @@ class judge {
     bool lossy = false;
     // The longest client_options::cohort.
     clock::duration cohort{};
+    // Keys are those of a server that checks slots.
+    bool tagged = false;
     // Each name has one server, whose record tells more than clients see.
     bool one_server = true;
     // Mutexes with these names linger for that long at most.
     clock::duration linger{};
     std::vector<std::string> names{};
+    // Who is told what by messages is judged, too.
+    bool messages = false;
   };
   judge(world& w, const rules& r)
       : world_(w),
@@ -108,8 +118,25 @@ class judge {
   // An acquire_all begins, and has ended.
   void wants_all(const process& p) { wants_all_.insert(&p); }
   void has_all_or_none(const process& p) { wants_all_.erase(wants_all_.find(&p)); }
+  // A hold was detached by a request that began then; its lease is that of the ticket.
+  void detached(const held&, clock::time_point began, std::chrono::milliseconds lease);
+  // Its ticket was resumed, which has this fence: the same hold goes on. Otherwise as granted().
+  std::shared_ptr<held> resumed(held after, const held& before, std::uint64_t fence);
+  // A ticket is lost, says the client.
+  void not_resumed(const held& before) const;
+  // Nobody can resume this ticket any more: its hold was released.
+  void ticket_is_used_up(const std::string& ticket) { used_up_.insert(ticket); }
+  // A holder waits until another client waits for the lock. Then he does so no longer.
+  void wants_to_know(const std::shared_ptr<held>& h) { curious_[h] = world_.now(); }
+  void knows(const std::shared_ptr<held>& h) { curious_.erase(h); }
   // To be called after each instant.
   void look();
+  // Its user may work under it.
+  bool works(const held& h) const { return !h.given_up && !h.told && is_valid(h); }
+  // Something may have kept a message from those to whom it was sent, or may have delayed it.
+  clock::time_point last_hindered() const { return last_hindered_; }
+  // Neither data nor leases are what clients may believe.
+  bool is_excused() const { return is_lossy_ || may_be_lost_; }
   // Every process of it has died.
   void forget(const process&);
   // Somebody has deleted something on a server.
@@ -123,8 +150,9 @@ class judge {
   }
   // A replica has taken over, and data may be lost. Every replica has acknowledged what was acquired with `replicas`.
   void replica_took_over();
-  // Nothing must be left on the servers but the counters of fences.
-  void nothing_is_left();
+  // Nothing must be left on the servers but the counters of fences, and what leaders have proclaimed who have died, or
+  // whose end was lost: it ends by itself.
+  void nothing_is_left(bool values_may_be);
   // Every operation has ended.
   void judge_histories();
   // Its user was told that it is released.
@@ -150,8 +178,6 @@ class judge {
   std::size_t majority() const { return world_.number_of_servers() / 2 + 1; }
   // By the clock of its process.
   bool is_valid(const held&) const;
-  // Its user may work under it.
-  bool works(const held& h) const { return !h.given_up && !h.told && is_valid(h); }
   [[noreturn]] void complain(const std::string& what) const;
   void exclude(const held&);
   // acquire_options::at_least of those who had the lock before, and may be dead.
@@ -179,8 +205,18 @@ class judge {
   bool is_to_be_compared(held&) const;
   void look_at_fence(const held&);
   void look_at_cohort(const held&);
+  // Others are granted what a ticket keeps busy.
+  void look_at_tickets(const held&);
+  void look_for_hindrances();
   // It was released, another client waits for it, and its client keeps it.
   void look_at_lingering();
+  // Another client waits, and the holder is not told.
+  void look_at_curious();
+  // Since when another client that lives waits in the queue of this lock, at the earliest; max(): none does.
+  clock::time_point others_wait_since(const std::string& name, std::string_view client);
+  std::string tag_of(const std::string& name) const;
+  std::string queue_of(const std::string& name) const;
+  clock::duration messages_take() const;
   bool is_idle(const std::string& name, const std::string& token);
   process* process_of(std::string_view client) const;
   bool are_as_if_new() const;
@@ -258,6 +294,15 @@ class judge {
   // By name, the token of the hold whose release was reported last, as long as the record has had it since then: its
   // client keeps it. (A request that runs late can make a record of the same token again.)
   std::map<std::string, std::string> released_;
+  struct kept_by_ticket {
+    std::string worker, name, owner, token;
+    bool reader;
+    clock::time_point until{};  // By the clock of the world, at least.
+  };
+  std::vector<kept_by_ticket> tickets_;  // Which nobody has resumed so far.
+  bool has_tickets_ = false;
+  std::set<std::string> used_up_;
+  std::map<std::shared_ptr<held>, clock::time_point> curious_;  // Since when.
   clock::time_point last_hindered_{};
   bool was_hindered_ = false;
   std::uint64_t connections_then_ = 0;

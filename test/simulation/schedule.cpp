@@ -3,12 +3,15 @@
 #include "simulation/schedule.hpp"
 
 #include "simulation/cluster_events.hpp"
+#include "simulation/elections.hpp"
 
 #include <leasehold/acquire_all.hpp>
 #include <leasehold/counting_semaphore.hpp>
+#include <leasehold/election.hpp>
 #include <leasehold/mutex.hpp>
 #include <leasehold/recursive_mutex.hpp>
 #include <leasehold/shared_mutex.hpp>
+#include <leasehold/ticket.hpp>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -21,6 +24,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -63,13 +67,23 @@ class schedule {
   void step_forward(std::size_t server, clock::duration);
   void plan_more();
   void plan_lingering();
+  void plan_uses();
   void plan_cluster();
   void make_process(std::size_t i);
   void start_workers(std::size_t i);
   asio::awaitable<void> work(std::size_t i, std::size_t worker, std::shared_ptr<process> p);
-  asio::awaitable<void> use(dice& d, process& p, const std::string& who, std::shared_ptr<held> h, bool writer);
+  // Choices that only some schedules make are `own`.
+  asio::awaitable<void> use(dice& d, dice& own, process& p, const std::string& who, std::shared_ptr<held> h,
+                            bool writer);
   // acquire_all of every name.
   asio::awaitable<void> use_all(dice& d, process& p, std::size_t i, const std::string& who);
+  // What the holder of a mutex does meanwhile; says whether he knows that another client waits.
+  asio::awaitable<void> wait_for_others(process& p, std::shared_ptr<held> h, clock::duration longest);
+  asio::awaitable<void> proclaim(std::shared_ptr<held> h);
+  // Says whether it is detached.
+  asio::awaitable<bool> detach(dice& own, std::shared_ptr<held> h);
+  // Goes on with one of the tickets.
+  asio::awaitable<void> resume(dice& d, dice& own, process& p, const std::string& who);
   asio::awaitable<void> watch(std::shared_ptr<held> h);
   any_lock lock_of(process& p, const std::string& name, bool reader, const std::string& owner) const;
   acquire_options options(dice&, std::size_t process) const;
@@ -85,6 +99,14 @@ class schedule {
   // What its client says of itself is what its user has seen.
   void check_statistics(process&) const;
   bool is_over() { return world_.now() >= ends_; }
+
+  // A hold that was detached.
+  struct parked {
+    std::shared_ptr<held> before;
+    std::string ticket;
+    std::uint64_t fence;
+    milliseconds lease;
+  };
 
   const deployment deployment_;
   const std::uint64_t seed_;
@@ -113,6 +135,11 @@ class schedule {
     bool all = false;  // It has called acquire_all.
   };
   std::map<const process*, seen> seen_;
+  std::optional<elections> elections_;  // The mutexes are those of elections.
+  bool leaves_values_ = false;          // What a leader has proclaimed whose end the server was not told of.
+  bool detaches_ = false;               // Some holds are detached, and any process resumes them.
+  bool asks_ = false;                   // Some holders wait until another client wants the lock.
+  std::deque<parked> parked_;
   std::vector<fault> faults_;
   std::function<void(const std::shared_ptr<held>&, const std::shared_ptr<process>&)> at_grant_;
   std::function<void(std::size_t server)> at_raise_;
@@ -149,6 +176,7 @@ void schedule::plan() {
   rules_.of = static_cast<kind>(d.between(0, kinds - 1));
   rules_.limit = static_cast<std::uint32_t>(d.between(1, 3));
   rules_.one_server = deployment_ != deployment::quorum;
+  rules_.tagged = deployment_ == deployment::cluster || deployment_ == deployment::slots;
   const bool is_cluster = deployment_ == deployment::cluster;
   dice of_cluster(seed_, 6);
   rules_.lossy = deployment_ == deployment::failover || (is_cluster && of_cluster.chance(0.3));
@@ -230,7 +258,7 @@ void schedule::plan() {
   if (of_rests.chance(0.15)) longest_rest_ = milliseconds(of_rests.chance(0.5) ? 300 : 3000);
   if (rules_.one_server) plan_more();
   plan_lingering();
-  judge_.emplace(world_, rules_);
+  plan_uses();
 }
 
 // Choices of their own, which leave all others as they are.
@@ -290,6 +318,19 @@ void schedule::plan_lingering() {
     longest_pause_ = std::min<clock::duration>(longest_pause_, 3ms);
     longest_work_ = std::min<clock::duration>(longest_work_, 3ms);
   }
+}
+
+// Choices of their own, which leave all others as they are: what is done with holds.
+void schedule::plan_uses() {
+  dice d(seed_, 9);
+  const bool is_mutex = rules_.of == kind::mutex && rules_.one_server;
+  const bool elects = is_mutex && d.chance(0.25);
+  detaches_ = d.chance(0.25);
+  asks_ = is_mutex && d.chance(0.25);
+  rules_.messages = elects || asks_;
+  if (rules_.messages) rules_.names = names_;
+  judge_.emplace(world_, rules_);
+  if (elects) elections_.emplace(world_, *judge_, reached_);
 }
 
 // Which of them break no promise: a server's clock that is stepped forward and lost data make a schedule lossy.
@@ -568,6 +609,10 @@ void schedule::make_process(std::size_t i) {
   processes_.resize(std::max(processes_.size(), i + 1));
   at_work_in_.resize(processes_.size());
   processes_[i] = std::make_shared<process>(world_, fmt::format("p{}", i), clocks_[i], client_options_[i]);
+  if (!elections_) return;
+  for (const auto& name : names_) {
+    if ((seed_ / 16 + i) % 3 != 0) elections_->follow(*processes_[i], name);
+  }
 }
 
 void schedule::start_workers(std::size_t i) {
@@ -607,7 +652,7 @@ acquire_options schedule::options(dice& d, std::size_t process) const {
 }
 
 asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::shared_ptr<process> p) {
-  dice d(seed_, 16 + 16 * i + worker);
+  dice d(seed_, 16 + 16 * i + worker), own(seed_, 1024 + 16 * i + worker);
   const std::string who = fmt::format("p{}.{}", i, worker);
   const bool is_left_out =
       std::find(without_.workers.begin(), without_.workers.end(), i * 16 + worker) != without_.workers.end();
@@ -615,6 +660,11 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     const auto pause = d.between(clock::duration(0), i == 0 ? longest_pause_ : longest_pause_of_others_);
     co_await p->sleep(pause);
     if (is_over()) break;
+    if (!parked_.empty() && own.chance(0.6)) {
+      auto going_on = resume(d, own, *p, who);
+      co_await std::move(going_on);
+      continue;
+    }
     if (names_.size() > 1 && d.chance(0.1)) {
       auto using_all = use_all(d, *p, i, who);
       co_await std::move(using_all);
@@ -627,6 +677,15 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     const basic_lock& lock = std::visit([](const basic_lock& l) -> const basic_lock& { return l; }, one_of_them);
     const auto o = options(d, i);
     const bool once = d.chance(0.15);
+    const bool campaigns = elections_ && !once;
+    // After the grant the value has to be proclaimed.
+    const auto longer = campaigns ? client_options_[i].command_timeout : 0ms;
+    if (elections_ && own.chance(0.3)) {
+      const auto known = elections_->known(name);
+      auto asking = election(p->client(), name).leader(as_tuple);
+      const auto [e, found] = co_await std::move(asking);
+      if (!e) elections_->answered(name, known, found);
+    }
     const auto began = world_.now(), began_there = p->now();
     const auto frozen = p->frozen();
     const auto stop = std::make_shared<asio::cancellation_signal>();
@@ -642,7 +701,16 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     if (with_history_) note(who, fmt::format("{} {}{}", once ? "tries" : "wants", name, reader ? " to read" : ""));
     error_code ec;
     hold h;
-    if (once) {
+    leadership led;
+    std::string value;
+    if (campaigns) {
+      value = elections_->value_of(who);
+      auto token = asio::bind_cancellation_slot(stop->slot(), as_tuple);
+      auto waiting = election(p->client(), name).campaign(value, o, token);
+      auto [e, found] = co_await std::move(waiting);
+      ec = e;
+      led = std::move(found);
+    } else if (once) {
       auto token = asio::bind_cancellation_slot(stop->slot(), as_tuple);
       auto [e, found] = co_await lock.try_acquire(o, token);
       ec = e;
@@ -654,31 +722,37 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
       ec = e;
       h = std::move(found);
     }
-    count(fmt::format("{} {}", once ? "try_acquire" : "acquire", text_of(ec)));
+    count(fmt::format("{} {}", campaigns ? "campaign" : once ? "try_acquire" : "acquire", text_of(ec)));
     auto& results = seen_[p.get()];
+    leaves_values_ = leaves_values_ || (campaigns && ec);
+    results.all = results.all || campaigns;  // Its client counts what was granted, and not proclaimed.
     if (!ec) ++results.acquired;
     if (!once && ec == error::timed_out) ++results.timed_out;
-    if (ec == asio::error::operation_aborted) ++results.cancelled;
-    if (with_history_) note(who, fmt::format("{}: {}", name, ec ? ec.message() : fmt::format("fence {}", h.fence())));
+    if (ec == asio::error::operation_aborted && !campaigns) ++results.cancelled;
+    if (with_history_)
+      note(who, fmt::format("{}: {}", name, ec ? ec.message() : fmt::format("fence {}", h.fence() + led.term())));
     if (*stopped_at) {
       judge_->ended(*p, "a cancelled acquire", (*stopped_at)->first, (*stopped_at)->second, 0ms);
     } else if (once) {
       judge_->ended(*p, "try_acquire", began, frozen, std::min(o.wait, client_options_[i].command_timeout));
     } else if (o.wait != forever) {
-      judge_->ended(*p, "acquire", began, frozen, o.wait);
+      judge_->ended(*p, "acquire", began, frozen, o.wait + longer);
     }
     if (ec) continue;
     const auto limit = once ? std::min(o.wait, client_options_[i].command_timeout) : o.wait;
-    judge_->granted_in_time(*p, "an acquire", began_there, limit);
+    // A campaign may go on when its process has stood still: what counts is when the server had the value.
+    if (!campaigns) judge_->granted_in_time(*p, "an acquire", began_there, limit);
     held one{.by = p.get(), .worker = who, .name = name, .owner = owner, .reader = reader, .options = o};
     one.called = began;
-    one.fence = h.fence();
-    one.held_by_user = std::move(h);
+    one.led = std::move(led);
+    if (!campaigns) one.led.hold() = std::move(h);
+    one.fence = one.led.fence();
     const auto kept = judge_->granted(std::move(one));
+    if (campaigns) elections_->proclaimed(kept, value);
     // It may replace itself.
     if (const auto strike = at_grant_) strike(kept, p);
     asio::co_spawn(p->executor(), watch(kept), asio::detached);
-    co_await use(d, *p, who, kept, rules_.of == kind::shared_mutex && !reader);
+    co_await use(d, own, *p, who, kept, rules_.of == kind::shared_mutex && !reader);
   }
 }
 
@@ -716,7 +790,7 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
     one.waited_for_others = true;
     one.called = began;
     one.fence = all[n].fence();
-    one.held_by_user = std::move(all[n]);
+    one.led.hold() = std::move(all[n]);
     kept.push_back(judge_->granted(std::move(one)));
     asio::co_spawn(p.executor(), watch(kept.back()), asio::detached);
   }
@@ -725,29 +799,113 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
   note(who, "releases all");
   for (const auto& h : kept) {
     judge_->given_up(*h);
-    auto ending = h->held_by_user.release(as_tuple);
+    auto ending = h->held_by_user().release(as_tuple);
     const auto [why] = co_await std::move(ending);
     count("release " + text_of(why));
   }
 }
 
 asio::awaitable<void> schedule::watch(std::shared_ptr<held> h) {
-  auto waiting = h->held_by_user.lost(as_tuple);
+  auto waiting = h->held_by_user().lost(as_tuple);
   const auto [ec] = co_await std::move(waiting);
   if (ec) co_return;
   judge_->told(*h);
+  leaves_values_ = leaves_values_ || !h->led.value().empty();
   ++seen_[h->by].lost;
   count("hold lost");
   if (with_history_) note(h->worker, "is told of the loss of " + h->name);
 }
 
-asio::awaitable<void> schedule::use(dice& d, process& p, const std::string& who, std::shared_ptr<held> h, bool writer) {
+asio::awaitable<void> schedule::wait_for_others(process& p, std::shared_ptr<held> h, clock::duration longest) {
+  const auto stop = std::make_shared<asio::cancellation_signal>();
+  p.after(longest, [stop] { stop->emit(asio::cancellation_type::terminal); });
+  judge_->wants_to_know(h);
+  auto token = asio::bind_cancellation_slot(stop->slot(), as_tuple);
+  auto waiting = h->held_by_user().wanted(token);
+  const auto [ec] = co_await std::move(waiting);
+  judge_->knows(h);
+  count("wanted " + text_of(ec));
+  if (with_history_) note(h->worker, fmt::format("{} is wanted: {}", h->name, text_of(ec)));
+}
+
+asio::awaitable<void> schedule::proclaim(std::shared_ptr<held> h) {
+  const auto value = elections_->value_of(h->worker);
+  if (with_history_) note(h->worker, fmt::format("proclaims \"{}\"", value));
+  auto waiting = h->led.proclaim(value, as_tuple);
+  const auto [ec] = co_await std::move(waiting);
+  count("proclaim " + text_of(ec));
+  if (with_history_) note(h->worker, fmt::format("has proclaimed \"{}\": {}", value, text_of(ec)));
+  if (!ec) elections_->proclaimed(h, value);
+}
+
+asio::awaitable<bool> schedule::detach(dice& own, std::shared_ptr<held> h) {
+  const auto began = world_.now();
+  auto waiting = h->held_by_user().detach(as_tuple);
+  const auto [ec, found] = co_await std::move(waiting);
+  count("detach " + text_of(ec));
+  if (with_history_) note(h->worker, fmt::format("detaches {}: {}", h->name, text_of(ec)));
+  if (ec) co_return false;
+  judge_->given_up(*h);
+  judge_->detached(*h, began, found.lease());
+  parked one{h, found.to_string(), found.fence(), found.lease()};
+  if (own.chance(0.5)) {
+    parked_.push_back(std::move(one));
+  } else {
+    parked_.push_front(std::move(one));
+  }
+  co_return true;
+}
+
+asio::awaitable<void> schedule::resume(dice& d, dice& own, process& p, const std::string& who) {
+  const auto one = parked_.front();
+  parked_.pop_front();
+  const auto& before = *one.before;
+  resume_options o;
+  o.renew = own.chance(0.7) ? renewal::automatic : renewal::none;
+  if (own.chance(0.2)) o.margin = one.lease / 5;
+  const auto began = world_.now();
+  if (with_history_) note(who, fmt::format("resumes {} of {}", before.name, before.worker));
+  auto waiting = p.client().resume(ticket::parse(one.ticket), o, as_tuple);
+  auto [ec, h] = co_await std::move(waiting);
+  count("resume " + text_of(ec));
+  if (with_history_) note(who, fmt::format("has resumed {} of {}: {}", before.name, before.worker, text_of(ec)));
+  if (ec == error::lost) judge_->not_resumed(before);
+  if (ec && ec != error::lost) parked_.push_back(one);
+  if (ec) co_return;
+  seen_[&p].all = true;
+  held next{.by = &p, .worker = who, .name = before.name, .owner = before.owner, .reader = before.reader};
+  next.becomes_reader = before.becomes_reader;
+  next.options.lease = one.lease;
+  next.options.renew = o.renew;
+  next.options.margin = o.margin;
+  next.called = began;
+  next.ticket = one.ticket;
+  next.led.hold() = std::move(h);
+  next.fence = next.led.fence();
+  const auto kept = judge_->resumed(std::move(next), before, one.fence);
+  asio::co_spawn(p.executor(), watch(kept), asio::detached);
+  co_await use(d, own, p, who, kept, rules_.of == kind::shared_mutex && !kept->reader && !kept->becomes_reader);
+}
+
+asio::awaitable<void> schedule::use(dice& d, dice& own, process& p, const std::string& who, std::shared_ptr<held> h,
+                                    bool writer) {
   const auto work = d.between(clock::duration(0), longest_work_);
-  co_await p.sleep(work);
+  // Only the client that has acquired it is told who waits.
+  if (asks_ && h->ticket.empty() && own.chance(0.5)) {
+    co_await wait_for_others(p, h, work);
+  } else {
+    co_await p.sleep(work);
+  }
+  const bool leads = !h->led.value().empty();
+  while (leads && own.chance(0.4)) {
+    co_await proclaim(h);
+    const auto pause = own.between(clock::duration(0), longest_work_);
+    co_await p.sleep(pause);
+  }
   if (d.chance(0.15)) {
     const auto lease = milliseconds(d.between(shortest_lease_.count(), 2 * longest_lease_.count()));
     const auto began = world_.now(), began_there = p.now();
-    auto waiting = h->held_by_user.extend(lease, as_tuple);
+    auto waiting = h->held_by_user().extend(lease, as_tuple);
     const auto [ec] = co_await std::move(waiting);
     if (!ec) judge_->extended(*h, began, began_there, lease);
     count("extend " + text_of(ec));
@@ -755,7 +913,7 @@ asio::awaitable<void> schedule::use(dice& d, process& p, const std::string& who,
   }
   if (writer && d.chance(0.3)) {
     judge_->downgrades(*h);
-    auto waiting = h->held_by_user.downgrade(as_tuple);
+    auto waiting = h->held_by_user().downgrade(as_tuple);
     const auto [ec] = co_await std::move(waiting);
     if (!ec) judge_->downgraded(*h);
     count("downgrade " + text_of(ec));
@@ -763,18 +921,27 @@ asio::awaitable<void> schedule::use(dice& d, process& p, const std::string& who,
     const auto more = d.between(clock::duration(0), longest_work_);
     co_await p.sleep(more);
   }
+  if (detaches_ && !leads && own.chance(0.5)) {
+    auto detaching = detach(own, h);
+    if (co_await std::move(detaching)) co_return;
+  }
   judge_->given_up(*h);
   if (d.chance(0.1)) {
     if (with_history_) note(who, "drops " + h->name);
-    h->held_by_user = hold();
+    h->led = leadership();
     co_return;
   }
   if (with_history_) note(who, "releases " + h->name);
-  auto waiting = h->held_by_user.release(as_tuple);
+  auto waiting = h->held_by_user().release(as_tuple);
   const auto [ec] = co_await std::move(waiting);
   count("release " + text_of(ec));
   if (!ec) judge_->released(*h);
+  if (!ec && leads) elections_->resigned(*h);
+  leaves_values_ = leaves_values_ || (ec && leads);
   if (with_history_) note(who, fmt::format("released {}: {}", h->name, text_of(ec)));
+  if (ec || h->ticket.empty()) co_return;
+  judge_->ticket_is_used_up(h->ticket);
+  if (own.chance(0.5)) parked_.push_back({h, h->ticket, h->fence, h->options.lease});
 }
 
 void schedule::note(std::string_view who, const std::string& what) {
@@ -883,11 +1050,19 @@ outcome schedule::run() {
       });
     }
     world_.at(ends_, [this] { stop_faults(); });
-    const auto look = [this] { judge_->look(); };
-    const auto done = [this] { return failure_ || (is_over() && at_work_ == 0); };
+    const auto look = [this] {
+      judge_->look();
+      if (elections_) elections_->look();
+    };
+    const auto done = [this] {
+      return failure_ || (is_over() && at_work_ == 0 && (!elections_ || elections_->is_quiet()));
+    };
     // A server that was ended last is back after three seconds; an entry of a dead client blocks for eleven at most.
     const auto bound = ends_ + 3s + 2 * longest_lease_ + 30s + 10 * longest_rest_;
-    if (!world_.run(bound, done, look)) throw broken("an operation still waits long after the faults have stopped");
+    if (!world_.run(bound, done, look)) {
+      throw broken(at_work_ != 0 ? "an operation still waits long after the faults have stopped"
+                                 : "an observer still sees a leader long after the last one has gone");
+    }
     if (failure_) std::rethrow_exception(failure_);
     judge_->judge_histories();
     std::size_t closing = processes_.size();
@@ -903,9 +1078,11 @@ outcome schedule::run() {
             world_.now() + 10s, [&closing] { return closing == 0; }, look))
       throw broken("a client does not close");
     // What could not be released ends with its lease, which is a little longer for the server.
-    world_.run(world_.now() + 150ms + longest_rest_ + longest_rest_ / 50, [] { return false; });
+    // Tickets that nobody has resumed, of holds that were extended.
+    const auto longest = std::max(longest_rest_, parked_.empty() ? 0ms : 2 * longest_lease_);
+    world_.run(world_.now() + 150ms + longest + longest / 50, [] { return false; });
     if (all_closed && dead_.empty() && rules_.one_server && !rules_.lossy && !was_set_back_) {
-      judge_->nothing_is_left();
+      judge_->nothing_is_left(/*values_may_be=*/leaves_values_);
     }
     for (const auto& p : processes_) {
       count_client(*p);
@@ -913,7 +1090,7 @@ outcome schedule::run() {
       p->die();
     }
     world_.run(world_.now() + 80s, [] { return false; });
-    judge_->nothing_is_left();
+    judge_->nothing_is_left(/*values_may_be=*/true);
   } catch (const std::exception& e) {
     result.complaint = e.what();
     note("judge", result.complaint);

@@ -169,6 +169,18 @@ BOOST_AUTO_TEST_CASE(finds_fences_that_do_not_grow) {
   BOOST_TEST(judge({process({earlier, other, later})}, {.quorum = true}).violations.empty());
 }
 
+// From a ticket: its fence is that of the hold before, unless somebody else was granted the lock meanwhile.
+BOOST_AUTO_TEST_CASE(allows_a_hold_that_goes_on_with_its_fence) {
+  tenure goes_on = held("mutex", "-", 12, 2);
+  goes_on.resumed = true;
+  BOOST_TEST(judged({held("mutex", "-", 10, 2), goes_on}) == "");
+  BOOST_TEST(judged({held("mutex", "-", 8, 2), held("mutex", "-", 10, 3), goes_on}) == "a fence that does not grow");
+  BOOST_TEST(judged({held("mutex", "-", 11.5, 2), goes_on}) == "together with the same fence");
+  goes_on.kind = "counting_semaphore";
+  goes_on.who = "2";
+  BOOST_TEST(judged({held("counting_semaphore", "2", 10, 2), goes_on}) == "");
+}
+
 BOOST_AUTO_TEST_CASE(finds_what_comes_late_or_never) {
   tenure lost = held("mutex", "-", 10, 1);
   lost.given_up.reset();
