@@ -153,6 +153,30 @@ if what == 'acquire' and held and waited_for and ARGV[5] ~= '' and now <= tonumb
   end
 end
 
+local mine = held and string.sub(held, 1, #my) == my and string.match(held, '^0?(.+)$', #my + 1)
+
+-- Three more that need no functions: a renewal; and while no client waits, an attempt on a lock that is held, and a
+-- release by a token that does not have it.
+if mine and what == 'renew' and (not ARGV[4] or ARGV[4] == mine) then
+  -- As in lengthen.
+  local left, lease = redis.call('PTTL', record), tonumber(ARGV[3])
+  if lease > 0 and left < lease then
+    redis.call('PEXPIRE', record, ARGV[3])
+    left = lease
+  end
+  return '1 ' .. mine .. ' ' .. string.format('%d', left) .. clock
+end
+if not mine and not waited_for and what == 'release' then
+  return held and 0 or -1
+end
+if not mine and not waited_for and held and what == 'acquire' and ARGV[5] == '' and now <= tonumber(ARGV[4]) then
+  local left = redis.call('PTTL', record)
+  if left ~= -1 then
+    return '0 0 ' .. string.format('%d', left) .. clock
+  end
+end
+
+-- rest:
 -- A confirmation always writes, even if it lengthens nothing: WAIT only covers what the connection's own commands have
 -- propagated (docs/protocol.md, "Replicas").
 function lengthen(_, lease)
@@ -167,11 +191,6 @@ end
 function fence_of(t)
   local its = 'leasehold:' .. t .. ':'
   return held and string.sub(held, 1, #its) == its and string.match(held, '^0?(.+)$', #its + 1) or nil
-end
-
-local mine = fence_of(token)
-if mine and what == 'renew' and (not ARGV[4] or ARGV[4] == mine) then
-  return '1 ' .. mine .. ' ' .. string.format('%d', lengthen(token, tonumber(ARGV[3]))) .. clock
 end
 
 -- inspect -> {holds, fence, milliseconds left (-1: no expiry), entries in the queue, "", and of the hold: token,
@@ -206,40 +225,9 @@ function admits()
   return not held
 end
 
--- The SET of the next grant overwrites the record. Never DEL and then SET: a slot that is being moved refuses that
--- half-way.
-function leave()
-  redis.call('PEXPIRE', record, 2000)
-  held, vacant = false, true
-end
-
--- PEXPIRE is the first write, because memory pressure may refuse SET.
-function rest(t, left)
-  redis.call('PEXPIRE', record, left)
-  held = 'leasehold:' .. rests .. t .. ':' .. fence_of(t)
-  redis.call('SET', record, held, 'PX', left)
-end
-
 function finish()
   if vacant then
     redis.call('DEL', record)
-  end
-end
-
--- A hold that goes on keeps its mark.
-function refresh(t)
-  local left, marked = redis.call('PTTL', record), what == 'refresh' and string.find(held, ':0%d+$')
-  redis.call('PEXPIRE', record, left)
-  local fence = enter(t, '', left)
-  if marked then
-    mark(t, fence)
-  end
-  return fence
-end
-
-function mark(t, fence)
-  if not string.find(held, ':0%d+$') and not string.find(t, '^[^.]+%.%d+l$') then
-    redis.call('SET', record, 'leasehold:' .. t .. ':0' .. fence, 'KEEPTTL')
   end
 end
 
@@ -247,8 +235,42 @@ function left_for()
   return redis.call('PTTL', record)
 end
 
-function occupied()
-  return held
+-- An acquire and a confirmation do without the others.
+if what ~= 'acquire' and what ~= 'confirm' then
+  -- The SET of the next grant overwrites the record. Never DEL and then SET: a slot that is being moved refuses that
+  -- half-way.
+  function leave()
+    redis.call('PEXPIRE', record, 2000)
+    held, vacant = false, true
+  end
+
+  -- PEXPIRE is the first write, because memory pressure may refuse SET.
+  function rest(t, left)
+    redis.call('PEXPIRE', record, left)
+    held = 'leasehold:' .. rests .. t .. ':' .. fence_of(t)
+    redis.call('SET', record, held, 'PX', left)
+  end
+
+  -- A hold that goes on keeps its mark.
+  function refresh(t)
+    local left, marked = redis.call('PTTL', record), what == 'refresh' and string.find(held, ':0%d+$')
+    redis.call('PEXPIRE', record, left)
+    local fence = enter(t, '', left)
+    if marked then
+      mark(t, fence)
+    end
+    return fence
+  end
+
+  function mark(t, fence)
+    if not string.find(held, ':0%d+$') and not string.find(t, '^[^.]+%.%d+l$') then
+      redis.call('SET', record, 'leasehold:' .. t .. ':0' .. fence, 'KEEPTTL')
+    end
+  end
+
+  function occupied()
+    return held
+  end
 end
 
 -- include: queue lock

@@ -28,6 +28,81 @@ local function first_other(client, ask, e, second)
   return e
 end
 
+local mine = fence_of(token)
+if what == 'renew' and ARGV[4] and ARGV[4] ~= mine then
+  mine = nil
+end
+
+-- release TOKEN LEASE [ASK]: another waiter of the same client, with the same ask, would take the hold over. If no
+-- other entry waits (of another client, or with another ask), the hold is kept for the client, with a new fence; the
+-- reply is then as for acquire.
+-- refresh TOKEN LEASE [ASK]: the same for a cohort that goes on meanwhile; if others wait, nothing changes.
+-- status 1: kept, with a new fence | 2: others wait (refresh)
+if mine and ARGV[3] and (what == 'release' or what == 'refresh') then
+  if not first_other(string.match(token, '^[^.]+.'), ARGV[4] or '', waited_for and next_waiting()) then
+    local left = lengthen(token, tonumber(ARGV[3]))
+    return answer(1, refresh(token), left)
+  end
+  if what == 'refresh' then
+    return answer(2, 0, 0)
+  end
+  chunk, place, behind, silent = {}, 1, 0, 0
+end
+
+-- release TOKEN -> 1: released | 0: held, but not with this token | -1: not held
+-- Ends whatever the token has: its hold is handed to the next waiter in the queue, its entry leaves the queue.
+-- A repeat finds neither and changes nothing.
+--
+-- rest TOKEN LEFT: the same, but nothing is granted in the place of the hold for LEFT more milliseconds. A repeat does
+-- not find the token any more.
+if what == 'release' or what == 'rest' then
+  if mine and what == 'rest' and tonumber(ARGV[3]) > 0 then
+    rest(token, tonumber(ARGV[3]))
+  elseif mine then
+    leave(token)
+  end
+  local others = occupied()
+  if waited_for then
+    leave_queue(token)
+    advance()
+  end
+  finish()
+  send_messages()
+  return mine and 1 or others and 0 or -1
+end
+
+-- want TOKEN: from now on the token's client is notified when another client waits. It changes neither lease nor fence.
+-- status 1: no other client waits | 2: another one waits | 0: it is not this token's
+if mine and what == 'want' then
+-- include: untagged
+  if first_other(string.match(token, '^[^.]+.'), '', waited_for and next_waiting()) then
+    return answer(2, 0, 0)
+  end
+  if mark then
+    mark(token, mine)
+  end
+  return answer(1, mine, left_for(''))
+end
+
+-- raise TOKEN FENCE G [EXACT]: on a quorum, where each server has given this grant a fence of its own. The hold's fence
+-- becomes FENCE, unless it is larger, and no later grant here has a smaller one than G * 2048 = FENCE. Neither the
+-- lease nor the queue changes; a repeat changes nothing. The kinds answer it by themselves. EXACT: the server had lost
+-- the hold, or never had it, and has just given it a fence of its own. The hold then keeps FENCE, even if that is
+-- smaller.
+-- status 1: it is this token's, with the fence that it has now | 0: it is not
+--
+-- renew TOKEN LEASE, confirm TOKEN LEASE, and acquire again after a lost reply or a lost message: lengthens the lease
+-- (0: only asks), never shortens it, never creates a record. A confirmed entry leaves the queue.
+-- renew TOKEN LEASE FENCE: the same, if the hold has this fence (of a ticket).
+-- status 1: it is this token's | 0: it is not
+if mine and what ~= 'refresh' then
+  local left = lengthen(token, tonumber(ARGV[3]))
+  if waited_for and (leave_queue(token) or made_room) then
+    advance()
+  end
+  return answer(1, mine, left)
+end
+
 -- acquire TOKEN LEASE NOT-AFTER STAMP [ASK [REPAIR [FOLLOWS]]]
 --   lease      in milliseconds
 --   not-after  in microseconds of the server's clock
@@ -38,7 +113,7 @@ end
 -- waits in the queue in front | 3: the same further back | -1: too late
 -- A repeat with the same token is a confirmation (see below). One that was delayed past its not-after is refused, so
 -- that bytes of a closed connection cannot create a lock that no client knows of.
-local function acquire()
+if what == 'acquire' then
   local lease, stamp, ask, repair = ARGV[3], ARGV[5] or '', ARGV[6] or '', ARGV[7] == '1'
   if now > tonumber(ARGV[4]) then
     return answer(-1, 0, 0)
@@ -111,96 +186,6 @@ local function acquire()
   return answer(3, 0, left)
 end
 
--- release TOKEN -> 1: released | 0: held, but not with this token | -1: not held
--- Ends whatever the token has: its hold is handed to the next waiter in the queue, its entry leaves the queue.
--- A repeat finds neither and changes nothing.
---
--- rest TOKEN LEFT: the same, but nothing is granted in the place of the hold for LEFT more milliseconds. A repeat does
--- not find the token any more.
-local function release(mine)
-  if mine and what == 'rest' and tonumber(ARGV[3]) > 0 then
-    rest(token, tonumber(ARGV[3]))
-  elseif mine then
-    leave(token)
-  end
-  local others = occupied()
-  if waited_for then
-    leave_queue(token)
-    advance()
-  end
-  finish()
-  send_messages()
-  return mine and 1 or others and 0 or -1
-end
-
--- release TOKEN LEASE [ASK]: another waiter of the same client, with the same ask, would take the hold over. If no
--- other entry waits (of another client, or with another ask), the hold is kept for the client, with a new fence; the
--- reply is then as for acquire.
--- refresh TOKEN LEASE [ASK]: the same for a cohort that goes on meanwhile; if others wait, nothing changes.
--- status 1: kept, with a new fence | 2: others wait (refresh)
-local function others_wait(ask)
-  local client = string.match(token, '^[^.]+') .. '.'
-  return first_other(client, ask, waited_for and next_waiting())
-end
-
-local function keep()
-  if not others_wait(ARGV[4] or '') then
-    local left = lengthen(token, tonumber(ARGV[3]))
-    return answer(1, refresh(token), left)
-  end
-  if what == 'refresh' then
-    return answer(2, 0, 0)
-  end
-  chunk, place, behind, silent = {}, 1, 0, 0
-end
-
--- want TOKEN: from now on the token's client is notified when another client waits. It changes neither lease nor fence.
--- status 1: no other client waits | 2: another one waits | 0: it is not this token's
---
--- raise TOKEN FENCE G [EXACT]: on a quorum, where each server has given this grant a fence of its own. The hold's fence
--- becomes FENCE, unless it is larger, and no later grant here has a smaller one than G * 2048 = FENCE. Neither the
--- lease nor the queue changes; a repeat changes nothing. The kinds answer it by themselves. EXACT: the server had lost
--- the hold, or never had it, and has just given it a fence of its own. The hold then keeps FENCE, even if that is
--- smaller.
--- status 1: it is this token's, with the fence that it has now | 0: it is not
---
--- renew TOKEN LEASE, confirm TOKEN LEASE, and acquire again after a lost reply or a lost message: lengthens the lease
--- (0: only asks), never shortens it, never creates a record. A confirmed entry leaves the queue.
--- renew TOKEN LEASE FENCE: the same, if the hold has this fence (of a ticket).
--- status 1: it is this token's | 0: it is not
-local mine = fence_of(token)
-if what == 'renew' and ARGV[4] and ARGV[4] ~= mine then
-  mine = nil
-end
-if mine and ARGV[3] and (what == 'release' or what == 'refresh') then
-  local kept = keep()
-  if kept then
-    return kept
-  end
-end
-if what == 'release' or what == 'rest' then
-  return release(mine)
-end
-if mine and what == 'want' then
--- include: untagged
-  if others_wait('') then
-    return answer(2, 0, 0)
-  end
-  if mark then
-    mark(token, mine)
-  end
-  return answer(1, mine, left_for(''))
-end
-if mine and what ~= 'refresh' then
-  local left = lengthen(token, tonumber(ARGV[3]))
-  if waited_for and (leave_queue(token) or made_room) then
-    advance()
-  end
-  return answer(1, mine, left)
-end
-if what == 'acquire' then
-  return acquire()
-end
 if waited_for and made_room then
   advance()
 end

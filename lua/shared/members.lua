@@ -15,9 +15,13 @@
 -- count             recursive mutexes: how many times the owner is in; nil elsewhere
 local found = there == 0 and {} or redis.call('HMGET', record, 'leasehold', 'leasehold:' .. token)
 
--- Most calls are one of four that need to know no more, and need no functions, which take longer to make than the
--- calls: an acquire of what is free, a release of the only hold while the queue is empty, and where several hold a lock
--- for which no client waits (not a recursive mutex), an acquire that joins them and a release that leaves them.
+-- Most calls need to know no more, and need no functions, which take longer to make than the calls: an acquire of what
+-- is free; a renewal; and while no client waits, a release of the only hold, or by a token that has none, an attempt
+-- that finds the lock held, and where several hold it (not a recursive mutex), an acquire that joins them and a release
+-- that leaves them.
+if what == 'release' and there == 0 then
+  return -1
+end
 if what == 'acquire' and there == 0 then
 -- include: clock
   if now <= tonumber(ARGV[4]) then
@@ -48,15 +52,39 @@ if what == 'release' and there == 1 and found[2] and not ARGV[3] then
   end
 end
 
-if there == 1 and found[1] and not count and (what == 'acquire' and not found[2] or what == 'release' and found[2]) and
-  not (what == 'release' and ARGV[3]) then
+if found[1] and (what == 'renew' and found[2] or
+  there == 1 and (what == 'acquire' and not found[2] or what == 'release' and not ARGV[3])) then
   local name, fence, number, first, rest = string.match(found[1], header_form)
-  local own_deadline = tonumber(string.match(found[2] or '', '^%d+'))
+  local own_deadline, own_fence, own_ask = string.match(found[2] or '', member_form)
+  own_deadline = tonumber(own_deadline)
   if name == kind and number ~= '0' then
 -- include: clock
     members, soonest, about = tonumber(number), tonumber(first), rest
-    local left = redis.call('PTTL', record)
-    if own_deadline and members > 1 then
+    local left, is_current = redis.call('PTTL', record), now < soonest
+    if own_deadline and what == 'renew' then
+      if is_current and left >= 0 and (not ARGV[4] or ARGV[4] == own_fence) then
+        -- As in lengthen.
+        local lease = tonumber(ARGV[3])
+        local deadline = now + lease * 1000
+        if left < lease then
+          redis.call('PEXPIRE', record, ARGV[3])
+          left = lease
+        else
+          redis.call('HDEL', record, 'leasehold:')
+        end
+        if lease > 0 and own_deadline < deadline then
+          own_deadline = deadline
+          redis.call('HSET', record, 'leasehold:' .. token, string.format('%d ', deadline) .. own_fence .. ' ' .. own_ask)
+        end
+        left = string.format('%d', math.min(left, math.floor((own_deadline - now) / 1000)))
+        return '1 ' .. own_fence .. ' ' .. left .. clock .. (count and ' ' .. redis.call('HGET', record, about) or '')
+      end
+    elseif is_current and not found[2] and what == 'release' then
+      return 0
+    elseif is_current and what == 'acquire' and now <= tonumber(ARGV[4]) and ARGV[5] == '' and shares_fence and
+      left ~= -1 and (count and about ~= ARGV[6] or not count and not admits(ARGV[6])) then
+      return '0 0 ' .. string.format('%d', left) .. clock
+    elseif own_deadline and members > 1 and not count then
       -- As in leave and shorten.
       local ends = now + left * 1000
       if left >= 0 and (own_deadline + tolerance + 10000 < ends or ends - soonest <= tolerance) then
@@ -65,7 +93,7 @@ if there == 1 and found[1] and not count and (what == 'acquire' and not found[2]
         redis.call('HSET', record, 'leasehold', header)
         return 1
       end
-    elseif what == 'acquire' and now <= tonumber(ARGV[4]) and now < soonest and admits(ARGV[6]) then
+    elseif what == 'acquire' and now <= tonumber(ARGV[4]) and is_current and not count and admits(ARGV[6]) then
       -- As in enter.
       if not shares_fence then
         fence = next_fence(fences, now)
@@ -209,32 +237,35 @@ local function shorten(deadline)
   end
 end
 
-function leave(t)
-  local m = own
-  redis.call('HDEL', record, 'leasehold:' .. t)
-  own, members, changed = nil, members - 1, true
-  uncount(m)
-  -- What another program counts has an expiry that is not ours to shorten.
-  if members > 0 and only_members() then
-    shorten(m[1])
+-- An acquire and a confirmation do without these.
+if what ~= 'acquire' and what ~= 'confirm' then
+  function leave(t)
+    local m = own
+    redis.call('HDEL', record, 'leasehold:' .. t)
+    own, members, changed = nil, members - 1, true
+    uncount(m)
+    -- What another program counts has an expiry that is not ours to shorten.
+    if members > 0 and only_members() then
+      shorten(m[1])
+    end
   end
-end
 
-function rest(t, left)
-  local before, expires = own[1], redis.call('PTTL', record)
-  redis.call('HDEL', record, 'leasehold:' .. t)
-  own[1] = now + left * 1000
-  soonest = math.min(soonest, own[1])
-  redis.call('HSET', record, 'leasehold:' .. rests .. t, text_of(own))
-  own, changed = nil, true
-  if expires >= 0 and expires < left then
-    redis.call('PEXPIRE', record, left)
-  elseif only_members() then
-    shorten(before)
-  end
-  -- Redisson asks again, and finds when the lock is free.
-  if unlock_channel then
-    redis.pcall('PUBLISH', unlock_channel, '0')
+  function rest(t, left)
+    local before, expires = own[1], redis.call('PTTL', record)
+    redis.call('HDEL', record, 'leasehold:' .. t)
+    own[1] = now + left * 1000
+    soonest = math.min(soonest, own[1])
+    redis.call('HSET', record, 'leasehold:' .. rests .. t, text_of(own))
+    own, changed = nil, true
+    if expires >= 0 and expires < left then
+      redis.call('PEXPIRE', record, left)
+    elseif only_members() then
+      shorten(before)
+    end
+    -- Redisson asks again, and finds when the lock is free.
+    if unlock_channel then
+      redis.pcall('PUBLISH', unlock_channel, '0')
+    end
   end
 end
 
@@ -331,12 +362,15 @@ if own and what == 'raise' then
   return '1 ' .. own[2] .. ' ' .. string.format('%d', lengthen(token, 0)) .. clock .. (count and ' ' .. count or '')
 end
 
-function refresh(t)
-  begin_writing()
-  latest = next_fence(fences, now)
-  own[2] = latest
-  redis.call('HSET', record, 'leasehold', header(), 'leasehold:' .. t, text_of(own))
-  return latest
+-- And without this one.
+if what ~= 'acquire' and what ~= 'confirm' then
+  function refresh(t)
+    begin_writing()
+    latest = next_fence(fences, now)
+    own[2] = latest
+    redis.call('HSET', record, 'leasehold', header(), 'leasehold:' .. t, text_of(own))
+    return latest
+  end
 end
 
 -- Where another program has put no expiry, the next deadline of our members is known all the same.

@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The hand-off of a mutex, and the joining of its queue, have two forms in Lua: quick ones in lua/mutex.lua, and those
-// of all kinds in lua/shared/lock.lua. Random calls run on two stores in memory, one of them without the quick forms:
+// The hand-off of a mutex, the joining of its queue, and a few others have two forms in Lua: quick ones in
+// lua/mutex.lua, and those of all kinds in lua/shared/lock.lua. Random calls run on two stores in memory, one of them without the quick forms:
 // whatever can be seen of them must be the same.
 #include "protocol/scripts.hpp"
 #include "schedule/memory_host.hpp"
@@ -21,8 +21,10 @@ namespace leasehold::test {
 BOOST_AUTO_TEST_SUITE(hand_off_of_mutexes)
 
 // Where the quick forms begin.
-const std::vector<std::string> quick_forms{"if what == 'release' and queue and ",
-                                           "if what == 'acquire' and held and waited_for and "};
+const std::vector<std::string> quick_forms{
+    "if what == 'release' and queue and ", "if what == 'acquire' and held and waited_for and ",
+    "if mine and what == 'renew' and ",
+    "if not mine and not waited_for and what == ", "if not mine and not waited_for and held and "};
 
 std::string without_the_quick_forms() {
   std::string text(detail::scripts::mutex.text);
@@ -41,10 +43,19 @@ struct one_form {
   memory_host host;
   const std::string digest;
 
-  reply call(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"EVALSHA", digest, "4", "record", "leasehold:{0}:fence",
-                                         "leasehold:{0}:queue:record", "leasehold:{0}:entries:record"});
-    return host.command(arguments);
+  reply call(const std::vector<std::string>& arguments) {
+    std::vector<std::string> words{"EVALSHA", digest, "1", "record"};
+    if (arguments.front() != "renew") {
+      words = {"EVALSHA",
+               digest,
+               "4",
+               "record",
+               "leasehold:{0}:fence",
+               "leasehold:{0}:queue:record",
+               "leasehold:{0}:entries:record"};
+    }
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return host.command(words);
   }
   std::vector<std::tuple<std::string, std::string>> messages() {
     std::vector<std::tuple<std::string, std::string>> all;
@@ -76,8 +87,8 @@ BOOST_AUTO_TEST_CASE(both_forms_do_the_same) {
       case 3:
         words = {"acquire", token, lease, "9007199254740991", std::to_string(upto(9)), "", upto(1) == 0 ? "" : "1"};
         break;
-      case 4: words = {"acquire", token, lease, "9007199254740991", "", ""}; break;
-      case 5: words = {"confirm", token, lease}; break;
+      case 4: words = {"acquire", token, lease, std::to_string(now + upto(9) * 1000 - 1000), "", ""}; break;
+      case 5: words = {upto(1) == 0 ? "confirm" : "renew", token, lease}; break;
       case 6: words = {"release", token, lease, ""}; break;
       default: words = {"release", token}; break;
     }
