@@ -14,6 +14,8 @@ namespace leasehold::detail {
 struct host_and_port {
   std::string host;
   std::string port;
+
+  bool operator==(const host_and_port&) const = default;
 };
 
 struct address {

@@ -150,6 +150,7 @@ class cluster_store final : public store, public node::owner, public std::enable
     for (auto& slot : by_slot_) {
       if (slot == &n) slot = nullptr;
     }
+    last_look_.clear();
     nodes_.erase(found);
     n.end();
   }
@@ -283,6 +284,7 @@ class cluster_store final : public store, public node::owner, public std::enable
     node& to = add(where);
     if (moved && by_slot_[slot] != &to) {
       by_slot_[slot] = &to;
+      last_look_.clear();
       to.wanted = true;
       if (wanted_slots_.contains(slot)) to.listen_in(slot);
       listen_to_leaders();
@@ -372,30 +374,7 @@ class cluster_store final : public store, public node::owner, public std::enable
       if (!known_) on_no_answer(from, "the node names no master with slots");
       return;
     }
-    bool have_moved = false;
-    others_.clear();
-    by_address_.clear();
-    for (const auto& f : found) {
-      others_.push_back(f.where);
-      by_address_.emplace(name_of(f.address), f.where);
-      if (!f.master || f.slots.empty()) continue;
-      node& n = add(f.where);
-      for (const auto& [first, last] : f.slots) {
-        for (std::size_t slot = first; slot <= last; ++slot) {
-          // A node that was cut off from the others may not know yet which slots it has lost.
-          if (f.epoch < epochs_[slot]) continue;
-          have_moved = have_moved || by_slot_[slot] != &n;
-          by_slot_[slot] = &n;
-          epochs_[slot] = f.epoch;
-        }
-      }
-    }
-    known_ = true;
-    for (const auto& [name, n] : nodes_) n->wanted = false;
-    for_each_with_slots([](node* n) {
-      if (n != nullptr) n->wanted = true;
-      return true;
-    });
+    const bool have_moved = found != last_look_ && take_slots(found);
     std::vector<std::shared_ptr<node>> all;
     for (const auto& [name, n] : nodes_) all.push_back(n);
     const bool served = up();
@@ -419,6 +398,36 @@ class cluster_store final : public store, public node::owner, public std::enable
     if (!complete()) refresh_soon();
   }
 
+  // Returns whether a slot has moved.
+  bool take_slots(const std::vector<cluster_node>& found) {
+    bool have_moved = false;
+    others_.clear();
+    by_address_.clear();
+    for (const auto& f : found) {
+      others_.push_back(f.where);
+      by_address_.emplace(name_of(f.address), f.where);
+      if (!f.master || f.slots.empty()) continue;
+      node& n = add(f.where);
+      for (const auto& [first, last] : f.slots) {
+        for (std::size_t slot = first; slot <= last; ++slot) {
+          // A node that was cut off from the others may not know yet which slots it has lost.
+          if (f.epoch < epochs_[slot]) continue;
+          have_moved = have_moved || by_slot_[slot] != &n;
+          by_slot_[slot] = &n;
+          epochs_[slot] = f.epoch;
+        }
+      }
+    }
+    known_ = true;
+    last_look_ = found;
+    for (const auto& [name, n] : nodes_) n->wanted = false;
+    for_each_with_slots([](node* n) {
+      if (n != nullptr) n->wanted = true;
+      return true;
+    });
+    return have_moved;
+  }
+
   const server_maker servers_;
   const address where_;
   store::events* events_;
@@ -428,6 +437,7 @@ class cluster_store final : public store, public node::owner, public std::enable
   std::map<std::string, std::shared_ptr<node>> nodes_;  // By host and port.
   std::vector<node*> by_slot_;                          // Null: the slot's master is unknown.
   std::vector<std::uint64_t> epochs_;                   // Of by_slot_.
+  std::vector<cluster_node> last_look_;                 // Of which by_slot_ was made; empty: it was changed since.
   std::vector<host_and_port> others_;                   // All nodes that are known, with or without slots,
   std::map<std::string, host_and_port> by_address_;     // and the same by the address that a redirection names.
   bool known_ = false;                                  // by_slot_ came from a node.

@@ -22,6 +22,8 @@ struct cluster_node {
   bool master = false;      // And a majority of the masters does not consider it dead.
   std::vector<std::pair<std::uint16_t, std::uint16_t>> slots;  // From, to.
   std::size_t number_of_slots = 0;
+
+  bool operator==(const cluster_node&) const = default;
 };
 
 // A cluster with more nodes is refused: each node costs a connection.
