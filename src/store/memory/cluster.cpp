@@ -70,6 +70,7 @@ void cluster::announce_slots(std::size_t number) {
   const auto before = std::exchange(n.slots, slots_);
   n.epochs = epochs_;
   n.changes = changes_;
+  n.text = nodes(n);
   if (before.empty()) return;
   n.its->leave_shard_channels([&n](std::uint16_t slot) { return n.slots[slot] != n.number; });
 }

@@ -57,13 +57,14 @@ class cluster {
    public:
     node(cluster& c, std::size_t i, server& s) : number(i), its(&s), cluster_(&c) {}
     std::optional<reply> refuses(scripting::strings keys, bool asking, bool is_channel) override;
-    std::string nodes() const override { return cluster_->nodes(*this); }
+    std::string nodes() const override { return text; }
 
     const std::size_t number;
     server* const its;
     std::vector<std::uint8_t> slots;    // By slot: its node, as far as this node knows.
     std::vector<std::uint64_t> epochs;  // By node, as far as this node knows.
     std::uint64_t changes = 0;          // The number of the cluster's changes that it knows of.
+    std::string text;                   // All that as CLUSTER NODES shows it.
 
    private:
     cluster* const cluster_;

@@ -5,13 +5,15 @@
 #include "store/memory/text.hpp"
 
 #include <openssl/evp.h>
+#include <boost/pool/pool.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <memory_resource>
 #include <new>
 #include <optional>
 #include <utility>
@@ -27,6 +29,34 @@ namespace leasehold::detail::memory {
 namespace {
 
 constexpr const char* chunk_name = "@user_script";
+
+// The memory of a Lua state: lists of free blocks, for a script makes many small things, and drops them afterwards.
+class blocks {
+ public:
+  // nullptr: there is no memory left.
+  void* allocate(std::size_t size) noexcept {
+    return size > largest ? std::malloc(size) : pools_[number_of(size)].malloc();
+  }
+  void deallocate(void* block, std::size_t size) noexcept {
+    if (size > largest) return std::free(block);
+    pools_[number_of(size)].free(block);
+  }
+  // Whether a block of the one size is large enough for the other one, and not too large.
+  static bool are_alike(std::size_t a, std::size_t b) noexcept {
+    return a <= largest && b <= largest && number_of(a) == number_of(b);
+  }
+
+ private:
+  static constexpr std::size_t unit = 16, largest = 512;
+  static std::size_t number_of(std::size_t size) noexcept { return (size - 1) / unit; }
+  using all_pools = std::array<boost::pool<>, largest / unit>;
+  template <std::size_t... I>
+  static all_pools make(std::index_sequence<I...>) {
+    return {boost::pool<>(unit * (I + 1))...};
+  }
+
+  all_pools pools_ = make(std::make_index_sequence<largest / unit>());
+};
 
 std::string sha1_of(std::string_view text) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes;
@@ -224,17 +254,10 @@ int describe_error(lua_State* lua) {
 
 }  // namespace
 
+// One for each script: a collection does not visit the others, and what is in use is near.
 struct scripting::state {
-  struct script {
-    std::string text;
-    std::string digest;
-    int function;
-  };
-
-  state() : lua(lua_newstate(allocate, &pool)) {
+  explicit state(std::string d) : digest(std::move(d)), lua(lua_newstate(allocate, &memory)) {
     if (!lua) throw std::bad_alloc();
-    // What a script leaves is small beside the scripts themselves, which each collection has to visit.
-    lua_gc(lua, LUA_GCSETPAUSE, 400);
     open_library("", luaopen_base);
     open_library(LUA_TABLIBNAME, luaopen_table);
     open_library(LUA_STRLIBNAME, luaopen_string);
@@ -277,17 +300,13 @@ struct scripting::state {
   state& operator=(const state&) = delete;
   ~state() { lua_close(lua); }
 
-  // Each script creates its functions anew, and drops them afterwards.
   static void* allocate(void* to, void* old, std::size_t old_size, std::size_t size) noexcept {
-    auto& pool = *static_cast<std::pmr::unsynchronized_pool_resource*>(to);
-    void* made = nullptr;
-    try {
-      if (size != 0) made = pool.allocate(size);
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
+    auto& all = *static_cast<blocks*>(to);
+    if (old != nullptr && size != 0 && blocks::are_alike(old_size, size)) return old;
+    void* const made = size != 0 ? all.allocate(size) : nullptr;
+    if (size != 0 && made == nullptr) return nullptr;
     if (made != nullptr && old != nullptr) std::memcpy(made, old, std::min(old_size, size));
-    if (old != nullptr) pool.deallocate(old, old_size);
+    if (old != nullptr) all.deallocate(old, old_size);
     return made;
   }
 
@@ -364,27 +383,14 @@ struct scripting::state {
   }
 
   // nullptr: the script does not compile, and `failure` says why.
-  const script* find_or_compile(std::string_view text, reply& failure) {
-    for (const auto& [from, known] : latest) {
-      if (from.data() == text.data() && text == known->text) return known;
+  // Whether it is a script.
+  bool compile(std::string_view text, reply& why) {
+    if (luaL_loadbuffer(lua, text.data(), text.size(), chunk_name) != 0) {
+      why = error("ERR Error compiling script (new function): " + in_one_line(string_at(lua, -1)));
+      return false;
     }
-    std::string digest = sha1_of(text);
-    auto at = scripts.find(digest);
-    if (at == scripts.end()) {
-      if (luaL_loadbuffer(lua, text.data(), text.size(), chunk_name) != 0) {
-        failure = error("ERR Error compiling script (new function): " + in_one_line(string_at(lua, -1)));
-        lua_pop(lua, 1);
-        return nullptr;
-      }
-      const int function = luaL_ref(lua, LUA_REGISTRYINDEX);
-      at = scripts.emplace(digest, script{std::string(text), digest, function}).first;
-    }
-    const script* const known = &at->second;
-    // Compares whole texts, because another text may now be in the place of this one.
-    std::erase_if(latest, [&](const auto& l) { return l.first.data() == text.data(); });
-    if (latest.size() >= 16) latest.erase(latest.begin());
-    latest.emplace_back(std::string_view(text.data(), text.size()), known);
-    return known;
+    function = luaL_ref(lua, LUA_REGISTRYINDEX);
+    return true;
   }
 
   void push_strings(strings all) {
@@ -411,7 +417,7 @@ struct scripting::state {
     return false;
   }
 
-  reply run(const script& s, strings keys, strings arguments, database& on, may_access which) {
+  reply run(strings keys, strings arguments, database& on, may_access which) {
     db = &on;
     has_written = false;
     only_declared = which == may_access::declared_keys;
@@ -420,19 +426,19 @@ struct scripting::state {
     set_global("KEYS", keys);
     set_global("ARGV", arguments);
     lua_rawgeti(lua, LUA_REGISTRYINDEX, describe);
-    lua_rawgeti(lua, LUA_REGISTRYINDEX, s.function);
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, function);
     const bool has_failed = lua_pcall(lua, 0, 1, -2) != 0;
     db = nullptr;
-    reply r = has_failed ? failure_of(s) : pop(lua);
+    reply r = has_failed ? failure() : pop(lua);
     lua_settop(lua, 0);
     return r;
   }
 
   // The error on top of the stack, as a reply.
-  reply failure_of(const script& s) {
+  reply failure() {
     if (!lua_istable(lua, -1)) {
       const char* const text = lua_tostring(lua, -1);
-      return error(in_one_line("ERR Error running script " + s.digest + ", " + (text ? text : "execution failure")));
+      return error(in_one_line("ERR Error running script " + digest + ", " + (text ? text : "execution failure")));
     }
     std::string text = string_field(lua, "err").value_or("ERR unknown error");
     lua_getfield(lua, -1, "line");
@@ -440,45 +446,57 @@ struct scripting::state {
     const std::string line = has_line ? std::to_string(lua_tointeger(lua, -1)) : "";
     lua_pop(lua, 1);
     const auto source = string_field(lua, "source");
-    if (has_line && source) text += " script: " + s.digest + ", on " + *source + ":" + line + ".";
+    if (has_line && source) text += " script: " + digest + ", on " + *source + ":" + line + ".";
     return error(in_one_line(text));
   }
 
-  std::pmr::unsynchronized_pool_resource pool;
+  const std::string digest;
+  blocks memory;
   lua_State* const lua;
   int describe = 0;
+  int function = 0;
   database* db = nullptr;
   bool has_written = false;
   bool only_declared = false;
   strings declared;
   std::size_t next_declared = 0;
-  string_map<script> scripts;  // By digest.
-  // Where the callers keep the texts that were run last.
-  std::vector<std::pair<std::string_view, const script*>> latest;
 };
 
-scripting::scripting() : state_(std::make_unique<state>()) {}
+scripting::scripting() = default;
 scripting::scripting(scripting&&) noexcept = default;
 scripting& scripting::operator=(scripting&&) noexcept = default;
 scripting::~scripting() = default;
 
-reply scripting::run(std::string_view text, strings keys, strings arguments, database& db, may_access which) {
+scripting::state* scripting::find(std::string_view digest) const {
+  const auto found = scripts_.find(digest);
+  return found != scripts_.end() ? found->second.get() : nullptr;
+}
+
+scripting::state* scripting::find_or_compile(std::string_view text, reply& failure) {
+  const std::string digest = sha1_of(text);
+  if (auto* const known = find(digest)) return known;
+  auto made = std::make_unique<state>(digest);
+  if (!made->compile(text, failure)) return nullptr;
+  return scripts_.emplace(digest, std::move(made)).first->second.get();
+}
+
+reply scripting::run(std::string_view text, strings keys, strings arguments, database& db) {
   reply failure;
-  const auto* const script = state_->find_or_compile(text, failure);
-  return script ? state_->run(*script, keys, arguments, db, which) : failure;
+  auto* const script = find_or_compile(text, failure);
+  return script ? script->run(keys, arguments, db, may_access::any_key) : failure;
 }
 
 reply scripting::load(std::string_view text) {
   reply failure;
-  const auto* const script = state_->find_or_compile(text, failure);
+  const auto* const script = find_or_compile(text, failure);
   return script ? bulk(script->digest) : failure;
 }
 
-reply scripting::run_digest(std::string_view digest, strings keys, strings arguments, database& db) {
-  auto found = state_->scripts.find(digest);
-  if (found == state_->scripts.end()) found = state_->scripts.find(to_lower(digest));
-  if (found == state_->scripts.end()) return error("NOSCRIPT No matching script. Please use EVAL.");
-  return state_->run(found->second, keys, arguments, db, may_access::any_key);
+reply scripting::run_digest(std::string_view digest, strings keys, strings arguments, database& db, may_access which) {
+  auto* script = find(digest);
+  if (script == nullptr) script = find(to_lower(digest));
+  if (script == nullptr) return error("NOSCRIPT No matching script. Please use EVAL.");
+  return script->run(keys, arguments, db, which);
 }
 
 }  // namespace leasehold::detail::memory

@@ -31,18 +31,23 @@ class scripting {
   // has not declared.
   enum class may_access { any_key, declared_keys };
 
-  // As EVAL. A text is compiled once. A known text costs a comparison of its bytes.
-  reply run(std::string_view text, strings keys, strings arguments, database&, may_access = may_access::any_key);
+  // As EVAL. A text is compiled once; a known one costs its digest.
+  reply run(std::string_view text, strings keys, strings arguments, database&);
 
   // As SCRIPT LOAD: the digest, in lower-case hexadecimal, or the error of the compiler.
   reply load(std::string_view text);
 
   // As EVALSHA. Texts that have been loaded or run before are known; for others the reply is NOSCRIPT.
-  reply run_digest(std::string_view digest, strings keys, strings arguments, database&);
+  reply run_digest(std::string_view digest, strings keys, strings arguments, database&,
+                   may_access = may_access::any_key);
+  bool knows(std::string_view digest) const { return find(digest) != nullptr; }
 
  private:
   struct state;
-  std::unique_ptr<state> state_;
+  state* find(std::string_view digest) const;
+  state* find_or_compile(std::string_view text, reply& failure);
+
+  string_map<std::unique_ptr<state>> scripts_;  // By digest.
 };
 
 }  // namespace leasehold::detail::memory

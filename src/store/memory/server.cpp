@@ -70,6 +70,7 @@ reply server::run(const script& s, bool whole_text, scripting::strings keys, scr
   }
   if (whole_text) {
     known_.insert(&s);
+    if (!scripting_.knows(s.sha1)) scripting_.load(s.text);
   } else if (!known_.contains(&s)) {
     return error("NOSCRIPT No matching script. Please use EVAL.");
   }
@@ -77,7 +78,7 @@ reply server::run(const script& s, bool whole_text, scripting::strings keys, scr
   if (keys.empty()) return error("ERR Lua scripts without any input keys are not supported.");
   database& d = data();
   const auto before = d.changes();
-  reply r = scripting_.run(s.text, keys, arguments, d, scripting::may_access::declared_keys);
+  reply r = scripting_.run_digest(s.sha1, keys, arguments, d, scripting::may_access::declared_keys);
   if (wrote != nullptr) *wrote = d.changes() != before;
   if (on_run) on_run(s, {arguments.begin(), arguments.end()}, r);
   return r;
