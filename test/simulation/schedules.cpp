@@ -76,6 +76,9 @@ std::vector<std::string> required(deployment d) {
                                "client: renewed",
                                "close done",
                                "close unreachable",
+                               "detach done",
+                               "detach lost",
+                               "detach unreachable",
                                "downgrade done",
                                "downgrade lost",
                                "extend done",
@@ -85,6 +88,9 @@ std::vector<std::string> required(deployment d) {
                                "release done",
                                "release lost",
                                "release unreachable",
+                               "resume done",
+                               "resume lost",
+                               "resume unreachable",
                                "try_acquire done",
                                "try_acquire timed out",
                                "try_acquire unreachable"};
@@ -108,10 +114,30 @@ std::vector<std::string> required(deployment d) {
     }
   }
   if (queue) {
-    for (const char* const what :
-         {"client: granted by the one before", "client: passed on in the client", "client: acquired from what lingered",
-          "client: wanted by another", "mutex refresh -> 1", "mutex refresh -> 2", "mutex want -> 1", "mutex want -> 2",
-          "shared_mutex downgrade -> 1"}) {
+    for (const char* const what : {"client: granted by the one before",
+                                   "client: passed on in the client",
+                                   "client: acquired from what lingered",
+                                   "client: wanted by another",
+                                   "campaign Operation canceled",
+                                   "campaign done",
+                                   "campaign lost",
+                                   "campaign refused",
+                                   "campaign timed out",
+                                   "campaign unreachable",
+                                   "leader: nobody",
+                                   "leader: somebody",
+                                   "observer: a leader",
+                                   "observer: nobody",
+                                   "proclaim done",
+                                   "proclaim lost",
+                                   "wanted Operation canceled",
+                                   "wanted done",
+                                   "wanted lost",
+                                   "mutex refresh -> 1",
+                                   "mutex refresh -> 2",
+                                   "mutex want -> 1",
+                                   "mutex want -> 2",
+                                   "shared_mutex downgrade -> 1"}) {
       all.emplace_back(what);
     }
   }
