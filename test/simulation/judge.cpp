@@ -639,10 +639,12 @@ void judge::look_for_trouble() {
     for (const auto& [name, fence] : highest_fence_) lost_fences_below_ = std::max(lost_fences_below_, fence + 1);
   }
   // What was sent on a slow network may arrive this much later, and its answer, too.
-  if (world_.slowest > milliseconds(50)) slow_until_ = world_.now() + 2 * world_.slowest;
-  if (world_.slowest > milliseconds(2)) {
+  // (Between two looks nothing happens: it has been as slow until now as at the last one.)
+  const auto slowest = std::max(std::exchange(slowest_then_, world_.slowest), world_.slowest);
+  if (slowest > milliseconds(50)) slow_until_ = world_.now() + 2 * slowest;
+  if (slowest > milliseconds(2)) {
     last_slow_ = world_.now();
-    how_slow_ = world_.slowest;
+    how_slow_ = slowest;
   }
   // What is sent to the wrong node goes from one to the other, and a client is connected again after a pause.
   if (world_.cluster() != nullptr && (everywhere || !world_.cluster()->is_settled())) {

@@ -250,6 +250,7 @@ class judge {
   clock::time_point slow_until_{};
   clock::time_point last_slow_{};  // When a vote on a quorum could last take longer than it is waited for,
   clock::duration how_slow_{0};    // and how long a message could take then.
+  clock::duration slowest_then_{0};
   void begin_note(held&);
   void end_note(held&);
 
