@@ -129,8 +129,7 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     }
     if (with_history_) note(who, fmt::format("{} {}{}", once ? "tries" : "wants", name, reader ? " to read" : ""));
     error_code ec;
-    hold h;
-    leadership led;
+    leadership led;  // Or only its hold.
     std::string value;
     if (campaigns) {
       value = elections_->value_of(who);
@@ -143,13 +142,13 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
       auto token = asio::bind_cancellation_slot(stop->slot(), as_tuple);
       auto [e, found] = co_await lock.try_acquire(o, token);
       ec = e;
-      if (found) h = std::move(*found);
+      if (found) led.hold() = std::move(*found);
       if (!ec && !found) ec = make_error_code(error::timed_out);
     } else {
       auto token = asio::bind_cancellation_slot(stop->slot(), as_tuple);
       auto [e, found] = co_await lock.acquire(o, token);
       ec = e;
-      h = std::move(found);
+      led.hold() = std::move(found);
     }
     count(fmt::format("{} {}", campaigns ? "campaign" : once ? "try_acquire" : "acquire", text_of(ec)));
     auto& results = seen_[p.get()];
@@ -159,7 +158,7 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     if (!once && ec == error::timed_out) ++results.timed_out;
     if (ec == asio::error::operation_aborted && !campaigns) ++results.cancelled;
     if (with_history_)
-      note(who, fmt::format("{}: {}", name, ec ? ec.message() : fmt::format("fence {}", h.fence() + led.term())));
+      note(who, fmt::format("{}: {}", name, ec ? ec.message() : fmt::format("fence {}", led.fence())));
     if (*stopped_at) {
       judge_->ended(*p, "a cancelled acquire", (*stopped_at)->first, (*stopped_at)->second, 0ms);
     } else if (once) {
@@ -174,7 +173,6 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     held one{.by = p.get(), .worker = who, .name = name, .owner = owner, .reader = reader, .options = o};
     one.called = began;
     one.led = std::move(led);
-    if (!campaigns) one.led.hold() = std::move(h);
     one.fence = one.led.fence();
     const auto kept = judge_->granted(std::move(one));
     if (campaigns) elections_->proclaimed(kept, value);
