@@ -77,7 +77,8 @@ if found[1] and (what == 'renew' and found[2] or
           redis.call('HSET', record, 'leasehold:' .. token, string.format('%d ', deadline) .. own_fence .. ' ' .. own_ask)
         end
         left = string.format('%d', math.min(left, math.floor((own_deadline - now) / 1000)))
-        return '1 ' .. own_fence .. ' ' .. left .. clock .. (count and ' ' .. redis.call('HGET', record, about) or '')
+        local times = count and ' ' .. (redis.call('HGET', record, about) or '0') or ''
+        return '1 ' .. own_fence .. ' ' .. left .. clock .. times
       end
     elseif is_current and not found[2] and what == 'release' then
       return 0

@@ -652,6 +652,18 @@ BOOST_AUTO_TEST_CASE(an_entry_again_past_those_who_wait_does_not_keep_the_queue)
 }
 
 // More than one script grants at a time: every confirmation grants more.
+// Another program has deleted the owner's count: the hold is renewed all the same.
+BOOST_AUTO_TEST_CASE(a_member_without_a_count_is_renewed) {
+  const script& r = scripts::recursive_mutex;
+  const answer got = acquire(r, "a.1", "owner");
+  redis.command("HDEL", record, "owner");
+  const answer renewed = renew(r, "a.1", 60000);
+  BOOST_TEST(renewed.status == 1);
+  BOOST_TEST(renewed.fence == got.fence);
+  BOOST_TEST(renewed.left > 59000);
+  BOOST_TEST(renewed.depth == 0);
+}
+
 BOOST_AUTO_TEST_CASE(hundreds_who_may_be_in_together_all_get_in) {
   const script& s = scripts::shared_mutex;
   acquire(s, "x", "w");
