@@ -238,6 +238,7 @@ BOOST_AUTO_TEST_CASE(the_whole_cluster_is_away_for_a_while) {
     client c(executor, cluster.url(), quick());
     const auto other = elsewhere(cluster);
     co_await works(c, "n");
+    co_await eventually("each node is connected", [&] { return c.stats().connects == 3; });
     for (std::size_t i = 0; i < 3; ++i) cluster.node(i).kill();
     acquire_options o;
     o.wait = 100ms;
