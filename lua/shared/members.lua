@@ -74,7 +74,8 @@ if found[1] and (what == 'renew' and found[2] or
         end
         if lease > 0 and own_deadline < deadline then
           own_deadline = deadline
-          redis.call('HSET', record, 'leasehold:' .. token, string.format('%d ', deadline) .. own_fence .. ' ' .. own_ask)
+          local renewed = string.format('%d ', deadline) .. own_fence .. ' ' .. own_ask
+          redis.call('HSET', record, 'leasehold:' .. token, renewed)
         end
         left = string.format('%d', math.min(left, math.floor((own_deadline - now) / 1000)))
         local times = count and ' ' .. (redis.call('HGET', record, about) or '0') or ''

@@ -99,7 +99,6 @@ void elections::set(const std::string& name, const fact& one) {
 
 void elections::proclaimed(const std::shared_ptr<held>& leader, const std::string& value) {
   if (leader->led.value() != value) {
-    // Another proclamation of this leader may have come after it.
     throw broken(fmt::format("{} has proclaimed \"{}\" and says \"{}\"", leader->worker, value, leader->led.value()));
   }
   const auto reached = check(leader->name, {value, leader->fence, {}});

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The hand-off of a mutex, the joining of its queue, and a few others have two forms in Lua: quick ones in
-// lua/mutex.lua, and those of all kinds in lua/shared/lock.lua. Random calls run on two stores in memory, one of them without the quick forms:
-// whatever can be seen of them must be the same.
+// lua/mutex.lua, and those of all kinds in lua/shared/lock.lua. Random calls run on two stores in memory, one of them
+// without the quick forms: whatever can be seen of them must be the same.
 #include "protocol/scripts.hpp"
 #include "schedule/memory_host.hpp"
 #include "support/rarer.hpp"
@@ -44,16 +44,9 @@ struct one_form {
   const std::string digest;
 
   reply call(const std::vector<std::string>& arguments) {
-    std::vector<std::string> words{"EVALSHA", digest, "1", "record"};
-    if (arguments.front() != "renew") {
-      words = {"EVALSHA",
-               digest,
-               "4",
-               "record",
-               "leasehold:{0}:fence",
-               "leasehold:{0}:queue:record",
-               "leasehold:{0}:entries:record"};
-    }
+    std::vector<std::string> words{"EVALSHA", digest, "4", "record", "leasehold:{0}:fence"};
+    words.insert(words.end(), {"leasehold:{0}:queue:record", "leasehold:{0}:entries:record"});
+    if (arguments.front() == "renew") words = {"EVALSHA", digest, "1", "record"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     return host.command(words);
   }

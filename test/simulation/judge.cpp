@@ -103,8 +103,8 @@ void judge::detached(const held& h, clock::time_point began, milliseconds lease)
   const auto& token = h.held_by_user().token();
   // The same token is on its way from user to user in a client.
   if (const auto its = released_.find(h.name); its != released_.end() && its->second == token) released_.erase(its);
-  // Clocks run at other rates.
   has_tickets_ = true;
+  // Clocks run at other rates.
   tickets_.push_back({h.worker, h.name, h.owner, token, h.reader || h.becomes_reader, began + lease - lease / 50});
 }
 

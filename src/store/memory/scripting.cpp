@@ -4,8 +4,9 @@
 
 #include "store/memory/text.hpp"
 
-#include <openssl/evp.h>
 #include <boost/pool/pool.hpp>
+
+#include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
@@ -382,8 +383,7 @@ struct scripting::state {
     return 1;
   }
 
-  // nullptr: the script does not compile, and `failure` says why.
-  // Whether it is a script.
+  // False: the text does not compile, and `why` says more.
   bool compile(std::string_view text, reply& why) {
     if (luaL_loadbuffer(lua, text.data(), text.size(), chunk_name) != 0) {
       why = error("ERR Error compiling script (new function): " + in_one_line(string_at(lua, -1)));

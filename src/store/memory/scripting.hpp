@@ -13,8 +13,8 @@
 namespace leasehold::detail::memory {
 
 // Runs Lua scripts against a database as EVAL and EVALSHA do: with KEYS, ARGV and `redis`, the conversions between Lua
-// and RESP2, the texts of errors, and no rollback when a script fails halfway. One Lua state serves any number of
-// databases. It must not be used from two threads at once.
+// and RESP2, the texts of errors, and no rollback when a script fails halfway. It serves any number of
+// databases, and must not be used from two threads at once.
 //
 // Not modelled, because no script here uses it: shebang lines, RESP3, the libraries cjson, cmsgpack, struct and bit,
 // time limits, and the protection of globals that exist already.
