@@ -50,6 +50,17 @@ struct wanted_scene : scene {
     return one;
   }
 
+  // Another client joins the queue, and the holder, which was not told so far, is told at once.
+  void join(process& other, const wait_for_others& told) {
+    BOOST_TEST(!told.ended);
+    const auto joined = w.now();
+    start(other, {.lease = 30s});
+    wait(10ms);
+    BOOST_REQUIRE(told.ended.has_value());
+    BOOST_TEST(!*told.ended);
+    BOOST_TEST((told.at - joined <= 2ms));
+  }
+
  private:
   std::vector<std::unique_ptr<wait_for_others>> waits_;
 };
@@ -71,13 +82,7 @@ BOOST_AUTO_TEST_CASE(a_holder_is_told_when_another_client_joins_the_queue) {
   hold h = take(s, p, {.lease = 30s});
   const auto& told = s.watch(p, h);
   s.wait(1s);
-  BOOST_TEST(!told.ended);
-  const auto joined = s.w.now();
-  s.start(other, {.lease = 30s});
-  s.wait(100ms);
-  BOOST_REQUIRE(told.ended.has_value());
-  BOOST_TEST(!*told.ended);
-  BOOST_TEST((told.at - joined <= 2ms));
+  s.join(other, told);
   BOOST_TEST(p.client().stats().wanted == 1U);
   BOOST_TEST(token == h.token());
   // It goes on waiting, and the event is not repeated.
@@ -111,14 +116,8 @@ BOOST_AUTO_TEST_CASE(waiters_of_the_same_client_are_no_other_client) {
   const auto& told = s.watch(p, h);
   s.start(p, {.lease = 30s});
   s.wait(2s);
-  BOOST_TEST(!told.ended);
   // Another client behind it is one.
-  const auto joined = s.w.now();
-  s.start(other, {.lease = 30s});
-  s.wait(10ms);
-  BOOST_REQUIRE(told.ended.has_value());
-  BOOST_TEST(!*told.ended);
-  BOOST_TEST((told.at - joined <= 2ms));
+  s.join(other, told);
 }
 
 // Those are in front of it in the queue: a client has one entry for the mutex, and one for the election of its name.
@@ -136,13 +135,7 @@ BOOST_AUTO_TEST_CASE(a_holder_is_told_of_a_client_behind_two_entries_of_its_own)
   BOOST_TEST(s.w.server(0).data().execute({"ZCARD", the_queue}).integer == 2);
   const auto& told = s.watch(p, h);
   s.wait(100ms);
-  BOOST_TEST(!told.ended);
-  const auto joined = s.w.now();
-  s.start(other, {.lease = 30s});
-  s.wait(10ms);
-  BOOST_REQUIRE(told.ended.has_value());
-  BOOST_TEST(!*told.ended);
-  BOOST_TEST((told.at - joined <= 2ms));
+  s.join(other, told);
   // Whoever asks later hears it, too.
   const auto& again = s.watch(p, h);
   s.wait(10ms);
