@@ -12,7 +12,7 @@ namespace booking {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 2000ms;
+constexpr auto busy_timeout = 2000ms;
 
 void table::closes::operator()(sqlite3* database) const noexcept { sqlite3_close(database); }
 
@@ -74,7 +74,7 @@ table::table(const std::string& file, int rows, int seats_of_a_row) {
   const int status = sqlite3_open(file.c_str(), &opened);
   database_.reset(opened);
   if (status != SQLITE_OK) throw table_error(fmt::format("{}: {}", file, sqlite3_errmsg(opened)), false);
-  sqlite3_busy_timeout(opened, static_cast<int>(patience.count()));
+  sqlite3_busy_timeout(opened, static_cast<int>(busy_timeout.count()));
   let_readers_go_on();
   execute("BEGIN IMMEDIATE");
   execute(
@@ -92,7 +92,7 @@ table::table(const std::string& file, int rows, int seats_of_a_row) {
 // Readers do not wait for a writer then. SQLite does not wait for the others if several instances say so of a new file at
 // once, because each would wait for the other.
 void table::let_readers_go_on() {
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = std::chrono::steady_clock::now() + busy_timeout;
   for (;;) {
     try {
       return execute("PRAGMA journal_mode = WAL");

@@ -79,7 +79,7 @@ lock_status read_status(const reply& r) {
   std::size_t i = read_lock(r, 1, status);
   const std::string_view kind = r.text(i++);
   for (; i + 3 < r.size(); i += 4) {
-    waiter w;
+    leasehold::waiter w;
     w.token = r.text(i);
     w.lease = std::max(r.left(i + 1), std::chrono::milliseconds(0));
     w.silent = r.number(i + 2) == 1;

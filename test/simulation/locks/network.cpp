@@ -128,10 +128,10 @@ BOOST_AUTO_TEST_CASE(no_deadline_is_later_than_the_servers_though_replies_come_l
       co_await got.back().release();
     }
     {
-      std::optional<holds<2>> both;
+      std::optional<leasehold::holds<2>> both;
       const mutex other(p.c, "other");
       reply_is_late();
-      acquire_all({.renew = renewal::none}, p.lock, other)([&](error_code ec, holds<2> h) {
+      acquire_all({.renew = renewal::none}, p.lock, other)([&](error_code ec, leasehold::holds<2> h) {
         BOOST_TEST(!ec);
         both = std::move(h);
       });
@@ -424,13 +424,13 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_acquire_all_leave_no_ghost) {
     const mutex a(p.c, "a"), b(p.c, "b");
     co_await p.c.ready();
     {
-      holds<2> both = co_await acquire_all(a, b);
+      leasehold::holds<2> both = co_await acquire_all(a, b);
       co_await both.release();
     }
     p.network.forget();
     p.network.hold_requests();
-    std::optional<holds<2>> both;
-    acquire_all({.lease = 10min}, a, b)([&](error_code ec, holds<2> h) {
+    std::optional<leasehold::holds<2>> both;
+    acquire_all({.lease = 10min}, a, b)([&](error_code ec, leasehold::holds<2> h) {
       BOOST_TEST(!ec);
       both = std::move(h);
     });
