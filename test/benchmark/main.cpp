@@ -40,7 +40,7 @@ settings quick() {
 int run(int argc, char** argv) {
   const std::vector<std::pair<std::string, void (*)(const settings&, report&)>> sections = {
       {"pairs", pairs},     {"handoff", handoff}, {"coroutines", coroutines}, {"processes", processes},
-      {"cost", cost},       {"holds", holds},     {"kinds", kinds},           {"linger", linger},
+      {"cost", cost},       {"holds", holds},     {"kinds", kinds},           {"linger", leasehold::bench::linger},
       {"cluster", cluster}, {"quorum", quorum},   {"classes", classes}};
   std::vector<std::string> names;
   for (const auto& s : sections) names.push_back(s.first);
