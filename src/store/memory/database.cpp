@@ -6,10 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -88,16 +86,23 @@ std::vector<reply> page_of(const sorted_set_value& set, bool with_scores, std::s
 
 }  // namespace
 
+struct command {
+  // may_say_zero: 0 does not mean that nothing was changed.
+  enum flag : unsigned { none = 0, writes = 1, needs_memory = 2, keyless = 4, many_keys = 8, may_say_zero = 16 };
+
+  bool is(flag f) const { return (flags & f) != 0; }
+  bool has_right_number(words w) const {
+    const auto n = static_cast<int>(w.size());
+    return arity > 0 ? n == arity : n >= -arity;
+  }
+
+  reply (*run)(database&, words);
+  int arity;  // With the name. Negative: at least that many.
+  unsigned flags;
+};
+
 // The commands. w[0] is the name as the client wrote it, and the number of the arguments has been checked.
 struct commands {
-  enum flag : unsigned { none = 0, writes = 1, needs_memory = 2, keyless = 4, many_keys = 8 };
-
-  struct command {
-    reply (*run)(database&, words);
-    int arity;  // With the name. Negative: at least that many.
-    unsigned flags;
-  };
-
   using handler = reply(database&, words);
 
   static const command* find(std::string_view name);
@@ -681,8 +686,9 @@ struct commands {
   static reply echo(database&, words w) { return bulk(w[1]); }
 };
 
-const commands::command* commands::find(std::string_view name) {
-  constexpr unsigned w = writes, m = writes | needs_memory;
+const command* commands::find(std::string_view name) {
+  constexpr unsigned none = command::none, keyless = command::keyless, many_keys = command::many_keys;
+  constexpr unsigned w = command::writes, m = command::writes | command::needs_memory, z = m | command::may_say_zero;
   static const string_map<command> all = {
       {"append", {append, 3, m}},
       {"dbsize", {dbsize, 1, keyless}},
@@ -700,15 +706,15 @@ const commands::command* commands::find(std::string_view name) {
       {"hexists", {hexists, 3, none}},
       {"hget", {hget, 3, none}},
       {"hgetall", {hgetall, 2, none}},
-      {"hincrby", {hincrby, 4, m}},
+      {"hincrby", {hincrby, 4, z}},
       {"hkeys", {hkeys, 2, none}},
       {"hlen", {hlen, 2, none}},
       {"hmget", {hmget, -3, none}},
-      {"hset", {hset, -4, m}},
+      {"hset", {hset, -4, z}},
       {"hsetnx", {hsetnx, 4, m}},
       {"hvals", {hvals, 2, none}},
-      {"incr", {incr, 2, m}},
-      {"incrby", {incrby, 3, m}},
+      {"incr", {incr, 2, z}},
+      {"incrby", {incrby, 3, z}},
       {"keys", {keys, 2, keyless}},
       {"llen", {llen, 2, none}},
       {"lpush", {lpush, -3, m}},
@@ -734,7 +740,7 @@ const commands::command* commands::find(std::string_view name) {
       {"ttl", {ttl, 2, none}},
       {"type", {type, 2, none}},
       {"unlink", {del, -2, w | many_keys}},
-      {"zadd", {zadd, -4, m}},
+      {"zadd", {zadd, -4, z}},
       {"zcard", {zcard, 2, none}},
       {"zrange", {zrange, -4, none}},
       {"zrangebyscore", {zrangebyscore, -4, none}},
@@ -749,15 +755,6 @@ const commands::command* commands::find(std::string_view name) {
   const auto found = all.find(std::string_view(lower.data(), name.size()));
   return found == all.end() ? nullptr : &found->second;
 }
-
-namespace {
-
-bool has_right_number(const commands::command& c, words w) {
-  const auto n = static_cast<int>(w.size());
-  return c.arity > 0 ? n == c.arity : n >= -c.arity;
-}
-
-}  // namespace
 
 database::stored* database::find(std::string_view key) {
   const auto found = keys_.find(key);
@@ -781,24 +778,18 @@ void database::set_time(std::chrono::microseconds since_epoch) {
   now_us_ = since_epoch.count();
 }
 
-// A command that may write answers 0 or nil if there was nothing to change. Some answer 0 for other reasons.
-reply database::counted(bool writes, std::string_view name, reply r) {
-  static constexpr std::string_view may_say_zero[] = {"HSET", "ZADD", "HINCRBY", "INCR", "INCRBY"};
-  const auto same = [name](std::string_view other) {
-    return std::equal(name.begin(), name.end(), other.begin(), other.end(),
-                      [](unsigned char a, unsigned char b) { return std::toupper(a) == b; });
-  };
-  const bool is_zero = r.type == reply::kind::integer && r.integer == 0 &&
-                       std::none_of(std::begin(may_say_zero), std::end(may_say_zero), same);
-  const bool nothing = !writes || r.is_error() || r.type == reply::kind::nil || is_zero;
-  if (!nothing) ++changes_;
+// A command that may write answers 0 or nil if there was nothing to change.
+reply database::run(const command& c, words w) {
+  reply r = c.run(*this, w);
+  const bool is_zero = r.type == reply::kind::integer && r.integer == 0 && !c.is(command::may_say_zero);
+  if (c.is(command::writes) && !r.is_error() && r.type != reply::kind::nil && !is_zero) ++changes_;
   return r;
 }
 
 reply database::execute(words w) {
   if (w.empty()) return error("ERR no command");
-  const auto* const command = commands::find(w[0]);
-  if (!command) {
+  const auto* const named = command_of(w);
+  if (!named) {
     // C strings: they end at a zero byte.
     const auto shortened = [](std::string_view word, std::size_t most) {
       return std::string(word.substr(0, std::min(most, word.find('\0'))));
@@ -810,11 +801,10 @@ reply database::execute(words w) {
     }
     return error(in_one_line(text));
   }
-  if (!has_right_number(*command, w)) return wrong_number(w[0]);
-  if (is_out_of_memory_ && (command->flags & commands::needs_memory)) return error(out_of_memory);
-  const bool writes = (command->flags & commands::writes) != 0;
-  if (writes && !refusal_of_writes_.empty()) return error(refusal_of_writes_);
-  return counted(writes, w[0], command->run(*this, w));
+  if (!named->has_right_number(w)) return wrong_number(w[0]);
+  if (is_out_of_memory_ && named->is(command::needs_memory)) return error(out_of_memory);
+  if (named->is(command::writes) && !refusal_of_writes_.empty()) return error(refusal_of_writes_);
+  return run(*named, w);
 }
 
 reply database::execute(const std::vector<std::string>& all) {
@@ -822,21 +812,21 @@ reply database::execute(const std::vector<std::string>& all) {
   return execute(words(views));
 }
 
-reply database::execute_in_script(words w, bool& has_written) {
-  const auto* const command = commands::find(w[0]);
-  if (!command) return error("ERR Unknown Redis command called from script");
-  if (!has_right_number(*command, w)) return error("ERR Wrong number of args calling Redis command from script");
-  const bool writes = (command->flags & commands::writes) != 0;
-  if (writes && !refusal_of_writes_.empty()) return error(refusal_of_writes_);
-  if (is_out_of_memory_ && !has_written && (command->flags & commands::needs_memory)) return error(out_of_memory);
-  if (writes) has_written = true;
-  return counted(writes, w[0], command->run(*this, w));
+const command* database::command_of(words w) { return commands::find(w[0]); }
+
+database::words database::keys_in(const command* c, words w) {
+  if (c == nullptr || c->is(command::keyless) || w.size() < 2) return {};
+  return w.subspan(1, c->is(command::many_keys) ? w.size() - 1 : 1);
 }
 
-database::words database::keys_in(words w) {
-  const auto* const command = commands::find(w[0]);
-  if (command == nullptr || (command->flags & commands::keyless) != 0 || w.size() < 2) return {};
-  return w.subspan(1, (command->flags & commands::many_keys) != 0 ? w.size() - 1 : 1);
+reply database::execute_in_script(const command* c, words w, bool& has_written) {
+  if (!c) return error("ERR Unknown Redis command called from script");
+  if (!c->has_right_number(w)) return error("ERR Wrong number of args calling Redis command from script");
+  const bool writes = c->is(command::writes);
+  if (writes && !refusal_of_writes_.empty()) return error(refusal_of_writes_);
+  if (is_out_of_memory_ && !has_written && c->is(command::needs_memory)) return error(out_of_memory);
+  if (writes) has_written = true;
+  return run(*c, w);
 }
 
 std::size_t database::size() const {

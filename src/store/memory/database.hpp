@@ -22,6 +22,8 @@ namespace leasehold::detail::memory {
 // The error of a replica for commands that write.
 inline constexpr const char* not_of_a_replica = "READONLY You can't write against a read only replica.";
 
+struct command;
+
 // Copyable: a test keeps an older copy for a failover.
 class database {
  public:
@@ -49,12 +51,14 @@ class database {
   reply execute(std::initializer_list<std::string_view> w) { return execute(words(w.begin(), w.size())); }
   reply execute(const std::vector<std::string>&);
 
+  // The command that the first word names; null: there is none.
+  static const command* command_of(words);
+  // The keys among its words.
+  static words keys_in(const command*, words);
+
   // Runs a command of a script. `has_written` belongs to the script: after its first write, a shortage of memory does
   // not stop it. Clear it when the script begins.
-  reply execute_in_script(words, bool& has_written);
-
-  // The keys among the words of a command.
-  static words keys_in(words);
+  reply execute_in_script(const command*, words, bool& has_written);
 
   // As MIGRATE, or as DUMP and RESTORE with REPLACE: by the other clock, the key has the same time to live left. A key
   // that does not exist is not moved.
@@ -86,7 +90,7 @@ class database {
   stored* find(std::string_view key);
   bool erase(std::string_view key);
 
-  reply counted(bool writes, std::string_view name, reply r);
+  reply run(const command&, words);
 
   string_map<stored> keys_;
   std::int64_t now_us_ = 0;

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -340,23 +339,18 @@ struct scripting::state {
       push_error(lua, "Please specify at least one argument for this redis lib call");
       return true;
     }
-    struct number {
-      std::array<char, 32> text;
-    };
     // Most commands have few words.
     std::array<std::string_view, 16> few;
     std::vector<std::string_view> many;
     if (n > static_cast<int>(few.size())) many.resize(static_cast<std::size_t>(n));
     const std::span<std::string_view> words =
         many.empty() ? std::span(few).first(static_cast<std::size_t>(n)) : std::span(many);
-    std::vector<number> numbers;
+    std::vector<number_text> numbers;
     for (int i = 1; i <= n; ++i) {
       auto& word = words[static_cast<std::size_t>(i - 1)];
       if (lua_type(lua, i) == LUA_TNUMBER) {
         if (numbers.empty()) numbers.reserve(static_cast<std::size_t>(n));
-        auto& text = numbers.emplace_back().text;
-        const int size = std::snprintf(text.data(), text.size(), "%.17g", lua_tonumber(lua, i));
-        word = {text.data(), static_cast<std::size_t>(size)};
+        word = write_number(lua_tonumber(lua, i), numbers.emplace_back());
       } else if (lua_type(lua, i) == LUA_TSTRING) {
         word = string_at(lua, i);
       } else {
@@ -364,14 +358,15 @@ struct scripting::state {
         return true;
       }
     }
+    const auto* const named = database::command_of(words);
     if (self.only_declared) {
-      for (const auto key : database::keys_in(words)) {
+      for (const auto key : database::keys_in(named, words)) {
         if (self.is_declared(key)) continue;
         push_error(lua, "script tried accessing undeclared key");
         return true;
       }
     }
-    const reply r = self.db->execute_in_script(words, self.has_written);
+    const reply r = self.db->execute_in_script(named, words, self.has_written);
     push(lua, r);
     return raises && r.is_error();
   }

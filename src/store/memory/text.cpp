@@ -3,7 +3,6 @@
 #include "store/memory/text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -52,6 +51,8 @@ std::optional<std::int64_t> to_integer(std::string_view text) {
 }
 
 std::optional<double> to_score(std::string_view text) {
+  constexpr std::int64_t exact = std::int64_t{1} << 53;
+  if (const auto n = to_integer(text); n && *n >= -exact && *n <= exact) return static_cast<double>(*n);
   const std::string copy(text);
   if (copy.empty() || std::isspace(static_cast<unsigned char>(copy[0]))) return std::nullopt;
   char* end = nullptr;
@@ -62,9 +63,18 @@ std::optional<double> to_score(std::string_view text) {
 
 std::string from_score(double d) {
   if (std::isinf(d)) return d < 0 ? "-inf" : "inf";
-  std::array<char, 40> text;
+  number_text text;
   // Integers are the same in all versions of the servers; of other numbers, Redis 7.0 shows 17 digits.
-  return {text.data(), static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%.17g", d))};
+  return std::string(write_number(d, text));
+}
+
+std::string_view write_number(double d, number_text& to) {
+  // Most are whole, and there is a quicker way for these. (-0 is "-0".)
+  if (std::abs(d) < 1e15 && d == std::trunc(d) && !(d == 0 && std::signbit(d))) {
+    const auto [end, failure] = std::to_chars(to.data(), to.data() + to.size(), static_cast<std::int64_t>(d));
+    return {to.data(), static_cast<std::size_t>(end - to.data())};
+  }
+  return {to.data(), static_cast<std::size_t>(std::snprintf(to.data(), to.size(), "%.17g", d))};
 }
 
 bool matches(std::string_view pattern, std::string_view text) {

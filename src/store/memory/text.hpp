@@ -4,6 +4,7 @@
 // Numbers and patterns, as Redis reads and writes them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,6 +18,10 @@ std::optional<std::int64_t> to_integer(std::string_view);
 // A score. "inf" and hexadecimal forms are numbers, too; NaN is not.
 std::optional<double> to_score(std::string_view);
 std::string from_score(double);
+
+// As "%.17g", by which Redis passes the numbers of scripts on. The view is of `to`.
+using number_text = std::array<char, 32>;
+std::string_view write_number(double, number_text& to);
 
 // a, ?, *, [a-c], [^a], and a backslash before a character that stands for itself.
 bool matches(std::string_view pattern, std::string_view text);
