@@ -52,7 +52,7 @@ if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1
     quick = quick and dues[i] and now <= dues[i] + silent_after and dues[i] <= now + latest_poll
   end
   if quick then
-    if texts[#front + 3] then
+    if entered or texts[#front + 3] then
       redis.call('ZREM', queue, token)
       redis.call('HDEL', entries, token)
     end
@@ -98,62 +98,127 @@ if what == 'acquire' and held then
   listener = its and (lingers == 'l' or wants == '0') and its
 end
 
--- The quick form of joining a queue, of a token that is new there. The front of the queue is alive, apart from the
--- entry of a holder that has not confirmed yet.
-if what == 'acquire' and held and waited_for and ARGV[5] ~= '' and now <= tonumber(ARGV[4]) then
-  local front = redis.call('ZRANGE', queue, 0, 2)
+-- The quick form of joining a queue, and of a poll. The front of the queue is alive, apart from the entry of a holder
+-- that has not confirmed yet.
+if what == 'acquire' and held and (ARGV[5] or '') ~= '' and now <= tonumber(ARGV[4]) then
+  local front = waited_for and redis.call('ZRANGE', queue, 0, 2) or {}
   local n = #front
   front[n + 1] = token
   local texts = redis.call('HMGET', entries, '#mutex', '#ran', unpack(front))
-  -- queue.lua handles pauses.
+  -- queue.lua handles pauses, and lock.lua entries that are left of a queue.
   local since = now - (tonumber(texts[2]) or 0)
-  local quick = texts[1] and not texts[n + 3] and since >= 0 and since <= may_pause and string.sub(held, 1, #my) ~= my
+  local quick = string.sub(held, 1, #my) ~= my
+  if waited_for then
+    quick = quick and texts[1] and since >= 0 and since <= may_pause
+  else
+    quick = quick and not texts[2] and not texts[3]
+  end
   local waiting, dues, watching, holder = {}, {}, {}, string.match(held, '^leasehold:([^:]*):')
   -- The first entry of another client has the listener notified, which lock.lua does.
-  local told, its = not listener, listener and string.match(listener, '^[^.]+.')
+  local its, is_new = listener and string.match(listener, '^[^.]+.'), true
+  local told = not listener or string.sub(token, 1, #its) == its
   for i = 1, n do
     local text = texts[i + 2] or ''
     local due = tonumber(string.match(text, '^%S+ %S+ (%S+)$'))
+    if front[i] == token then
+      quick, is_new, due = quick and told and due, false, now + poll_often
+    end
     quick = quick and due and now <= due + silent_after and due <= now + latest_poll
     if front[i] ~= holder then
       waiting[#waiting + 1], dues[#dues + 1] = i, due
       told = told or string.sub(front[i], 1, #its) ~= its
     end
   end
+  if is_new and texts[n + 3] then
+    is_new = not redis.call('ZSCORE', queue, token)
+  end
   -- (Clients with tagged keys do not see this queue.)
   if quick and told and (string.sub(fences, 12, 13) ~= '0}' or redis.call('GET', fences) ~= tags_mark) then
-    redis.call('PEXPIRE', queue, 60000)
-    redis.call('PEXPIRE', entries, 60000)
+    if waited_for then
+      redis.call('PEXPIRE', queue, 60000)
+      redis.call('PEXPIRE', entries, 60000)
+    end
     -- The first two poll often, and so does this entry if one of them is late, because that one may be dead.
     local often = #waiting < 2
     for i = 1, 2 do
       local w, due = waiting[i], dues[i]
-      often = often or due < now - slack
+      often = often or due < now - slack or front[w] == token
       if w and due > now + poll_often + slack then
         local stamp_and_lease = string.match(texts[w + 2], '^%S+ %S+ ')
         redis.call('HSET', entries, front[w], stamp_and_lease .. string.format('%d', now + poll_often))
         watching[#watching + 1] = front[w]
       end
     end
-    local place = string.format('%d', texts[1] + 1)
+    if is_new then
+      local last = string.format('%d', (texts[1] or 0) + 1)
+      redis.call('ZADD', queue, last, token)
+      redis.call('HSET', entries, '#mutex', last)
+    end
     local due = string.format('%d', now + (often and poll_often or poll_rarely))
-    redis.call('ZADD', queue, place, token)
-    local entry = ARGV[5] .. ' ' .. ARGV[3] .. ' ' .. due
-    redis.call('HSET', entries, '#mutex', place, '#ran', string.format('%d', now), token, entry)
+    redis.call('HSET', entries, '#ran', string.format('%d', now), token, ARGV[5] .. ' ' .. ARGV[3] .. ' ' .. due)
+    if not waited_for then
+      redis.call('PEXPIRE', queue, 60000)
+      redis.call('PEXPIRE', entries, 60000)
+    end
     local left = redis.call('PTTL', record)
     if left == -1 and ARGV[7] == '1' then
       redis.call('PEXPIRE', record, ARGV[3])
       left = ARGV[3]
     end
+    local has_slots, channels = string.sub(fences, 12, 13) ~= '0}', string.sub(fences, 1, -6)
     for _, t in ipairs(watching) do
-      local publish = string.sub(fences, 12, 13) == '0}' and 'PUBLISH' or 'SPUBLISH'
-      redis.pcall(publish, string.sub(fences, 1, -6) .. string.match(t, '^[^.]+'), 'watch ' .. t)
+      local name, message = string.match(t, '^[^.]+'), 'watch ' .. t
+      if not has_slots or type(redis.pcall('SPUBLISH', channels .. name, message)) == 'table' then
+        redis.pcall('PUBLISH', 'leasehold:{0}:' .. name, message)
+      end
     end
     return (often and '2 0 ' or '3 0 ') .. string.format('%d', left) .. clock
   end
 end
 
 local mine = held and string.sub(held, 1, #my) == my and string.match(held, '^0?(.+)$', #my + 1)
+
+-- The quick form of a confirmation: its entry leaves the queue, and those that come to the front poll often.
+if mine and waited_for and what == 'confirm' and tonumber(ARGV[3]) > 0 then
+  local front = redis.call('ZRANGE', queue, 0, 2)
+  local texts = redis.call('HMGET', entries, '#mutex', '#ran', unpack(front))
+  -- queue.lua handles pauses.
+  local since = now - (tonumber(texts[2]) or 0)
+  local alive, entered, waiting = texts[1] and since >= 0 and since <= may_pause, false, {}
+  for i, t in ipairs(front) do
+    local due = tonumber(string.match(texts[i + 2] or '', '^%S+ %S+ (%S+)$'))
+    if t == token then
+      entered = true
+    else
+      alive = alive and due and now <= due + silent_after and due <= now + latest_poll
+      waiting[#waiting + 1] = due and due > now + poll_often + slack and i or 0
+    end
+  end
+  if alive and entered then
+    local left = math.max(redis.call('PTTL', record), tonumber(ARGV[3]))
+    redis.call('PEXPIRE', record, string.format('%d', left))
+    redis.call('ZREM', queue, token)
+    redis.call('HDEL', entries, token)
+    if #front == 1 then
+      redis.call('DEL', entries)
+    elseif since > 250000 then
+      redis.call('HSET', entries, '#ran', string.format('%d', now))
+    end
+    local has_slots, channels = string.sub(fences, 12, 13) ~= '0}', string.sub(fences, 1, -6)
+    for i = 1, 2 do
+      local t = front[waiting[i]]
+      if t then
+        local stamp_and_lease = string.match(texts[waiting[i] + 2], '^%S+ %S+ ')
+        redis.call('HSET', entries, t, stamp_and_lease .. string.format('%d', now + poll_often))
+        local name, message = string.match(t, '^[^.]+'), 'watch ' .. t
+        if not has_slots or type(redis.pcall('SPUBLISH', channels .. name, message)) == 'table' then
+          redis.pcall('PUBLISH', 'leasehold:{0}:' .. name, message)
+        end
+      end
+    end
+    return '1 ' .. mine .. ' ' .. string.format('%d', left) .. clock
+  end
+end
 
 -- Three more that need no functions: a renewal; and while no client waits, an attempt on a lock that is held, and a
 -- release by a token that does not have it.
