@@ -1,7 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// coordinator CLUSTER ADDRESS [URL]: reads the leader and its term, tries to lead, waits for a change, monitors, releases.
+// coordinator CLUSTER ADDRESS [URL]: reads the leader and its term, tries to lead, waits for a change, monitors,
+// releases.
 #include <leasehold/leasehold.hpp>
 
 #include <boost/asio.hpp>

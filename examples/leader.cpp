@@ -1,10 +1,10 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// A service of several instances of which one leads: it alone does some work, here writing lines to a file, and it alone
-// serves clients, which find its address in the election (leader_client.cpp). The others follow, and one of them leads
-// when the leader is gone. The leader's work is stopped before anybody else can begin it: at SIGTERM, when Redis does not
-// answer, and when the leader itself was paused for too long.
+// A service of several instances of which one leads: it alone does some work, here writing lines to a file, and it
+// alone serves clients, which find its address in the election (leader_client.cpp). The others follow, and one of them
+// leads when the leader is gone. The leader's work is stopped before anybody else can begin it: at SIGTERM, when Redis
+// does not answer, and when the leader itself was paused for too long.
 
 #include "support/arguments.hpp"
 #include "support/connection_events.hpp"
@@ -88,8 +88,8 @@ class told_leadership {
   std::string more_;
 };
 
-// Where clients reach the leader. While the door is open, each connection is answered with a line: the leader's term, and
-// its name.
+// Where clients reach the leader. While the door is open, each connection is answered with a line: the leader's term,
+// and its name.
 class door {
  public:
   explicit door(asio::io_context& context) : acceptor_(context, {asio::ip::address_v4::loopback(), 0}) {}

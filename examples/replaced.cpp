@@ -1,9 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// replaced NAME: holds the lock NAME until SIGTERM. At SIGHUP it replaces itself by the binary that is in its place then,
-// and the new program goes on with the same hold: no other client can be granted the lock in between, and the fence stays
-// the same.
+// replaced NAME: holds the lock NAME until SIGTERM. At SIGHUP it replaces itself by the binary that is in its place
+// then, and the new program goes on with the same hold: no other client can be granted the lock in between, and the
+// fence stays the same.
 #include <leasehold/leasehold.hpp>
 
 #include <boost/asio.hpp>

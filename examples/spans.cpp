@@ -1,9 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Spans as OpenTelemetry knows them, made of the events of a client and written as lines of JSON: one for each wait for a
-// lock, one for each hold, and one for each wait that is slow, while it lasts. A program with an OpenTelemetry library
-// makes its spans in the same place. Here two clients want the same lock.
+// Spans as OpenTelemetry knows them, made of the events of a client and written as lines of JSON: one for each wait for
+// a lock, one for each hold, and one for each wait that is slow, while it lasts. A program with an OpenTelemetry
+// library makes its spans in the same place. Here two clients want the same lock.
 
 #include "support/arguments.hpp"
 

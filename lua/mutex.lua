@@ -12,8 +12,9 @@ kind = 'mutex'
 -- The quick form of the hand-off, from here to "The end of the quick form". Nearly all releases end in it: the queue is
 -- empty, or only this client waits and keeps the lock, or the front of the queue is alive and is granted the lock. It
 -- does what lock.lua does, but without functions, because making the functions takes longer than the calls. lock.lua
--- does the rest: a queue of another kind, one with silent entries. There is a quick form of joining the queue, too.
--- test/simulation/hand_off.cpp holds the forms together: whatever is changed in one is changed in the other.
+-- does the rest: a queue of another kind, one with silent entries. There are quick forms of the waiting in the queue
+-- and of a confirmation, too. test/simulation/hand_off.cpp holds the forms together: whatever is changed in one is
+-- changed in the other.
 local my = 'leasehold:' .. token .. ':'
 if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1, #my) == my then
   -- The first three of the others: until a hold is confirmed, its own entry is in the queue.
@@ -62,7 +63,6 @@ if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1
     end
     local lease = string.format('%d', math.min(tonumber(leases[1]), unconfirmed))
     redis.call('SET', record, 'leasehold:' .. front[1] .. ':' .. fence, 'PX', lease)
-    local has_slots, channels = string.sub(fences, 12, 13) ~= '0}', string.sub(fences, 1, -6)
     for i, t in ipairs(front) do
       -- The entries behind it come to the front, and poll often from now on.
       local rarely = dues[i] > now + poll_often + (i == 1 and 0 or slack)
@@ -72,10 +72,7 @@ if what == 'release' and queue and string.sub(redis.call('GET', record) or '', 1
       local message = i == 1 and 'granted ' .. t .. ' ' .. fence .. ' ' .. stamps[i] .. ' ' .. lease or
         rarely and 'watch ' .. t
       if message then
-        local name = string.match(t, '^[^.]+')
-        if not has_slots or type(redis.pcall('SPUBLISH', channels .. name, message)) == 'table' then
-          redis.pcall('PUBLISH', 'leasehold:{0}:' .. name, message)
-        end
+-- include: publish
       end
     end
     return 1
@@ -165,12 +162,9 @@ if what == 'acquire' and held and (ARGV[5] or '') ~= '' and now <= tonumber(ARGV
       redis.call('PEXPIRE', record, ARGV[3])
       left = ARGV[3]
     end
-    local has_slots, channels = string.sub(fences, 12, 13) ~= '0}', string.sub(fences, 1, -6)
     for _, t in ipairs(watching) do
-      local name, message = string.match(t, '^[^.]+'), 'watch ' .. t
-      if not has_slots or type(redis.pcall('SPUBLISH', channels .. name, message)) == 'table' then
-        redis.pcall('PUBLISH', 'leasehold:{0}:' .. name, message)
-      end
+      local message = 'watch ' .. t
+-- include: publish
     end
     return (often and '2 0 ' or '3 0 ') .. string.format('%d', left) .. clock
   end
@@ -204,16 +198,13 @@ if mine and waited_for and what == 'confirm' and tonumber(ARGV[3]) > 0 then
     elseif since > 250000 then
       redis.call('HSET', entries, '#ran', string.format('%d', now))
     end
-    local has_slots, channels = string.sub(fences, 12, 13) ~= '0}', string.sub(fences, 1, -6)
     for i = 1, 2 do
       local t = front[waiting[i]]
       if t then
         local stamp_and_lease = string.match(texts[waiting[i] + 2], '^%S+ %S+ ')
         redis.call('HSET', entries, t, stamp_and_lease .. string.format('%d', now + poll_often))
-        local name, message = string.match(t, '^[^.]+'), 'watch ' .. t
-        if not has_slots or type(redis.pcall('SPUBLISH', channels .. name, message)) == 'table' then
-          redis.pcall('PUBLISH', 'leasehold:{0}:' .. name, message)
-        end
+        local message = 'watch ' .. t
+-- include: publish
       end
     end
     return '1 ' .. mine .. ' ' .. string.format('%d', left) .. clock

@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// What a Prometheus server reads: the figures of the leasehold client and of its classes of locks, how many requests were
-// answered with what, and for which instance requests have waited.
+// What a Prometheus server reads: the figures of the leasehold client and of its classes of locks, how many requests
+// were answered with what, and for which instance requests have waited.
 #pragma once
 
 #include <leasehold/leasehold.hpp>

@@ -89,8 +89,8 @@ table::table(const std::string& file, int rows, int seats_of_a_row) {
   execute("COMMIT");
 }
 
-// Readers do not wait for a writer then. SQLite does not wait for the others if several instances say so of a new file at
-// once, because each would wait for the other.
+// Readers do not wait for a writer then. SQLite does not wait for the others if several instances say so of a new file
+// at once, because each would wait for the other.
 void table::let_readers_go_on() {
   const auto end = std::chrono::steady_clock::now() + busy_timeout;
   for (;;) {

@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The lines by which a program tells what it does, for whoever started it. One event a line: a word, the lock's name, the
-// time, and what the program adds. Those of the echo server:
+// The lines by which a program tells what it does, for whoever started it. One event a line: a word, the lock's name,
+// the time, and what the program adds. Those of the echo server:
 //
 //   listening PORT
 //   waiting NAME at=NANOSECONDS

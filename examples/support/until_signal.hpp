@@ -18,8 +18,8 @@ namespace support {
 namespace asio = boost::asio;
 
 // Runs the program until nothing is left to do in the context. One of the signals, of which there are up to three, or
-// SIGPIPE (the reader of the output has ended) cancels it. Returns the signal that came, 0 if none did. What the program
-// throws is thrown here, unless a signal came.
+// SIGPIPE (the reader of the output has ended) cancels it. Returns the signal that came, 0 if none did. What the
+// program throws is thrown here, unless a signal came.
 template <class... Signals>
 int run_until_signal(asio::io_context& context, asio::awaitable<void> program, Signals... numbers) {
   int signal = 0;

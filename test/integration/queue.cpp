@@ -60,7 +60,8 @@ struct with_queue : with_redis {
 
 BOOST_FIXTURE_TEST_SUITE(cost_of_waiting, with_queue)
 
-// A subscription for each contended name would be too many for a server, or a pool of them. Here a client has one in all.
+// A subscription for each contended name would be too many for a server, or a pool of them. Here a client has one in
+// all.
 BOOST_AUTO_TEST_CASE(a_thousand_contended_names_need_one_connection_and_one_channel_of_each_client) {
   run([&]() -> awaitable<void> {
     constexpr std::size_t names = 1000;

@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The waiters' queue in Lua and the kinds of locks, on a real server whose clock the test moves. LEASEHOLD_SEED repeats a
-// random schedule.
+// The waiters' queue in Lua and the kinds of locks, on a real server whose clock the test moves. LEASEHOLD_SEED repeats
+// a random schedule.
 #include "protocol/scripts.hpp"
 #include "schedule/queue_schedule.hpp"
 #include "schedule/server_host.hpp"

@@ -204,8 +204,8 @@ awaitable<void> elect(client a, client b, report& r) {
   r.note("resign", resigned);
 }
 
-// Everything that a program does with locks. After the first refusal it goes no further. `set` makes the record of another
-// program's lock.
+// Everything that a program does with locks. After the first refusal it goes no further. `set` makes the record of
+// another program's lock.
 awaitable<void> use_everything(std::string url, std::string prefix, report& r, std::string& last_words,
                                const std::function<void(const std::string& record)>& set) {
   const auto executor = co_await asio::this_coro::executor;

@@ -76,8 +76,8 @@ struct with_certificates : certificate_authority {
     BOOST_TEST(v.failure == "");
   }
 
-  // The words stand in both places. (Whoever refuses our certificate closes the connection at once, and its words may be lost
-  // with it: then they are those of another attempt.)
+  // The words stand in both places. (Whoever refuses our certificate closes the connection at once, and its words may
+  // be lost with it: then they are those of another attempt.)
   awaitable<void> refuses(std::string where, std::string words) {
     const verdict v = co_await ready(where);
     BOOST_TEST(v.ec == error::unreachable, where);

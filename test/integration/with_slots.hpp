@@ -11,8 +11,8 @@
 
 namespace leasehold::test {
 
-// A fixture: a server in cluster mode that has all slots. It refuses scripts with keys of several slots, and so stands in
-// for one address with shards behind it.
+// A fixture: a server in cluster mode that has all slots. It refuses scripts with keys of several slots, and so stands
+// in for one address with shards behind it.
 struct with_slots {
   explicit with_slots(std::vector<std::string> configuration = {}) : nodes(1, 0, std::move(configuration)) {}
 

@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Redisson's RLock and a recursive mutex share a key: its layout, what its scripts do, and its unlock channel. The scripts
-// here do what its own do, call by call.
+// Redisson's RLock and a recursive mutex share a key: its layout, what its scripts do, and its unlock channel. The
+// scripts here do what its own do, call by call.
 #include "interop/other_program.hpp"
 #include "support/proxy.hpp"
 

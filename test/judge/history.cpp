@@ -26,7 +26,8 @@ constexpr instant late_bytes = 10000 * ms;
 // Far longer than it takes to tell that several holds are there.
 constexpr instant together_bound = 1000 * ms;
 
-// What a loss may be told too early for the noted deadline: the notes and the library read the clock one after the other.
+// What a loss may be told too early for the noted deadline: the notes and the library read the clock one after the
+// other.
 constexpr instant nearly = 20 * ms;
 
 bool together(const tenure& a, const tenure& b) {
@@ -142,8 +143,8 @@ class judge_of_one {
     return in.size() <= limit_for(**last);
   }
 
-  // The largest limit that may have been in force when it entered. A limit is certain only since a resize, and as long as
-  // the semaphore is not free: whoever comes first brings the one that he knows.
+  // The largest limit that may have been in force when it entered. A limit is certain only since a resize, and as long
+  // as the semaphore is not free: whoever comes first brings the one that he knows.
   std::uint64_t limit_for(const tenure& t) const {
     const operation* certain = nullptr;
     for (const operation* r : limits_.resizes) {
@@ -212,7 +213,8 @@ class judge_of_one {
     }
   }
 
-  // Entries of one owner that overlap may have different fences on a quorum, and b has joined another one of them than a.
+  // Entries of one owner that overlap may have different fences on a quorum, and b has joined another one of them than
+  // a.
   bool joins_another(const tenure& a, const tenure& b) const {
     return std::any_of(granted_.begin(), granted_.end(), [&](const tenure* c) {
       return c->fence == b.fence && together(*c, b) && c != &b && *c->granted <= a.claimed_until() &&
@@ -220,8 +222,8 @@ class judge_of_one {
     });
   }
 
-  // A fail-over that loses the end of a tenure brings it back: its owner enters it again, with its fence. A resource that
-  // has seen the fences in between refuses it.
+  // A fail-over that loses the end of a tenure brings it back: its owner enters it again, with its fence. A resource
+  // that has seen the fences in between refuses it.
   bool found_again(const tenure& b) const {
     return std::any_of(granted_.begin(), granted_.end(), [&](const tenure* c) {
       return c->who == b.who && c->fence == b.fence && *c->granted < *b.granted && lost_in(c->called, *b.granted);
@@ -297,7 +299,8 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
       violated("its loss was not told", times);
       continue;
     }
-    // A step of the clock is seen when the deadline that it leaves may have passed already, even before the grant is told.
+    // A step of the clock is seen when the deadline that it leaves may have passed already, even before the grant is
+    // told.
     const instant by = p.late(std::max({t.expires, *t.granted, t.jumps.empty() ? 0 : t.jumps.back()}), *end);
     j.latest_loss = std::max(j.latest_loss, by);
     if (by > bound) violated("its loss was told late", times);

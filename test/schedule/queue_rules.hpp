@@ -26,7 +26,8 @@ class queue_rules {
   };
   void saw(const call&);
   void saw(std::int64_t now, const std::string& message, const std::string& ask);
-  // Another program has it, or its owner has entered; none of ours surely lasts longer than that without being told anew.
+  // Another program has it, or its owner has entered; none of ours surely lasts longer than that without being told
+  // anew.
   void foreign(std::int64_t now, const std::string& ask, std::int64_t until);
   void foreign_left() { foreign_.reset(); }
   void all_is_lost();

@@ -158,8 +158,8 @@ void queue_schedule::resize(const std::string& to, bool late) {
   script(true, {m.lock.now, "resize", to, "", 0, m.resize(to, late)}, {late ? "1" : "9007199254740991"});
 }
 
-// SET NX PX, or the usual script of reentrant locks: whose owner is in enters again, and its expiry is the key's from then
-// on. A negative lease is none.
+// SET NX PX, or the usual script of reentrant locks: whose owner is in enters again, and its expiry is the key's from
+// then on. A negative lease is none.
 void queue_schedule::foreign_enter(std::int64_t lease) {
   const auto until = lease < 0 ? -1 : m.lock.now + lease * 1000;
   const bool is_free = !m.lock.exists();

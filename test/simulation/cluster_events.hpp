@@ -25,15 +25,16 @@ class cluster_events {
 
   // The slot of the record goes to another master: a key in each pause, and the other nodes know it a pause later.
   void move(const std::string& record, std::size_t to, clock::duration pause);
-  // The spare has what the master has now. After `lag` the master ends, after `detection` the spare takes its place; the
-  // other nodes know it after `gossip`. The master that was comes back with nothing, as the spare. `when_lost` is
+  // The spare has what the master has now. After `lag` the master ends, after `detection` the spare takes its place;
+  // the other nodes know it after `gossip`. The master that was comes back with nothing, as the spare. `when_lost` is
   // called when the master ends.
   struct failover {
     std::size_t from;
     clock::duration lag, detection, gossip;
   };
   void fail_over(const failover&, std::function<void()> when_lost);
-  // A replica is about to take this master's place, or has just done so. Such a master must not come back with its data.
+  // A replica is about to take this master's place, or has just done so. Such a master must not come back with its
+  // data.
   bool is_being_replaced(std::size_t server) const { return replaced_ == server; }
   // For so long every node says that the cluster is down.
   void refuse(clock::duration);

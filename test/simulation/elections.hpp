@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Elections in a schedule: who follows them, and what must be true of what leaders and observers are told. Each value is
-// proclaimed once, and its number tells which of two is the older one of a term.
+// Elections in a schedule: who follows them, and what must be true of what leaders and observers are told. Each value
+// is proclaimed once, and its number tells which of two is the older one of a term.
 #pragma once
 
 #include "simulation/schedule.hpp"

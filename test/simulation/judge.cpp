@@ -122,8 +122,8 @@ std::shared_ptr<held> judge::resumed(held after, const held& before, std::uint64
 
 void judge::not_resumed(const held& before) const {
   if (is_excused()) return;
-  // Known: the servers of a quorum have a fence each for a writer whose downgrade was not answered, and the ticket needs
-  // a majority with its own.
+  // Known: the servers of a quorum have a fence each for a writer whose downgrade was not answered, and the ticket
+  // needs a majority with its own.
   if (!rules_.one_server && before.becomes_reader && !before.reader) return;
   const auto found = std::find_if(tickets_.begin(), tickets_.end(),
                                   [&](const auto& t) { return t.token == before.held_by_user().token(); });
@@ -506,9 +506,9 @@ void judge::look_at_cohort(const held& h) {
   }
 }
 
-// The record has a token that may linger, its user was told that it is released, and no other user of the client has it:
-// it is idle, or on its way. (A release that ended with an error leaves the hold to its lease, and a token that was never
-// a user's may be waiting for replicas.)
+// The record has a token that may linger, its user was told that it is released, and no other user of the client has
+// it: it is idle, or on its way. (A release that ended with an error leaves the hold to its lease, and a token that was
+// never a user's may be waiting for replicas.)
 bool judge::is_idle(const std::string& name, const std::string& token) {
   // (A hold that is lost is released by its user, and acquire_all has holds before it has all.)
   if (!detail::may_linger(token) || lost_.contains(token)) return false;

@@ -51,7 +51,8 @@ struct held {
   clock::time_point last_trouble{};
   bool was_in_trouble = false;
 
-  // What was so when the judge compared it with the one server: until something of it changes both ends stay as they are.
+  // What was so when the judge compared it with the one server: until something of it changes both ends stay as they
+  // are.
   struct comparison {
     std::size_t server;
     std::uint64_t changes;
@@ -112,7 +113,8 @@ class judge {
   // An operation with this limit has ended now; forever: it had none.
   void ended(const process&, std::string_view what, clock::time_point began, clock::duration frozen_then,
              clock::duration limit);
-  // What has begun then by the clock of the process was granted now: not after its limit, even if the process stood still.
+  // What has begun then by the clock of the process was granted now: not after its limit, even if the process stood
+  // still.
   void granted_in_time(const process&, std::string_view what, clock::time_point began_there,
                        std::chrono::milliseconds limit) const;
   // An acquire_all begins, and has ended.
@@ -163,7 +165,8 @@ class judge {
     may_be_lost_ = true;
     released_.clear();
   }
-  // A server's clock was set back: a lease that has ended for its client, which does not release the lock then, goes on.
+  // A server's clock was set back: a lease that has ended for its client, which does not release the lock then, goes
+  // on.
   void note_set_back() { released_.clear(); }
   // The server's clock was stepped forward: a hold on a bare majority may be lost until its client hears of the step.
   void note_step(std::size_t server);
@@ -191,8 +194,8 @@ class judge {
   std::size_t number_that_have(const held&, bool steps) const;
   // The clock of this server was stepped forward, and the hold's client may not know it.
   bool may_not_know_of_step(std::size_t server, const held&) const;
-  // By a step of the one server's clock that its client may not know of: the server does not have it, whether or not it is
-  // up now, or has granted it again with a later fence.
+  // By a step of the one server's clock that its client may not know of: the server does not have it, whether or not it
+  // is up now, or has granted it again with a later fence.
   bool may_have_ended(const held&) const;
   // A majority has it only if a step is not known.
   bool rests_on_a_step(const held&) const;

@@ -98,8 +98,9 @@ BOOST_AUTO_TEST_CASE(a_re_entry_has_its_owner_s_fence_while_a_majority_agrees) {
   BOOST_TEST(two.fence() == one.fence());
 }
 
-// Servers of which two agree on the fence of an owner, and one has a larger one; the second of the two loses the entry as soon
-// as it has voted for it. Its answer comes last, so that the largest fence would be chosen if these two did not agree.
+// Servers of which two agree on the fence of an owner, and one has a larger one; the second of the two loses the entry
+// as soon as it has voted for it. Its answer comes last, so that the largest fence would be chosen if these two did not
+// agree.
 struct reentry_scene : scene {
   reentry_scene() : scene(3) {
     w.clock_of_server(2).offset = 1h;

@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Tests of locks in virtual time: the same words as with a real server (support/with_redis.hpp, support/run.hpp), with a
-// server in memory. run() moves the time on whenever nothing is ready, so pauses and leases cost nothing.
+// Tests of locks in virtual time: the same words as with a real server (support/with_redis.hpp, support/run.hpp), with
+// a server in memory. run() moves the time on whenever nothing is ready, so pauses and leases cost nothing.
 #pragma once
 
 #include "simulation/world.hpp"
@@ -40,8 +40,8 @@ class memory_server {
   void go_on() { server().thaw(); }
   bool running() { return server().is_up() && !server().is_frozen(); }
 
-  // Besides the commands of the model: SCRIPT FLUSH, EVAL, CLIENT KILL (all of them), CONFIG SET maxmemory (0: none; else
-  // there is no memory left), REPLICAOF (as of a master that is away), PUBSUB NUMSUB with one channel.
+  // Besides the commands of the model: SCRIPT FLUSH, EVAL, CLIENT KILL (all of them), CONFIG SET maxmemory (0: none;
+  // else there is no memory left), REPLICAOF (as of a master that is away), PUBSUB NUMSUB with one channel.
   template <class... Words>
   detail::memory::reply command(const Words&... words) {
     return command_of({std::string(words)...});

@@ -17,7 +17,8 @@ namespace leasehold::test {
 // Another process. It is killed with this object, and by the kernel if the test dies first.
 class child {
  public:
-  // What is looked up in PATH unless it has a slash, and its arguments; then "NAME=value" in addition to the environment.
+  // What is looked up in PATH unless it has a slash, and its arguments; then "NAME=value" in addition to the
+  // environment.
   explicit child(std::vector<std::string> command, std::vector<std::string> environment = {});
   ~child();
   child(const child&) = delete;

@@ -17,8 +17,8 @@
 
 namespace leasehold::test {
 
-// Speaks Redis's protocol and says what a test tells it to say. It is an attacker, no stand-in for Redis: each command gets
-// the bytes that the script returns, whatever they are. It listens on 127.0.0.1 and has a thread of its own.
+// Speaks Redis's protocol and says what a test tells it to say. It is an attacker, no stand-in for Redis: each command
+// gets the bytes that the script returns, whatever they are. It listens on 127.0.0.1 and has a thread of its own.
 class hostile_server {
  public:
   struct answer {

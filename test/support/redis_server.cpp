@@ -145,7 +145,8 @@ std::string redis_server::write_configuration() {
 }
 
 void redis_server::start() {
-  // Another program may take the port before the server does: then another one is tried, unless somebody knows it already.
+  // Another program may take the port before the server does: then another one is tried, unless somebody knows it
+  // already.
   const bool again = port_ != 0;
   for (int attempt = 0; !process_; ++attempt) {
     std::vector<std::string> command{server_program(), again ? folder_ / "redis.conf" : write_configuration()};

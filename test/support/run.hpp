@@ -22,12 +22,13 @@ namespace leasehold::test {
 using namespace std::chrono_literals;
 using asio::awaitable;
 
-// One type each for a test's coroutine and for what it waits for: Asio's templates are compiled for each type of a handler,
-// so they were compiled again for each test.
+// One type each for a test's coroutine and for what it waits for: Asio's templates are compiled for each type of a
+// handler, so they were compiled again for each test.
 using coroutine = std::function<awaitable<void>()>;
 using condition = std::function<bool()>;
 
-// Runs the context until nothing is left to do, and fails if that does not come. In the simulation that is virtual time.
+// Runs the context until nothing is left to do, and fails if that does not come. In the simulation that is virtual
+// time.
 void run_to_end(asio::io_context&);
 // The same until the condition holds, and fails if it never does.
 void run_until(asio::io_context&, const condition&);
@@ -47,7 +48,8 @@ awaitable<void> pause(std::chrono::nanoseconds);
 
 // Waits for something that happens on this context; not as long as run() does, so that it can say what did not happen.
 awaitable<void> wait_for(const char* what, condition);
-// (The conversion to a condition is made here: none of its temporaries is part of a co_await expression, see docs/gcc12.md.)
+// (The conversion to a condition is made here: none of its temporaries is part of a co_await expression, see
+// docs/gcc12.md.)
 template <class Condition>
 awaitable<void> eventually(const char* what, Condition holds) {
   return wait_for(what, condition(std::move(holds)));

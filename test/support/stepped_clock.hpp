@@ -11,8 +11,8 @@
 
 namespace leasehold::test {
 
-// The clocks of another process, of which the test can step or stop the wall clock and let the machine have slept. A shim
-// that is compiled here changes what the process reads; its CLOCK_MONOTONIC is left alone.
+// The clocks of another process, of which the test can step or stop the wall clock and let the machine have slept. A
+// shim that is compiled here changes what the process reads; its CLOCK_MONOTONIC is left alone.
 class stepped_clock {
  public:
   stepped_clock();

@@ -14,7 +14,8 @@ namespace leasehold::test {
 // A program in a terminal of its own, of whose session it is the leader. It is killed with this object.
 class terminal {
  public:
-  // What is looked up in PATH unless it has a slash, and its arguments; then "NAME=value" in addition to the environment.
+  // What is looked up in PATH unless it has a slash, and its arguments; then "NAME=value" in addition to the
+  // environment.
   explicit terminal(std::vector<std::string> command, std::vector<std::string> environment = {});
   ~terminal();
   terminal(const terminal&) = delete;

@@ -103,8 +103,6 @@ struct command {
 
 // The commands. w[0] is the name as the client wrote it, and the number of the arguments has been checked.
 struct commands {
-  using handler = reply(database&, words);
-
   static const command* find(std::string_view name);
 
   // The value of a key if it has the type T. Sets `is_wrong` if the key has a value of another type.

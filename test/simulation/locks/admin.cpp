@@ -433,8 +433,8 @@ BOOST_AUTO_TEST_CASE(break_frees_a_lock_and_says_whose_it_was) {
   });
 }
 
-// Whatever the kind: the clients of the holds that were broken are told, and find out at once. By themselves they would ask
-// in twenty minutes.
+// Whatever the kind: the clients of the holds that were broken are told, and find out at once. By themselves they would
+// ask in twenty minutes.
 BOOST_AUTO_TEST_CASE(break_tells_the_former_holders) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;

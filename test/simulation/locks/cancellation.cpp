@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Cancellation at every point at which an operation may be suspended: it ends promptly with operation_aborted and leaves
-// no lock.
+// Cancellation at every point at which an operation may be suspended: it ends promptly with operation_aborted and
+// leaves no lock.
 #include "simulation/with_memory.hpp"
 
 #include <string>

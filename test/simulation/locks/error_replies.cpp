@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// Servers that answer with an error (a foreign script runs, data are being loaded, memory is exhausted), at each instant of
-// the life of a hold, in virtual time.
+// Servers that answer with an error (a foreign script runs, data are being loaded, memory is exhausted), at each
+// instant of the life of a hold, in virtual time.
 #include "simulation/with_memory.hpp"
 #include "support/kinds.hpp"
 
@@ -105,8 +105,8 @@ BOOST_AUTO_TEST_CASE(a_confirmation_is_not_refused_without_memory) {
   });
 }
 
-// The server refuses for longer than the short lease: the loss is told at its end, and the release is repeated until the
-// entry has left the queue.
+// The server refuses for longer than the short lease: the loss is told at its end, and the release is repeated until
+// the entry has left the queue.
 BOOST_AUTO_TEST_CASE(a_pushed_grant_that_cannot_be_confirmed_is_lost_in_time_and_leaves_nothing) {
   for (const refusal& r : passing) {
     BOOST_TEST_CONTEXT(r.name) {
@@ -137,8 +137,9 @@ BOOST_AUTO_TEST_CASE(a_pushed_grant_that_cannot_be_confirmed_is_lost_in_time_and
   }
 }
 
-// The same while the client has no connection, for longer than the lease: the entry is still in the queue. Either the user
-// has released the hold, or the server has said that the record is gone (by hand), and the release was lost on its way.
+// The same while the client has no connection, for longer than the lease: the entry is still in the queue. Either the
+// user has released the hold, or the server has said that the record is gone (by hand), and the release was lost on its
+// way.
 BOOST_AUTO_TEST_CASE(a_pushed_grant_that_was_lost_offline_leaves_the_queue_after_a_reconnect) {
   for (const bool by_user : {true, false}) {
     BOOST_TEST_CONTEXT("released by the user: " << by_user) {
@@ -172,8 +173,8 @@ BOOST_AUTO_TEST_CASE(a_pushed_grant_that_was_lost_offline_leaves_the_queue_after
   }
 }
 
-// The record was deleted by hand before the confirmation came: the entry is still in the queue, and a grant that it would be
-// given has no user.
+// The record was deleted by hand before the confirmation came: the entry is still in the queue, and a grant that it
+// would be given has no user.
 BOOST_AUTO_TEST_CASE(a_pushed_grant_that_is_gone_when_it_is_confirmed_leaves_the_queue) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
@@ -252,8 +253,8 @@ BOOST_AUTO_TEST_CASE(who_waits_in_the_queue_and_is_refused_leaves_it) {
   }
 }
 
-// The script of an attempt fails after its first write, here since somebody has overwritten the fence counter: the attempt is
-// refused, and its entry leaves the queue.
+// The script of an attempt fails after its first write, here since somebody has overwritten the fence counter: the
+// attempt is refused, and its entry leaves the queue.
 BOOST_AUTO_TEST_CASE(an_attempt_that_has_failed_half_way_leaves_the_queue) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
@@ -327,8 +328,8 @@ BOOST_AUTO_TEST_CASE(a_release_for_a_local_waiter_that_is_answered_with_an_error
   }
 }
 
-// The fence that is asked for ahead of time is not given: the lock is passed on with the fence there is, until the server has
-// to be asked.
+// The fence that is asked for ahead of time is not given: the lock is passed on with the fence there is, until the
+// server has to be asked.
 BOOST_AUTO_TEST_CASE(a_cohort_goes_on_when_its_next_fence_is_refused) {
   run([&]() -> awaitable<void> {
     client_options o;

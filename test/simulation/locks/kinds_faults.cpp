@@ -45,7 +45,8 @@ struct cuts {
   }
 };
 
-// The request; its reply; both, one after the other; the request and, behind the reply of the handshake, the second reply.
+// The request; its reply; both, one after the other; the request and, behind the reply of the handshake, the second
+// reply.
 const std::array<cuts, 4> all_cuts{{{0, {}}, {{}, 0}, {0, 0}, {0, 1}}};
 
 }  // namespace
@@ -578,8 +579,8 @@ BOOST_AUTO_TEST_CASE(cuts_lose_nothing) {
   }
 }
 
-// Several programs, of which some die and are replaced at any instant. An owner's tenure has one fence, and a smaller one
-// never comes behind a larger one.
+// Several programs, of which some die and are replaced at any instant. An owner's tenure has one fence, and a smaller
+// one never comes behind a larger one.
 BOOST_AUTO_TEST_CASE(two_owners_are_never_in_together_though_processes_die) {
   for (const unsigned seed : seeds) {
     BOOST_TEST_CONTEXT("seed " << seed) {

@@ -149,7 +149,8 @@ BOOST_AUTO_TEST_CASE(no_deadline_is_later_than_the_servers_though_replies_come_l
   });
 }
 
-// A connection that is dead without being closed costs one attempt, also where command_timeout is longer than the lease.
+// A connection that is dead without being closed costs one attempt, also where command_timeout is longer than the
+// lease.
 BOOST_AUTO_TEST_CASE(a_hold_survives_a_connection_that_falls_silent) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
@@ -448,8 +449,8 @@ BOOST_AUTO_TEST_CASE(late_bytes_of_acquire_all_leave_no_ghost) {
   });
 }
 
-// The deadline of the next fence, which a cohort asks for ahead of time, counts from the sending of that request, and is
-// early by the drift.
+// The deadline of the next fence, which a cohort asks for ahead of time, counts from the sending of that request, and
+// is early by the drift.
 BOOST_AUTO_TEST_CASE(the_deadline_of_a_prefetched_fence_counts_from_its_request) {
   run([&]() -> awaitable<void> {
     client_options o = patient();
@@ -487,8 +488,8 @@ BOOST_AUTO_TEST_CASE(the_deadline_of_a_prefetched_fence_counts_from_its_request)
   });
 }
 
-// Messages of the time in between are lost, so each waiter polls as soon as there is a connection: the third in the queue
-// would poll up to 5 s later by itself.
+// Messages of the time in between are lost, so each waiter polls as soon as there is a connection: the third in the
+// queue would poll up to 5 s later by itself.
 BOOST_AUTO_TEST_CASE(a_waiter_polls_at_once_after_a_reconnect) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;

@@ -153,8 +153,8 @@ BOOST_AUTO_TEST_CASE(waiters_of_one_client_are_one_entry_and_are_served_in_order
   });
 }
 
-// A client has one entry at a time: the next waiter of its own stands behind whoever came meanwhile. (With a cohort each
-// client would have turns of several holds.)
+// A client has one entry at a time: the next waiter of its own stands behind whoever came meanwhile. (With a cohort
+// each client would have turns of several holds.)
 BOOST_AUTO_TEST_CASE(clients_with_many_waiters_take_turns) {
   run([&]() -> awaitable<void> {
     client first(co_await asio::this_coro::executor, redis.url());
@@ -510,7 +510,8 @@ BOOST_AUTO_TEST_CASE(a_hold_whose_token_has_another_fence_is_lost_and_released) 
   });
 }
 
-// The confirmation of a handed-over hold leaves after the new holder's first turn, if there is anything to confirm then.
+// The confirmation of a handed-over hold leaves after the new holder's first turn, if there is anything to confirm
+// then.
 BOOST_AUTO_TEST_CASE(a_hold_that_is_released_at_once_is_not_confirmed) {
   run([&]() -> awaitable<void> {
     client a(co_await asio::this_coro::executor, redis.url());

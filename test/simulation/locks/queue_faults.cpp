@@ -288,8 +288,8 @@ BOOST_AUTO_TEST_CASE(a_crowd_of_dead_entries_in_front_is_passed_over) {
   BOOST_TEST((redis.ttl(the_queue) > 0 || in_queue() == 0));
 }
 
-// Redis stands still for longer than a poll may be late, while a release, a newcomer's attempt and the waiter's poll are on
-// their way to it, in any order: the waiter is next all the same.
+// Redis stands still for longer than a poll may be late, while a release, a newcomer's attempt and the waiter's poll
+// are on their way to it, in any order: the waiter is next all the same.
 BOOST_AUTO_TEST_CASE(a_server_that_stood_still_lets_no_newcomer_overtake) {
   for (const bool release_first : {true, false}) {
     for (const auto length : {100ms, 2000ms, 20000ms}) {

@@ -187,8 +187,8 @@ BOOST_AUTO_TEST_CASE(a_connection_that_has_fallen_silent_is_given_up) {
   });
 }
 
-// A13: a server has said yes and lost the record before it was told the fence. It may have let others in since: its vote is
-// gone.
+// A13: a server has said yes and lost the record before it was told the fence. It may have let others in since: its
+// vote is gone.
 BOOST_AUTO_TEST_CASE(a_server_that_lost_the_record_before_the_write_back_does_not_count) {
   memory_quorum all(3);
   all[1].clock().offset = 30min;  // The larger fence is its.
@@ -230,8 +230,9 @@ BOOST_AUTO_TEST_CASE(a_server_that_lost_the_record_before_the_write_back_does_no
   });
 }
 
-// A13: the second client has an old grant on c alone, with a small fence; the first one gets a larger fence on a and c. By
-// c's old fence and b's clock, which is behind, the second one would be granted the lock with the smaller of the two.
+// A13: the second client has an old grant on c alone, with a small fence; the first one gets a larger fence on a and c.
+// By c's old fence and b's clock, which is behind, the second one would be granted the lock with the smaller of the
+// two.
 BOOST_AUTO_TEST_CASE(an_old_partial_grant_makes_no_small_fence) {
   enum : std::size_t { a, b, c };
   memory_quorum all(3);
@@ -355,8 +356,8 @@ BOOST_AUTO_TEST_CASE(a_hold_that_is_written_again_too_late_leaves_nothing) {
   });
 }
 
-// What could not be reached is done when it is back, and not at the next renewal or at the end of the lease: there is none,
-// and that is far.
+// What could not be reached is done when it is back, and not at the next renewal or at the end of the lease: there is
+// none, and that is far.
 BOOST_AUTO_TEST_CASE(a_server_that_was_cut_off_gets_what_it_lacks_and_is_released) {
   memory_quorum all(3);
   run([&]() -> awaitable<void> {
@@ -421,8 +422,8 @@ BOOST_AUTO_TEST_CASE(what_was_released_is_not_written_again) {
   });
 }
 
-// The deadline counts from the sending of the fence, and what is left is that of the server with less: the other one was
-// reached later.
+// The deadline counts from the sending of the fence, and what is left is that of the server with less: the other one
+// was reached later.
 BOOST_AUTO_TEST_CASE(a_deadline_is_early_on_slow_networks) {
   memory_quorum all(3);
   all[2].kill();

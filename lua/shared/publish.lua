@@ -1,0 +1,10 @@
+-- Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+-- SPDX-License-Identifier: BSL-1.0
+--
+-- Sends `message` to the client of the token `t`, as send_messages of queue.lua does, for the quick forms: they do
+-- without functions.
+local name = string.match(t, '^[^.]+')
+if string.sub(fences, 12, 13) == '0}' or
+  type(redis.pcall('SPUBLISH', string.sub(fences, 1, -6) .. name, message)) == 'table' then
+  redis.pcall('PUBLISH', 'leasehold:{0}:' .. name, message)
+end
