@@ -95,8 +95,10 @@ end
 -- (0: only asks), never shortens it, never creates a record. A confirmed entry leaves the queue.
 -- renew TOKEN LEASE FENCE: the same, if the hold has this fence (of a ticket).
 -- status 1: it is this token's | 0: it is not
+-- An acquire that was delayed past its not-after only asks.
 if mine and what ~= 'refresh' then
-  local left = lengthen(token, tonumber(ARGV[3]))
+  local is_late = what == 'acquire' and now > tonumber(ARGV[4])
+  local left = lengthen(token, is_late and 0 or tonumber(ARGV[3]))
   if waited_for and (leave_queue(token) or made_room) then
     advance()
   end

@@ -112,6 +112,10 @@ void detach_op::answered(std::uint32_t, const answer& a) {
   // The lease has that length now, even if no caller waits for the ticket any more: then the hold goes on.
   hold_->raise(a, hold_->lease(), lease.left);
   if (is_over()) return;
+  // The ticket has the fence in the record, which would be another one then.
+  if (hold_->is_refreshing()) {
+    return core_->set(*this, std::min({give_up_at_, hold_->deadline(), later(a.received, pause_of_detach)}));
+  }
   // What an earlier attempt with the token acquires late, no holder of the ticket would release.
   if (hold_->unanswered().may_run_after(a.sent, *core_)) {
     const auto until = hold_->unanswered().may_run_until;

@@ -151,6 +151,11 @@ class hold_state final : public caller, public activity, public alarm, public st
   // Whether a record with this fence belongs to this tenure.
   bool is_recorded(std::uint64_t fence);
   bool confirmed() const { return confirmed_; }
+  // A request that changes the fence in the record is on its way (cohort_tenure).
+  bool is_refreshing() const {
+    const auto* const t = grant_.tenure.get();
+    return t != nullptr && t->asked && !t->uncertain && t->lengthening.count() != 0;
+  }
   // Earlier attempts with the token.
   const unanswered_attempt& unanswered() const { return grant_.unanswered; }
   // A writer that can still become a reader.

@@ -320,7 +320,7 @@ std::string queue_model::acquire(const std::string& token, std::int64_t lease, c
     const std::string limit = limit_for(token, ask);
     if (ask != limit) return answer(-2, 0, std::stoll(limit));
   }
-  if (lock.is_in(token)) return lengthen(token, lease, true);
+  if (lock.is_in(token)) return lengthen(token, late ? 0 : lease, true);
   if (late) return answer(-1, 0, 0);
   const bool again = lock.reenters(ask);
   if (again || (waiting.empty() && lock.admits(ask, false))) {

@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <utility>
@@ -252,7 +254,7 @@ void judge::look_at_fence(const held& h) {
         complain(fmt::format("{}: a fence that is not above {}", at(h), highest));
       if (h.reader && h.fence < writer + (h.ticket.empty() ? 1 : 0) && !is_lossy_ && !may_have_gone_back(h, writer))
         complain(fmt::format("{}: a fence below a writer's {}", at(h), writer));
-      if (!h.reader) writer = std::max(writer, h.fence);
+      if (!h.reader && !h.becomes_reader) writer = std::max(writer, h.fence);
       break;
     case kind::counting_semaphore: break;
   }
@@ -345,7 +347,9 @@ bool judge::has(std::size_t server, const held& h) const {
     return record.size() > h.field.size() && record[h.field.size()] == ':' && record.starts_with(h.field);
   }
   const auto member = s.data().execute({"HGET", h.name, h.field});
-  return !member.is_error() && !member.text.empty() && std::stoll(member.text) > s.time().count();
+  std::int64_t until = 0;
+  std::from_chars(member.text.data(), member.text.data() + member.text.size(), until);
+  return !member.is_error() && until > s.time().count();
 }
 
 std::uint64_t judge::recorded_fence(std::size_t server, const held& h) const {
@@ -556,7 +560,8 @@ std::string judge::tag_of(const std::string& name) const {
 
 std::string judge::queue_of(const std::string& name) const { return detail::queue_key(tag_of(name), name); }
 
-// (A dead client's entry stays until its time is over, and one whose poll is late is passed over.)
+// (A dead client's entry stays until its time is over, and one whose poll is late is passed over: it waits from its next
+// poll on.)
 clock::time_point judge::others_wait_since(const std::string& name, std::string_view client) {
   auto since = clock::time_point::max();
   auto& s = world_.server(world_.server_of(name));
@@ -565,7 +570,10 @@ clock::time_point judge::others_wait_since(const std::string& name, std::string_
     if (client_of(t.text) == client || process_of(client_of(t.text)) == nullptr) continue;
     const auto entry = s.data().execute({"HGET", entries, t.text}).text;
     const auto due = entry.find(' ', entry.find(' ') + 1);
-    if (due >= entry.size() || std::stoll(entry.substr(due)) + 1000000 < s.time().count()) continue;
+    if (due >= entry.size() || std::stoll(entry.substr(due)) + 1000000 < s.time().count()) {
+      in_queue_since_.erase(t.text);
+      continue;
+    }
     since = std::min(since, in_queue_since_.try_emplace(t.text, world_.now()).first->second);
   }
   return since;

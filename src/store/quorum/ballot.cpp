@@ -107,7 +107,8 @@ request ballot::request_of(std::uint32_t tag) const {
       request r(request_);
       r.verb = verb::raise;
       r.fence = fence_;
-      r.exact = voices_[tag / phases].asked_to_restore;
+      // A writer has its record to itself, and its ticket needs its fence (decide_resumption).
+      r.exact = voices_[tag / phases].asked_to_restore || (kind_ == kind::acquire && is_writer());
       return r;
     }
     default: {
@@ -196,9 +197,8 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
 
 void ballot::late_grant(voter& v) {
   const auto& its = voices_[v.number];
-  if (fence_ == 0 || its.said != answer_is::yes || its.asked_to_raise || its.fence > fence_ || is_releasing()) {
-    return;
-  }
+  if (fence_ == 0 || its.said != answer_is::yes || its.asked_to_raise || is_releasing()) return;
+  if (its.fence > fence_ && !is_writer()) return;
   raise(v);
 }
 
@@ -236,6 +236,10 @@ std::size_t ballot::count(answer_is a, answer_is voice::*which) const {
 bool ballot::busy(std::size_t yes) const {
   const auto no = count(answer_is::no);
   return quorum_.can_prevent(no) || (no != 0 && yes + no >= quorum_.majority());
+}
+
+bool ballot::is_writer() const {
+  return request_.of_kind == &scripts::shared_mutex && request_.ask.starts_with('w');
 }
 
 bool ballot::is_releasing() const { return claim_ && claim_->is_releasing(); }

@@ -102,6 +102,8 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   bool busy(std::size_t yes) const;
   // The attempt was given up: its claim is being released.
   bool is_releasing() const;
+  // Of a shared mutex.
+  bool is_writer() const;
 
   // late: the ballot waits for no further answers.
   void decide(bool late);

@@ -39,11 +39,10 @@ void ballot::decide_resumption(bool late) {
   std::uint64_t fence = 0;
   std::from_chars(request_.fence_text.data(), request_.fence_text.data() + request_.fence_text.size(), fence);
   // A writer's token with a larger fence has become a reader's.
-  const bool is_writer = request_.of_kind == &scripts::shared_mutex && request_.ask.starts_with('w');
   std::vector<std::chrono::milliseconds> lefts;
   bool is_known = false;
   for (const auto& v : voices_) {
-    if (v.said != answer_is::yes || v.fence < fence || (is_writer && v.fence != fence)) continue;
+    if (v.said != answer_is::yes || v.fence < fence || (is_writer() && v.fence != fence)) continue;
     is_known = is_known || v.fence == fence;
     lefts.push_back(comparable(v.left));
   }
