@@ -148,9 +148,12 @@ BOOST_AUTO_TEST_CASE(after_its_not_after_an_acquire_is_refused) {
   BOOST_TEST(acquire("x", 30000, std::to_string(server_time() + 60000000)).status == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_late_acquire_of_the_holder_itself_is_a_repeat) {
-  acquire("x");
-  BOOST_TEST(acquire("x", 30000, "1").status == 1);
+BOOST_AUTO_TEST_CASE(a_late_acquire_of_the_holder_itself_lengthens_nothing) {
+  acquire("x", 5000);
+  const answer late = acquire("x", 30000, std::to_string(server_time() - 1));
+  BOOST_TEST(late.status == 1);
+  BOOST_TEST(late.left == 5000);
+  BOOST_TEST(redis.ttl(record) == 5000);
 }
 
 // A foreign client's record: respected and never touched.

@@ -839,6 +839,29 @@ BOOST_AUTO_TEST_CASE(a_cohort_whose_next_fence_is_refused_for_a_waiter_does_not_
   BOOST_TEST((waiting.at - released <= 2ms));
 }
 
+// The answer to that request is a new fence, and the record has it from then on.
+BOOST_AUTO_TEST_CASE(a_hold_is_detached_after_the_request_for_the_next_fence) {
+  lingering_scene s;
+  process& p = s.add_idle();
+  s.wait(600ms);
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = acquire(m, {.lease = 30s, .linger = 1s});
+    auto [ec, h] = co_await std::move(waiting);
+    BOOST_REQUIRE(!ec);
+    auto detaching = h.detach(as_tuple);
+    const auto [why, given] = co_await std::move(detaching);
+    BOOST_REQUIRE(!why);
+    auto pause = p.sleep(100ms);
+    co_await std::move(pause);
+    auto resuming = p.client().resume(given, as_tuple);
+    const auto [lost, resumed] = co_await std::move(resuming);
+    BOOST_TEST(!lost, lost.message());
+    BOOST_TEST(resumed.fence() == given.fence());
+  });
+  BOOST_TEST(s.lingered(p) == 1U);
+}
+
 // --- A cluster ---
 
 struct lingering_cluster : lingering_scene {

@@ -7,6 +7,7 @@
 
 #include <leasehold/mutex.hpp>
 #include <leasehold/recursive_mutex.hpp>
+#include <leasehold/shared_mutex.hpp>
 
 #include <fmt/format.h>
 
@@ -171,6 +172,28 @@ BOOST_AUTO_TEST_CASE(a_late_vote_with_a_larger_fence_costs_no_second_call) {
   s.wait(100ms);
   BOOST_TEST(s.get("n", 2).starts_with("leasehold:" + held.token()));
   BOOST_TEST(calls == std::vector<std::string>{"acquire"}, boost::test_tools::per_element());
+}
+
+// A larger fence would say that the writer has become a reader.
+BOOST_AUTO_TEST_CASE(a_late_vote_with_a_larger_fence_counts_for_the_ticket_of_a_writer) {
+  scene s(3);
+  s.w.clock_of_server(2).offset = 1h;
+  process& p = s.add();
+  s.wait(100ms);
+  s.w.server(2).freeze();
+  auto [ec, held] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 10s});
+  BOOST_REQUIRE(!ec);
+  s.w.server(2).thaw();
+  s.wait(100ms);
+  s.run(p, [&]() -> awaitable<void> {
+    auto detaching = held.detach(as_tuple);
+    const auto [why, given] = co_await std::move(detaching);
+    BOOST_REQUIRE(!why);
+    s.w.server(0).execute({"DEL", "n"});
+    auto resuming = p.client().resume(given, as_tuple);
+    const auto [lost, resumed] = co_await std::move(resuming);
+    BOOST_TEST(!lost, lost.message());
+  });
 }
 
 // What was sent on a connection that is gone arrives after its lock was given back.
