@@ -196,6 +196,26 @@ BOOST_AUTO_TEST_CASE(a_late_vote_with_a_larger_fence_counts_for_the_ticket_of_a_
   });
 }
 
+// An earlier holder there may have a fence between the two.
+BOOST_AUTO_TEST_CASE(a_larger_fence_of_a_writer_does_not_count_for_the_smaller_one_that_it_gets) {
+  scene s(3);
+  s.w.clock_of_server(2).offset = 1h;
+  process& p = s.add();
+  s.wait(100ms);
+  s.w.server(2).freeze();
+  // It does not answer the raise, and the third server does instead.
+  s.w.server(1).on_run = [&](const detail::script&, const auto&, const auto&) {
+    s.w.after(0s, [&] {
+      s.w.server(1).freeze();
+      s.w.server(2).thaw();
+    });
+  };
+  const auto [ec, held] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 10s, .wait = 1s});
+  BOOST_REQUIRE(!ec);
+  // The next attempt is that of the first and the third server.
+  BOOST_TEST(held.fence() / 2048 > static_cast<std::uint64_t>((s.w.server(0).time() + 50min).count()));
+}
+
 // What was sent on a connection that is gone arrives after its lock was given back.
 BOOST_AUTO_TEST_CASE(late_bytes_of_a_cut_connection_leave_nothing_behind_on_a_quorum) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {

@@ -179,8 +179,8 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
     if (claim_) claim_->lacks(v);
     return;
   }
-  if (phase == raising && kind_ != kind::renew && lease.fence != fence_) {
-    // The server has a larger fence: this majority does not limit the fences of later holders there.
+  if (phase == raising && kind_ != kind::renew && (lease.fence != fence_ || its.fence > fence_)) {
+    // The server has given a larger fence: that of an earlier holder there may be above this majority's.
     said = answer_is::no;
     larger_ = true;
   }
