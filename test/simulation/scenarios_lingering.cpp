@@ -6,12 +6,14 @@
 #include "simulation/scene.hpp"
 
 #include "protocol/keys.hpp"
+#include "protocol/scripts.hpp"
 #include "protocol/slots.hpp"
 
 #include <leasehold/acquire_all.hpp>
 #include <leasehold/mutex.hpp>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -839,16 +841,25 @@ BOOST_AUTO_TEST_CASE(a_cohort_whose_next_fence_is_refused_for_a_waiter_does_not_
   BOOST_TEST((waiting.at - released <= 2ms));
 }
 
-// The answer to that request is a new fence, and the record has it from then on.
+// The answer to that request is a new fence, and the record has it from then on. Here the request has to be sent again,
+// behind the renewal: another program brings the script that the server did not know.
 BOOST_AUTO_TEST_CASE(a_hold_is_detached_after_the_request_for_the_next_fence) {
   lingering_scene s;
   process& p = s.add_idle();
   s.wait(600ms);
+  s.w.server(0).forget_scripts();
   s.run(p, [&]() -> awaitable<void> {
     const mutex m(p.client(), "n");
     auto waiting = acquire(m, {.lease = 30s, .linger = 1s});
     auto [ec, h] = co_await std::move(waiting);
     BOOST_REQUIRE(!ec);
+    s.w.after(1200us, [&s] {
+      const std::string_view key = "other";
+      const std::array<std::string_view, 3> renewal{"renew", "x", "1"};
+      s.w.server(0).run(detail::scripts::mutex, /*whole_text=*/true, {&key, 1}, renewal);
+    });
+    auto shortly = p.sleep(500us);
+    co_await std::move(shortly);
     auto detaching = h.detach(as_tuple);
     const auto [why, given] = co_await std::move(detaching);
     BOOST_REQUIRE(!why);

@@ -205,10 +205,8 @@ BOOST_AUTO_TEST_CASE(a_larger_fence_of_a_writer_does_not_count_for_the_smaller_o
   s.w.server(2).freeze();
   // It does not answer the raise, and the third server does instead.
   s.w.server(1).on_run = [&](const detail::script&, const auto&, const auto&) {
-    s.w.after(0s, [&] {
-      s.w.server(1).freeze();
-      s.w.server(2).thaw();
-    });
+    s.w.after(0s, [&s] { s.w.server(1).freeze(); });
+    s.w.after(10ms, [&s] { s.w.server(2).thaw(); });
   };
   const auto [ec, held] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 10s, .wait = 1s});
   BOOST_REQUIRE(!ec);
