@@ -107,8 +107,7 @@ request ballot::request_of(std::uint32_t tag) const {
       request r(request_);
       r.verb = verb::raise;
       r.fence = fence_;
-      // A writer has its record to itself, and its ticket needs its fence (decide_resumption).
-      r.exact = voices_[tag / phases].asked_to_restore || (kind_ == kind::acquire && is_writer());
+      r.exact = voices_[tag / phases].asked_to_restore || lowers_fences();
       return r;
     }
     default: {
@@ -198,7 +197,7 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
 void ballot::late_grant(voter& v) {
   const auto& its = voices_[v.number];
   if (fence_ == 0 || its.said != answer_is::yes || its.asked_to_raise || is_releasing()) return;
-  if (its.fence > fence_ && !is_writer()) return;
+  if (its.fence > fence_ && !lowers_fences()) return;
   raise(v);
 }
 
@@ -241,6 +240,8 @@ bool ballot::busy(std::size_t yes) const {
 bool ballot::is_writer() const {
   return request_.of_kind == &scripts::shared_mutex && request_.ask.starts_with('w');
 }
+
+bool ballot::lowers_fences() const { return kind_ == kind::acquire && is_writer(); }
 
 bool ballot::is_releasing() const { return claim_ && claim_->is_releasing(); }
 

@@ -104,6 +104,8 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   bool is_releasing() const;
   // Of a shared mutex.
   bool is_writer() const;
+  // A writer has its record to itself, and its ticket needs its fence (decide_resumption).
+  bool lowers_fences() const;
 
   // late: the ballot waits for no further answers.
   void decide(bool late);
