@@ -143,6 +143,9 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   clock::time_point after_jump(const std::string& token, clock::time_point deadline, clock::duration jump) const {
     return store_ ? store_->after_jump(token, deadline, jump) : deadline - jump;
   }
+  void let_go(const std::string& token) {
+    if (store_) store_->let_go(token);
+  }
   // The latest instant at which the record may exist if a request sent now lengthens it to `lease`, whatever the answer
   // is.
   clock::time_point may_last(std::chrono::milliseconds lease) const {

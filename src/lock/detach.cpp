@@ -35,6 +35,7 @@ std::shared_ptr<const ticket_fields> hold_state::detach(const lease_reply& reply
     f.rest = std::chrono::ceil<std::chrono::milliseconds>(until - a.sent);
     f.rest_from = reply.server_time;
   }
+  core_->let_go(grant_.token);
   activity::unlink();
   leave();
   complete_waiters(error::not_held);

@@ -177,6 +177,8 @@ class store {
     (void)token;
     return deadline - jump;
   }
+  // The hold with this token was detached. Another client may go on with it, so nothing writes it again from here.
+  virtual void let_go(const std::string& token) { (void)token; }
   // Listens to another channel on every connection, until ignore.
   virtual void listen(const std::string& channel) = 0;
   virtual void ignore(const std::string& channel) = 0;

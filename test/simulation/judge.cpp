@@ -309,7 +309,8 @@ void judge::exclude(const held& h) {
 }
 
 // Nobody is granted what others still keep busy, whether or not they live, and have released it. On the one server the
-// fences say when it made the two grants, by its clock; on a quorum it is known when the first one was asked for.
+// fences say when it made the two grants, by its clock; on a quorum, and of a grant that is passed on, it is known when
+// the first one was asked for.
 void judge::look_at_rest(const held& h) {
   if (!h.ticket.empty()) return;  // It goes on with what is here already.
   const bool is_judged = !is_lossy_ && !may_be_lost_ && (!rules_.one_server || world_.number_of_servers() == 1);
@@ -318,7 +319,8 @@ void judge::look_at_rest(const held& h) {
   }
   const auto keeps_busy = [&](const rest& r) {
     if (r.name != h.name) return false;
-    if (!rules_.one_server) return h.since < r.called + r.at_least - r.at_least / 50;
+    const bool is_passed_on = h.fence > r.fence && h.fence / 2048 == r.fence / 2048;
+    if (!rules_.one_server || is_passed_on) return h.since < r.called + r.at_least - r.at_least / 50;
     const auto between = std::chrono::microseconds(h.fence / 2048) - std::chrono::microseconds(r.fence / 2048);
     return h.fence >= r.fence && between < r.at_least;
   };

@@ -196,6 +196,35 @@ BOOST_AUTO_TEST_CASE(a_late_vote_with_a_larger_fence_counts_for_the_ticket_of_a_
   });
 }
 
+// The late answer says that a server lacks the hold, which another client has released meanwhile.
+BOOST_AUTO_TEST_CASE(a_hold_that_was_detached_is_not_written_again) {
+  scene s(3);
+  process &p = s.add(), &other = s.add();
+  s.wait(100ms);
+  hold held = take(s, p, {.lease = 10s});
+  s.wait(50ms);
+  s.w.server(2).execute({"DEL", "n"});
+  s.w.server(2).freeze();
+  ticket t;
+  s.run(p, [&]() -> awaitable<void> {
+    auto detaching = held.detach(as_tuple);
+    const auto [why, given] = co_await std::move(detaching);
+    BOOST_REQUIRE(!why);
+    t = given;
+  });
+  s.run(other, [&]() -> awaitable<void> {
+    auto resuming = other.client().resume(t, as_tuple);
+    auto [ec, resumed] = co_await std::move(resuming);
+    BOOST_REQUIRE(!ec);
+    auto ending = release(resumed);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(!why, why.message());
+  });
+  s.w.server(2).thaw();
+  s.wait(100ms);
+  BOOST_TEST(s.get("n", 2).empty());
+}
+
 // An earlier holder there may have a fence between the two.
 BOOST_AUTO_TEST_CASE(a_larger_fence_of_a_writer_does_not_count_for_the_smaller_one_that_it_gets) {
   scene s(3);

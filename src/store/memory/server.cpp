@@ -37,6 +37,8 @@ void server::kill() {
 
 void server::start(database data) {
   kill();
+  // Memory is the machine's.
+  data.set_out_of_memory(data_.is_out_of_memory());
   data_ = std::move(data);
   data_.set_publisher([this](std::string_view channel, std::string_view text) { return publish(channel, text); });
   known_.clear();

@@ -186,7 +186,7 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
   its.fence = lease.fence;
   its.depth = lease.depth;
   if (claim_) claim_->holds(v, a.sent, lease.left);
-  if (kind_ != kind::renew || !claim_) return;
+  if (kind_ != kind::renew || !claim_ || claim_->fence() == 0) return;
   if (lease.fence < claim_->fence() || (phase == restoring && lease.fence != claim_->fence())) {
     fence_ = claim_->fence();
     said = answer_is::missing;
@@ -208,8 +208,10 @@ void ballot::raise(voter& v) {
 }
 
 void ballot::restore_where_missing() {
-  if (!claim_ || is_releasing() || count(answer_is::yes) < quorum_.majority() || clock::now() >= claim_->until())
+  if (!claim_ || claim_->fence() == 0 || is_releasing() || count(answer_is::yes) < quorum_.majority() ||
+      clock::now() >= claim_->until()) {
     return;
+  }
   for (const auto& v : quorum_.voters()) {
     auto& its = voices_[v->number];
     if (its.said != answer_is::no || its.asked_to_restore || !v->up()) continue;

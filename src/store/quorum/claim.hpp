@@ -68,6 +68,8 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void granted(std::uint64_t fence) { fence_ = fence; }
   // The same, and the hold is a reader's now.
   void downgraded(std::uint64_t fence);
+  // The hold was detached by this client.
+  void let_go() { fence_ = 0; }
   // The hold was detached by another client, and any server may have it.
   void assume_everywhere();
   // Ends a claim that was made to resume a hold in vain. Nothing is released.

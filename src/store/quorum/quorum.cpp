@@ -109,6 +109,10 @@ clock::time_point quorum_store::after_jump(const std::string& token, clock::time
   return found ? std::min(deadline, found->until()) : clock::time_point::min();
 }
 
+void quorum_store::let_go(const std::string& token) {
+  if (const auto c = find_claim(token)) c->let_go();
+}
+
 void quorum_store::listen(const std::string& channel) {
   for (const auto& v : voters_) v->server->listen(channel);
 }

@@ -72,6 +72,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   }
   // The servers without a step may be enough: the result is until when a majority has certainly kept the token.
   clock::time_point after_jump(const std::string& token, clock::time_point deadline, clock::duration) const override;
+  void let_go(const std::string& token) override;
   void listen(const std::string& channel) override;
   void ignore(const std::string& channel) override;
 
