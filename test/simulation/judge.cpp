@@ -271,19 +271,20 @@ void judge::look_at_fence(const held& h) {
 // those that were counted. (The counter after the grant is above every fence that the server knew.)
 bool judge::may_have_gone_back(const held& h, std::uint64_t fence) const {
   if (rules_.one_server || last_loss_ < since_of_highest_.at(h.name)) return false;
-  const auto counters = counters_at_grant_.find(h.held_by_user().token());
-  if (counters == counters_at_grant_.end()) return true;
+  const auto votes = votes_.find(h.held_by_user().token());
+  if (votes == votes_.end()) return true;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
-    if (has(i, h) && recorded_fence(i, h) <= h.fence && counters->second[i] > fence / 2048) return false;
+    const auto& its = votes->second[i];
+    if (has(i, h) && its.given <= h.fence && its.counter > fence / 2048) return false;
   }
   return true;
 }
 
-void judge::note_grant(std::size_t server, std::string_view token) {
-  auto& counters = counters_at_grant_[std::string(token)];
-  counters.resize(world_.number_of_servers());
+void judge::note_grant(std::size_t server, std::string_view token, std::uint64_t fence) {
+  auto& votes = votes_[std::string(token)];
+  votes.resize(world_.number_of_servers());
   const auto counter = world_.server(server).data().execute({"GET", "leasehold:{0}:fence"}).text;
-  counters[server] = counter.empty() ? 0 : std::stoull(counter);
+  votes[server] = {counter.empty() ? 0 : std::stoull(counter), fence};
 }
 
 // Whether both may work at once.

@@ -172,8 +172,8 @@ class judge {
   void note_step(std::size_t server);
   // A server has answered a call of this token, and has said what time it is.
   void note_answer(std::size_t server, std::string_view token);
-  // A server of a quorum has granted something to this token.
-  void note_grant(std::size_t server, std::string_view token);
+  // A server of a quorum has granted something to this token, with this fence.
+  void note_grant(std::size_t server, std::string_view token, std::uint64_t fence);
 
   std::uint64_t grants() const { return grants_; }
 
@@ -277,8 +277,11 @@ class judge {
     clock::time_point since{};
   };
   std::map<const process*, connections> connections_;
-  std::map<std::string, std::vector<std::uint64_t>>
-      counters_at_grant_;  // By token and server; 0: it has granted nothing.
+  struct vote {
+    std::uint64_t counter = 0;  // Of the server, after it; 0: it has granted nothing.
+    std::uint64_t given = 0;
+  };
+  std::map<std::string, std::vector<vote>> votes_;  // By token and server.
   clock::time_point last_step_{};
   bool rested_on_a_step_ = false;  // A hold of the one server did, when it was granted.
   struct tenure {

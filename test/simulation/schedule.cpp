@@ -402,7 +402,8 @@ void schedule::note_call(std::size_t server, const std::vector<std::string_view>
     judge_->note_answer(server, arguments[1]);
   }
   if (!r.text.starts_with('1')) return;
-  if (arguments.front() == "acquire" && deployment_ == deployment::quorum) judge_->note_grant(server, arguments[1]);
+  if (arguments.front() == "acquire" && deployment_ == deployment::quorum)
+    judge_->note_grant(server, arguments[1], std::stoull(r.text.substr(2)));
   if (arguments.front() != "raise") return;
   if (const auto strike = at_raise_) strike(server);
 }
