@@ -563,8 +563,8 @@ std::string judge::tag_of(const std::string& name) const {
 
 std::string judge::queue_of(const std::string& name) const { return detail::queue_key(tag_of(name), name); }
 
-// (A dead client's entry stays until its time is over, and one whose poll is late is passed over: it waits from its next
-// poll on.)
+// (A dead client's entry stays until its time is over, and one whose poll is late is passed over: it waits from its
+// next poll on.)
 clock::time_point judge::others_wait_since(const std::string& name, std::string_view client) {
   auto since = clock::time_point::max();
   auto& s = world_.server(world_.server_of(name));

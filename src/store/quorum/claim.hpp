@@ -46,7 +46,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   bool is_releasing() const { return releasing_; }
   // For a hold: the request with which it is written again on a server that lacks it.
   const kept_request& attempt() const { return attempt_; }
-  // The hold's fence; 0: there is no hold yet.
+  // The hold's fence; 0: there is no hold yet, or this client has detached it.
   std::uint64_t fence() const { return fence_; }
   // Until when a majority has the hold.
   clock::time_point until() const;
@@ -68,7 +68,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void granted(std::uint64_t fence) { fence_ = fence; }
   // The same, and the hold is a reader's now.
   void downgraded(std::uint64_t fence);
-  // The hold was detached by this client.
+  // The hold was detached by this client: it is not written again.
   void let_go() { fence_ = 0; }
   // The hold was detached by another client, and any server may have it.
   void assume_everywhere();

@@ -38,10 +38,10 @@ void claim::forget_unless_held() {
 void ballot::decide_resumption(bool late) {
   std::uint64_t fence = 0;
   std::from_chars(request_.fence_text.data(), request_.fence_text.data() + request_.fence_text.size(), fence);
-  // A writer's token with a larger fence has become a reader's.
   std::vector<std::chrono::milliseconds> lefts;
   bool is_known = false;
   for (const auto& v : voices_) {
+    // A writer's token with a larger fence has become a reader's.
     if (v.said != answer_is::yes || v.fence < fence || (is_writer() && v.fence != fence)) continue;
     is_known = is_known || v.fence == fence;
     lefts.push_back(comparable(v.left));
