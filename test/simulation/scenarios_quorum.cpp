@@ -225,6 +225,30 @@ BOOST_AUTO_TEST_CASE(a_hold_that_was_detached_is_not_written_again) {
   BOOST_TEST(s.get("n", 2).empty());
 }
 
+// The grant that is written again is on its way when the hold is detached. Its answer leads to nothing more.
+BOOST_AUTO_TEST_CASE(a_hold_that_was_detached_is_given_no_fence) {
+  scene s(3);
+  process& p = s.add();
+  s.wait(100ms);
+  hold held = take(s, p, {.lease = 3s});
+  s.wait(50ms);
+  s.w.server(2).execute({"DEL", "n"});
+  std::vector<std::string> calls;
+  s.w.server(2).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
+    calls.emplace_back(arguments.front());
+    if (calls.size() == 1) s.w.after(0s, [&s] { s.w.server(2).freeze(); });
+  };
+  s.wait(1100ms);
+  s.run(p, [&]() -> awaitable<void> {
+    auto detaching = held.detach(as_tuple);
+    const auto [why, given] = co_await std::move(detaching);
+    BOOST_TEST(!why, why.message());
+  });
+  s.w.server(2).thaw();
+  s.wait(100ms);
+  BOOST_TEST(calls == (std::vector<std::string>{"renew", "acquire", "renew"}), boost::test_tools::per_element());
+}
+
 // An earlier holder there may have a fence between the two.
 BOOST_AUTO_TEST_CASE(a_larger_fence_of_a_writer_does_not_count_for_the_smaller_one_that_it_gets) {
   scene s(3);
