@@ -283,8 +283,11 @@ bool judge::may_have_gone_back(const held& h, std::uint64_t fence) const {
 void judge::note_grant(std::size_t server, std::string_view token, std::uint64_t fence) {
   auto& votes = votes_[std::string(token)];
   votes.resize(world_.number_of_servers());
+  auto& its = votes[server];
   const auto counter = world_.server(server).data().execute({"GET", "leasehold:{0}:fence"}).text;
-  votes[server] = {counter.empty() ? 0 : std::stoull(counter), fence};
+  // One that is there already keeps its fence.
+  const bool is_late = fence == its.given ? its.is_late : world_.server(server).runs_late_bytes;
+  its = {counter.empty() ? 0 : std::stoull(counter), fence, is_late};
 }
 
 // Whether both may work at once.
@@ -444,12 +447,17 @@ void judge::note_what_was_heard() {
   }
 }
 
-// The lock is free for others then: a majority does not have the hold.
+// The lock is free for others then: a majority does not have the hold. (Late bytes of an attempt may bring its token
+// back on a server, until the release is repeated after their not-after.)
 void judge::released(const held& h) {
   released_[h.name] = h.held_by_user().token();
   if (rules_.one_server) return;
+  const auto votes = votes_.find(h.held_by_user().token());
   std::size_t have = 0;
-  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) have += has(i, h) ? 1U : 0U;
+  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+    const bool is_late = votes != votes_.end() && votes->second[i].is_late;
+    have += has(i, h) && !is_late ? 1U : 0U;
+  }
   if (have + majority() > world_.number_of_servers())
     complain(fmt::format("{} was released, and {} servers have it", at(h), have));
 }

@@ -280,6 +280,7 @@ class judge {
   struct vote {
     std::uint64_t counter = 0;  // Of the server, after it; 0: it has granted nothing.
     std::uint64_t given = 0;
+    bool is_late = false;  // Late bytes have brought it there.
   };
   std::map<std::string, std::vector<vote>> votes_;  // By token and server.
   clock::time_point last_step_{};

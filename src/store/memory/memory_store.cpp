@@ -95,7 +95,7 @@ class link final : public session, public connection, public std::enable_shared_
 
  private:
   void arrive(std::function<void(server&)> f) {
-    if (!is_cut_) return server_.arrive(std::move(f));
+    if (!is_cut_) return run(std::move(f));
     // Messages arrive in order, and no message arrives after one that was lost.
     const auto more = is_closed_ ? std::nullopt : network_->late();
     if (!more) {
@@ -103,8 +103,14 @@ class link final : public session, public connection, public std::enable_shared_
       return;
     }
     late_at_ = std::max(late_at_, network_->now() + *more);
-    network_->at(late_at_,
-                 [self = shared_from_this(), f = std::move(f)]() mutable { self->server_.arrive(std::move(f)); });
+    network_->at(late_at_, [self = shared_from_this(), f = std::move(f)]() mutable { self->run(std::move(f)); });
+  }
+  void run(std::function<void(server&)> f) {
+    server_.arrive([self = shared_from_this(), f = std::move(f)](server& s) {
+      s.runs_late_bytes = self->is_cut_;
+      f(s);
+      s.runs_late_bytes = false;
+    });
   }
 
   server& server_;

@@ -88,6 +88,9 @@ class server {
   // A script runs for too long: the server refuses every other script.
   bool is_busy = false;
 
+  // What runs at the moment was sent on a connection that is gone: its reply reaches nobody.
+  bool runs_late_bytes = false;
+
   // How many replicas are connected, and how many of them acknowledge.
   std::size_t replicas = 0;
   std::size_t replicas_that_answer = 0;
