@@ -216,9 +216,10 @@ class judge_of_one {
   // Entries of one owner that overlap may have different fences on a quorum, and b has joined another one of them than
   // a. (One whose process has died lasts for its lease.)
   bool joins_another(const tenure& a, const tenure& b) const {
+    const auto lasts_until = [](const tenure& t) { return std::max(t.claimed_until(), t.expires); };
     return std::any_of(granted_.begin(), granted_.end(), [&](const tenure* c) {
-      return c->fence == b.fence && together(*c, b) && c != &b && *c->granted <= a.claimed_until() &&
-             *a.granted <= std::max(c->claimed_until(), c->expires);
+      return c->fence == b.fence && together(*c, b) && c != &b && *c->granted <= lasts_until(a) &&
+             *a.granted <= lasts_until(*c);
     });
   }
 
