@@ -36,9 +36,12 @@ end
 -- release TOKEN LEASE [ASK]: another waiter of the same client, with the same ask, would take the hold over. If no
 -- other entry waits (of another client, or with another ask), the hold is kept for the client, with a new fence; the
 -- reply is then as for acquire.
--- refresh TOKEN LEASE [ASK]: the same for a cohort that goes on meanwhile; if others wait, nothing changes.
--- status 1: kept, with a new fence | 2: others wait (refresh)
+-- refresh TOKEN LEASE ASK NOT-AFTER: the same for a cohort that goes on meanwhile; if others wait, nothing changes.
+-- status 1: kept, with a new fence | 2: others wait (refresh) | -1: too late (refresh)
 if mine and ARGV[3] and (what == 'release' or what == 'refresh') then
+  if what == 'refresh' and now > tonumber(ARGV[5]) then
+    return answer(-1, 0, 0)
+  end
   if not first_other(string.match(token, '^[^.]+.'), ARGV[4] or '', waited_for and next_waiting()) then
     local left = lengthen(token, tonumber(ARGV[3]))
     return answer(1, refresh(token), left)

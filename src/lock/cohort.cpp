@@ -133,30 +133,34 @@ class keep_op final : public caller, public activity, public std::enable_shared_
 class prefetch_op final : public caller {
  public:
   prefetch_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, const hold_state::grant& g)
-      : core_(std::move(core)), lock_(std::move(lock)), token_(g.token), lease_(g.lease), tenure_(g.tenure) {
-    tenure_->lengthening = lease_;
-  }
+      : core_(std::move(core)),
+        lock_(std::move(lock)),
+        token_(g.token),
+        lease_(g.lease),
+        tenure_(g.tenure),
+        epoch_(core_->epoch()) {}
 
  private:
   request request_of(std::uint32_t) const override {
     request r = lock_->request_for(verb::refresh, token_);
     r.lease = lease_;
+    r.run_within = core_->options().command_timeout;
     return r;
   }
+
+  void sent(std::uint32_t, const sending& s) override { may_run_until_ = std::max(may_run_until_, s.may_run_until); }
 
   turn turn_of(std::uint32_t) const override { return turn::keeps; }
 
   void answered(std::uint32_t, const answer& a) override {
     core_->note_round_trip(a);
-    if (a.from_store == nullptr) {
-      tenure_->uncertain = true;
-      return;
-    }
+    tenure_->refreshing = false;
+    if (a.from_store == nullptr) return tenure_->unanswered.merge(epoch_, may_run_until_, lease_);
     tenure_->lengthening = milliseconds(0);
     const lease_reply& fresh = a.from_store->lease;
     if (!fresh.understood) return;  // For example an error: the cohort goes on with the fence that it has.
     core_->observe_time(fresh.server_time, a);
-    // Other clients wait, or the hold is gone: no more fences.
+    // Other clients wait, or the hold is gone (or the refresh was too late): no more fences.
     if (fresh.status == status::waits_in_front) return registry::of(*core_).note_wanted(token_);
     if (fresh.status != status::held) return core_->note_broken(token_);
     keep_next_fence(*tenure_, fresh, a, lease_, *core_);
@@ -167,6 +171,8 @@ class prefetch_op final : public caller {
   const std::string token_;
   const milliseconds lease_;
   const std::shared_ptr<cohort_tenure> tenure_;
+  const std::uint64_t epoch_;
+  clock::time_point may_run_until_ = clock::time_point::min();
 };
 
 // Fetches the next fence once half of the passes, or half of the time, that one fence allows is used up.
@@ -180,6 +186,8 @@ void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<co
   if (g.passes < most_passes / 2 && now - g.cohort_since < core->options().cohort / 2) return;
   g.tenure->asked = core->send(make_recycled<prefetch_op>(core, lock, g), 0);
   if (!g.tenure->asked) return;
+  g.tenure->refreshing = true;
+  g.tenure->lengthening = g.lease;
   g.may_last_until = std::max(g.may_last_until, core->may_last(g.lease));
   g.longest_asked = std::max(g.longest_asked, g.lease);
 }

@@ -117,9 +117,11 @@ void detach_op::answered(std::uint32_t, const answer& a) {
   if (hold_->is_refreshing()) {
     return core_->set(*this, std::min({give_up_at_, hold_->deadline(), later(a.received, pause_of_detach)}));
   }
-  // What an earlier attempt with the token acquires late, no holder of the ticket would release.
-  if (hold_->unanswered().may_run_after(a.sent, *core_)) {
-    const auto until = hold_->unanswered().may_run_until;
+  // What an earlier attempt with the token acquires late, no holder of the ticket would release. And a refresh that runs
+  // late gives the record another fence.
+  for (const auto* const late : {&hold_->unanswered(), &hold_->unanswered_refresh()}) {
+    if (!late->may_run_after(a.sent, *core_)) continue;
+    const auto until = late->may_run_until;
     give_up_at_ = std::max(give_up_at_, later(until, core_->options().command_timeout));
     // Nothing else may renew the hold.
     return core_->set(*this, std::min(until, later(a.received, pause_of_detach)));

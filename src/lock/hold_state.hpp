@@ -59,13 +59,14 @@ class lingering_tenure {
 // passed on before it is confirmed: then one confirmation is for all its holders, and is answered to the present one.
 struct cohort_tenure {
   std::uint64_t recorded_fence = 0;  // The fence in the record,
-  bool uncertain = false;            // unless the answer that would have brought a larger fence was lost.
+  unanswered_attempt unanswered;     // unless the answer that would have brought a larger fence was lost.
   std::weak_ptr<hold_state> holder;  // The present one, until the grant is confirmed.
   bool will_confirm = false;         // The confirmation is about to be asked for,
   bool confirming = false;           // or is on its way.
   // Requests that were not answered may lengthen the lease to this length.
   std::chrono::milliseconds lengthening{0};
   bool asked = false;                // Redis was asked for the next fence, or has said that others wait.
+  bool refreshing = false;           // That question is on its way.
   std::uint64_t next_fence = 0;      // 0: not known yet.
   clock::time_point confirmed_at{};  // Of the next fence: when the request was sent,
   clock::time_point deadline{};      // and how long its lease lasts.
@@ -151,10 +152,12 @@ class hold_state final : public caller, public activity, public alarm, public st
   // Whether a record with this fence belongs to this tenure.
   bool is_recorded(std::uint64_t fence);
   bool confirmed() const { return confirmed_; }
-  // A request that changes the fence in the record is on its way (cohort_tenure).
-  bool is_refreshing() const {
-    const auto* const t = grant_.tenure.get();
-    return t != nullptr && t->asked && !t->uncertain && t->lengthening.count() != 0;
+  // A request that changes the fence in the record is on its way.
+  bool is_refreshing() const { return grant_.tenure && grant_.tenure->refreshing; }
+  // One that was not answered.
+  const unanswered_attempt& unanswered_refresh() const {
+    static constexpr unanswered_attempt none;
+    return grant_.tenure ? grant_.tenure->unanswered : none;
   }
   // Earlier attempts with the token.
   const unanswered_attempt& unanswered() const { return grant_.unanswered; }

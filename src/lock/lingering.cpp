@@ -217,6 +217,7 @@ void lingering::keep_fresh(clock::time_point now) {
   grant_.tenure->asked = send(refreshing);
   if (!grant_.tenure->asked) return;
   grant_.tenure->lengthening = grant_.lease;
+  grant_.tenure->refreshing = true;
   grant_.may_last_until = std::max(grant_.may_last_until, core_->may_last(grant_.lease));
   grant_.longest_asked = std::max(grant_.longest_asked, grant_.lease);
 }
@@ -230,18 +231,25 @@ void lingering::ask() {
 bool lingering::send(std::uint32_t tag) {
   question_.is_told = true;
   question_.epoch = core_->epoch();
+  question_.may_run_until = clock::time_point::min();
   question_.is_under_way = core_->send(shared_from_this(), tag);
   return question_.is_under_way;
 }
 
 request lingering::request_of(std::uint32_t tag) const {
   request r = lock_->request_for(tag == asking ? verb::want : verb::refresh, token_);
-  if (tag == refreshing) r.lease = question_.lease;
+  if (tag == refreshing) {
+    r.lease = question_.lease;
+    r.run_within = core_->options().command_timeout;
+  }
   r.joins_queue = true;
   return r;
 }
 
-void lingering::sent(std::uint32_t, const sending& s) { question_.is_told = question_.is_told && s.joins_queue; }
+void lingering::sent(std::uint32_t, const sending& s) {
+  question_.is_told = question_.is_told && s.joins_queue;
+  question_.may_run_until = std::max(question_.may_run_until, s.may_run_until);
+}
 
 void lingering::answered(std::uint32_t tag, const answer& a) {
   const auto self = shared_from_this();
@@ -249,8 +257,9 @@ void lingering::answered(std::uint32_t tag, const answer& a) {
   question_.is_under_way = false;
   if (idle_) core_->set(*this, idle_until());
   const auto tenure = std::exchange(question_.tenure, nullptr);
+  if (tenure) tenure->refreshing = false;
   if (a.from_store == nullptr) {
-    if (tenure) tenure->uncertain = true;
+    if (tenure) tenure->unanswered.merge(question_.epoch, question_.may_run_until, question_.lease);
     return;
   }
   if (tenure) tenure->lengthening = milliseconds(0);

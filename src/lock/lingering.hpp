@@ -103,6 +103,7 @@ class lingering final : public lingering_tenure,
     bool is_told = false;      // Messages reached the client when it was sent, and since then.
     bool is_repeated = false;  // It has to be asked again.
     std::uint64_t epoch = 0;
+    clock::time_point may_run_until{};  // Of a refresh.
     std::chrono::milliseconds lease{0};
     std::shared_ptr<cohort_tenure> tenure;
   } question_;

@@ -54,7 +54,7 @@ constexpr std::array<row, 19> table{{
     {verb::release, keys_of::all_four, "release", {token, channel}},
     {verb::rest, keys_of::all_four, "rest", {token, rest_left, channel}},
     {verb::keep, keys_of::all_four, "release", {token, lease, ask}},
-    {verb::refresh, keys_of::all_four, "refresh", {token, lease, ask}},
+    {verb::refresh, keys_of::all_four, "refresh", {token, lease, ask, not_after}},
     {verb::want, keys_of::all_four, "want", {token}},
     {verb::downgrade, keys_of::all_four, "downgrade", {token, lease}},
     {verb::resize, keys_of::all_four, "resize", {limit, not_after}},

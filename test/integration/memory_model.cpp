@@ -571,8 +571,10 @@ class generator {
       if (one_in(8)) all.push_back(token());
     } else if (verb == "release" && !one_in(3)) {
       all.push_back(who);
-    } else if (verb == "release" || verb == "refresh") {
+    } else if (verb == "release") {
       all.insert(all.end(), {who, lease(), ask(kind)});
+    } else if (verb == "refresh") {
+      all.insert(all.end(), {who, lease(), ask(kind), late});
     } else if (verb == "resize") {
       all.insert(all.end(), {std::to_string(1 + random(4)), late});
     } else if (verb == "raise") {

@@ -394,10 +394,21 @@ bool queue_model::others_wait(const std::string& token, const std::string& ask) 
   return !one.empty();
 }
 
-std::string queue_model::keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh) {
+std::string queue_model::keep(const std::string& token, std::int64_t lease, const std::string& ask) {
   begin_script();
-  if (!lock.is_in(token)) return refresh ? answer(0, 0, 0) : release(token);
-  if (others_wait(token, ask)) return refresh ? answer(2, 0, 0) : release(token);
+  if (!lock.is_in(token) || others_wait(token, ask)) return release(token);
+  return renewed(token, lease);
+}
+
+std::string queue_model::refresh(const std::string& token, std::int64_t lease, const std::string& ask, bool late) {
+  begin_script();
+  if (!lock.is_in(token)) return answer(0, 0, 0);
+  if (late) return answer(-1, 0, 0);
+  if (others_wait(token, ask)) return answer(2, 0, 0);
+  return renewed(token, lease);
+}
+
+std::string queue_model::renewed(const std::string& token, std::int64_t lease) {
   ++kept;
   const auto left = lock.lengthen(token, lease);
   return answer(1, lock.refresh(token), left);

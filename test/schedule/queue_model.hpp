@@ -126,7 +126,8 @@ class queue_model {
                       bool late, bool repair);
   std::string extend(const std::string& token, std::int64_t lease, bool confirm);
   std::string release(const std::string& token);
-  std::string keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh);
+  std::string keep(const std::string& token, std::int64_t lease, const std::string& ask);
+  std::string refresh(const std::string& token, std::int64_t lease, const std::string& ask, bool late);
   std::string downgrade(const std::string& token);
   std::string resize(const std::string& limit, bool late);
   std::string inspect();
@@ -158,6 +159,7 @@ class queue_model {
   front advance(const std::string& asker, std::int64_t asked = 0);
   void require_order(const std::string& token) const;
   bool others_wait(const std::string& token, const std::string& ask);
+  std::string renewed(const std::string& token, std::int64_t lease);
   std::string answer(int status, std::uint64_t fence, std::int64_t left);
   std::string lengthen(const std::string& token, std::int64_t lease, bool may_leave, bool made_room = false);
 

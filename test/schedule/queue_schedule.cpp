@@ -145,9 +145,13 @@ void queue_schedule::release(const std::string& token) {
   script(true, {m.lock.now, "release", token, "", 0, m.release(token)}, {});
 }
 
-void queue_schedule::keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh) {
-  script(true, {m.lock.now, refresh ? "refresh" : "release", token, ask, lease, m.keep(token, lease, ask, refresh)},
-         {std::to_string(lease), ask});
+void queue_schedule::keep(const std::string& token, std::int64_t lease, const std::string& ask) {
+  script(true, {m.lock.now, "release", token, ask, lease, m.keep(token, lease, ask)}, {std::to_string(lease), ask});
+}
+
+void queue_schedule::refresh(const std::string& token, std::int64_t lease, const std::string& ask, bool late) {
+  script(true, {m.lock.now, "refresh", token, ask, lease, m.refresh(token, lease, ask, late)},
+         {std::to_string(lease), ask, late ? "1" : "9007199254740991"});
 }
 
 void queue_schedule::downgrade(const std::string& token) {
@@ -441,7 +445,12 @@ void queue_crowd::step() {
     case 22:
     case 23:
       // A cohort: of the mutex, and of writers.
-      if (h && (s.kind == lock_kind::mutex || h->ask[0] == 'w')) s.keep(h->token, any_lease(), h->ask, s.one_in(2));
+      if (!h || (s.kind != lock_kind::mutex && h->ask[0] != 'w')) break;
+      if (s.one_in(2)) {
+        s.keep(h->token, any_lease(), h->ask);
+      } else {
+        s.refresh(h->token, any_lease(), h->ask, s.one_in(8));
+      }
       break;
     case 21:
       if (h && s.kind == lock_kind::shared_mutex && s.one_in(3)) {

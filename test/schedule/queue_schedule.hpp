@@ -60,7 +60,8 @@ class queue_schedule {
   void renew(const std::string& token, std::int64_t lease);
   void release(const std::string& token);
   // For a cohort.
-  void keep(const std::string& token, std::int64_t lease, const std::string& ask, bool refresh);
+  void keep(const std::string& token, std::int64_t lease, const std::string& ask);
+  void refresh(const std::string& token, std::int64_t lease, const std::string& ask, bool late);
   void downgrade(const std::string& token);
   void resize(const std::string& to, bool late);
 

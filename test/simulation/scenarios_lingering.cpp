@@ -31,11 +31,13 @@ BOOST_AUTO_TEST_SUITE(scenarios)
 
 // Each message takes a millisecond. "n" is lingered for a second.
 struct lingering_scene : scene {
-  explicit lingering_scene(std::size_t servers = 1) : scene(servers) { w.fastest = w.slowest = 1ms; }
+  explicit lingering_scene(std::size_t servers = 1, std::uint64_t seed = 1) : scene(servers, seed) {
+    w.fastest = w.slowest = 1ms;
+  }
 
   // It has had "n" once, and keeps the record.
-  process& add_idle(acquire_options o = {.lease = 30s, .linger = 1s}) {
-    process& p = add();
+  process& add_idle(acquire_options o = {.lease = 30s, .linger = 1s}, client_options its = {}) {
+    process& p = add(std::move(its));
     wait(50ms);
     use(p, o);
     return p;
@@ -871,6 +873,36 @@ BOOST_AUTO_TEST_CASE(a_hold_is_detached_after_the_request_for_the_next_fence) {
     BOOST_TEST(resumed.fence() == given.fence());
   });
   BOOST_TEST(s.lingered(p) == 1U);
+}
+
+// The connection breaks while that request is on its way, and its bytes reach the server half a second later.
+BOOST_AUTO_TEST_CASE(a_hold_that_is_detached_behind_a_late_request_for_the_next_fence_is_not_lost) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    lingering_scene s(1, seed);
+    s.w.lateness = 1.0;
+    process& p = s.add_idle({.lease = 30s, .linger = 1s}, with_timeout(600ms));
+    s.wait(600ms);
+    ticket given;
+    s.spawn(p, [&]() -> awaitable<void> {
+      const mutex m(p.client(), "n");
+      auto waiting = acquire(m, {.lease = 30s, .linger = 1s});
+      auto [ec, h] = co_await std::move(waiting);
+      BOOST_REQUIRE(!ec);
+      auto detaching = h.detach(as_tuple);
+      auto [why, its] = co_await std::move(detaching);
+      BOOST_TEST(!why, why.message());
+      given = its;
+    });
+    s.wait(10us);
+    p.cut_connections();
+    s.finish();
+    s.wait(1s);
+    s.run(p, [&]() -> awaitable<void> {
+      auto resuming = p.client().resume(given, as_tuple);
+      auto [lost, resumed] = co_await std::move(resuming);
+      BOOST_TEST(!lost, lost.message());
+    });
+  }
 }
 
 // --- A cluster ---

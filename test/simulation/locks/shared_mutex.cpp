@@ -424,7 +424,7 @@ BOOST_AUTO_TEST_CASE(a_further_fence_for_a_cohort_that_is_asked_for_late_harms_n
     hold beside = co_await l.acquire_shared();
     const auto late =
         redis.command("EVAL", std::string(detail::scripts::shared_mutex.text), "4", "n", "leasehold:{0}:fence",
-                      the_queue, "leasehold:{0}:entries:n", "refresh", h.token(), "30000", "w");
+                      the_queue, "leasehold:{0}:entries:n", "refresh", h.token(), "30000", "w", "9007199254740991");
     BOOST_TEST(late.text.starts_with("2 "), late.text);
     co_await h.extend(60s);
     BOOST_TEST(h.valid());
