@@ -185,7 +185,7 @@ void judge::begin_note(held& h) {
   switch (rules_.of) {
     case kind::mutex: t.who = "-"; break;
     case kind::recursive_mutex: t.who = h.owner; break;
-    case kind::shared_mutex: t.who = h.reader ? "r" : "w"; break;
+    case kind::shared_mutex: t.who = h.reader || h.becomes_reader ? "r" : "w"; break;
     case kind::counting_semaphore: t.who = std::to_string(rules_.limit); break;
   }
   t.called = at(h.called);
@@ -735,8 +735,11 @@ void judge::look() {
 void judge::extended(const held& h, clock::time_point began, clock::time_point began_there, milliseconds lease) const {
   if (h.told || !works(h) || last_step_ >= began) return;
   auto allowed = detail::drift_allowance{}.of(lease);
-  // A vote of a quorum may rest on the write-back that followed, which found less of the lease left.
-  if (!rules_.one_server) allowed += 4 * world_.slowest + milliseconds(1);
+  // A vote of a quorum may rest on the write-back that followed, which found less of the lease left. (It may have waited
+  // for what was sent when the network was slower.)
+  const bool was_slow = last_slow_ + 2 * how_slow_ >= began;
+  if (!rules_.one_server)
+    allowed += 4 * (was_slow ? std::max(how_slow_, world_.slowest) : world_.slowest) + milliseconds(1);
   // What another master says of a lease counts from the sending of the question.
   const bool may_be_another = world_.cluster() != nullptr && world_.now() < slow_until_;
   if (!is_lossy_ && !may_be_another &&

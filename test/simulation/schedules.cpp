@@ -28,12 +28,18 @@ std::uint64_t chosen(const char* variable, std::uint64_t otherwise) {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
+// A complaint without its numbers: what it is about.
+std::string words_of(std::string complaint) {
+  std::erase_if(complaint, [](char c) { return c >= '0' && c <= '9'; });
+  return complaint.substr(0, complaint.find('\n'));
+}
+
 // Leaves out what the failure does not need.
 cut_down make_smaller(deployment d, std::uint64_t seed, const outcome& failed) {
   cut_down without;
   reach ignored;
-  const auto still_fails = [&](const cut_down& w) {
-    return !run_schedule(d, seed, ignored, false, w).complaint.empty();
+  const auto still_fails = [&, words = words_of(failed.complaint)](const cut_down& w) {
+    return words_of(run_schedule(d, seed, ignored, false, w).complaint) == words;
   };
   for (std::size_t w = 0; w < 48; ++w) {
     auto smaller = without;
@@ -54,8 +60,10 @@ void report(deployment d, std::uint64_t seed, const outcome& failed) {
   const auto shown = run_schedule(d, seed, ignored, /*with_history=*/true, without);
   std::string table;
   for (const auto& line : shown.history) table += line + '\n';
-  BOOST_ERROR(fmt::format("{} schedule {}: {}\n{}again: LEASEHOLD_SEED={} LEASEHOLD_SCHEDULES=1", name_of(d), seed,
-                          failed.complaint, table, seed));
+  BOOST_ERROR(
+      fmt::format("{} schedule {}: {}\nWithout what that does not need: {}\n{}again: LEASEHOLD_SEED={} "
+                  "LEASEHOLD_SCHEDULES=1",
+                  name_of(d), seed, failed.complaint, shown.complaint, table, seed));
 }
 
 // What many schedules of this deployment must have reached. Where one of these is missing,
