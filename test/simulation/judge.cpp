@@ -173,6 +173,16 @@ void judge::downgraded(held& h) {
   begin_note(h);
 }
 
+// An attempt on a quorum goes on for the next waiter of its client if the first one has left. An owner's entries that
+// overlap may have different fences there, and it had its fence before the next one called.
+clock::time_point judge::asked_first(const held& h) const {
+  auto first = h.called;
+  const auto votes = votes_.find(h.held_by_user().token());
+  if (rules_.of != kind::recursive_mutex || votes == votes_.end()) return first;
+  for (const auto& v : votes->second) first = v.given == 0 ? first : std::min(first, v.since);
+  return first;
+}
+
 // Times are the world's.
 void judge::begin_note(held& h) {
   const auto at = [](clock::time_point t) { return test::instant(t.time_since_epoch().count()); };
@@ -188,7 +198,7 @@ void judge::begin_note(held& h) {
     case kind::shared_mutex: t.who = h.reader || h.becomes_reader ? "r" : "w"; break;
     case kind::counting_semaphore: t.who = std::to_string(rules_.limit); break;
   }
-  t.called = at(h.called);
+  t.called = at(asked_first(h));
   t.resumed = !h.ticket.empty();
   t.granted = at(world_.now());
   t.fence = detail::access::state(h.held_by_user())->fence();
@@ -287,7 +297,8 @@ void judge::note_grant(std::size_t server, std::string_view token, std::uint64_t
   const auto counter = world_.server(server).data().execute({"GET", "leasehold:{0}:fence"}).text;
   // One that is there already keeps its fence.
   const bool is_late = fence == its.given ? its.is_late : world_.server(server).runs_late_bytes;
-  its = {counter.empty() ? 0 : std::stoull(counter), fence, is_late};
+  const auto since = its.given == 0 ? world_.now() : its.since;
+  its = {counter.empty() ? 0 : std::stoull(counter), fence, is_late, since};
 }
 
 // Whether both may work at once.

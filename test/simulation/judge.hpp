@@ -199,6 +199,8 @@ class judge {
   bool may_have_ended(const held&) const;
   // A majority has it only if a step is not known.
   bool rests_on_a_step(const held&) const;
+  // When its user began to ask for it, or a waiter before it.
+  clock::time_point asked_first(const held&) const;
   // The server that knows this fence has forgotten it, or is away.
   bool may_have_gone_back(const held&, std::uint64_t fence) const;
   void note_what_was_heard();
@@ -280,7 +282,8 @@ class judge {
   struct vote {
     std::uint64_t counter = 0;  // Of the server, after it; 0: it has granted nothing.
     std::uint64_t given = 0;
-    bool is_late = false;  // Late bytes have brought it there.
+    bool is_late = false;       // Late bytes have brought it there.
+    clock::time_point since{};  // The first one with this token.
   };
   std::map<std::string, std::vector<vote>> votes_;  // By token and server.
   clock::time_point last_step_{};
