@@ -106,6 +106,8 @@ class link final : public session, public connection, public std::enable_shared_
     network_->at(late_at_, [self = shared_from_this(), f = std::move(f)]() mutable { self->run(std::move(f)); });
   }
   void run(std::function<void(server&)> f) {
+    // The usual case, without another function.
+    if (!is_cut_ && !server_.is_frozen()) return server_.arrive(std::move(f));
     server_.arrive([self = shared_from_this(), f = std::move(f)](server& s) {
       s.runs_late_bytes = self->is_cut_;
       f(s);
