@@ -144,8 +144,10 @@ class [[nodiscard]] hold {
   /// Makes a ticket of the hold, with which client::resume goes on with it in this process or in another one. A new
   /// lease begins, as by a renewal. Afterwards the hold is as after a release: error::not_held for its operations, and
   /// no client renews or releases it. If the ticket is not resumed, the lock becomes free when the lease has ended.
-  /// If a connection broke while the lock was acquired, it first renews the hold until that request can no longer run,
-  /// about client_options::command_timeout at most. (Not on a quorum, whose servers may carry out such a request late.)
+  /// If a connection broke while the lock was acquired, or while the next fence was asked for (client_options::cohort,
+  /// acquire_options::linger), it first renews the hold until that request can no longer run, about
+  /// client_options::command_timeout at most. (Not on a quorum, whose servers may carry out such a request late.) A
+  /// writer whose downgrade was not answered becomes a reader.
   ///
   /// @par Completion signature `void(error_code, ticket)`
   /// @par Errors

@@ -73,7 +73,7 @@ class keep_op final : public caller, public activity, public std::enable_shared_
       grant_.contended = false;
       if (grant_.tenure) {
         grant_.tenure->recorded_fence = kept.fence;
-        grant_.tenure->asked = false;
+        grant_.tenure->asked = grant_.tenure->refreshing;
         grant_.tenure->next_fence = 0;
         grant_.tenure->lengthening = milliseconds(0);
       }
@@ -155,7 +155,7 @@ class prefetch_op final : public caller {
   void answered(std::uint32_t, const answer& a) override {
     core_->note_round_trip(a);
     tenure_->refreshing = false;
-    if (a.from_store == nullptr) return tenure_->unanswered.merge(epoch_, may_run_until_, lease_);
+    if (a.from_store == nullptr) return tenure_->note_unanswered(epoch_, may_run_until_);
     tenure_->lengthening = milliseconds(0);
     const lease_reply& fresh = a.from_store->lease;
     if (!fresh.understood) return;  // For example an error: the cohort goes on with the fence that it has.

@@ -71,7 +71,7 @@ void detach_op::send() {
   if (is_over()) return;
   if (const error_code ec = gone()) return end(ec);
   core_->set(*this, std::min(give_up_at_, hold_->deadline()));
-  asking_ = core_->send(self_, 0);
+  asking_ = core_->send(self_, hold_->may_be_reader() ? downgrading : renewing);
   if (asking_) return;
   if (core_->refused()) return end(error::refused);
   core_->when_up(*this);
@@ -81,13 +81,14 @@ void detach_op::try_again() {
   if (!is_over()) core_->set(*this, std::min(later(clock::now(), pause_of_detach), give_up_at_));
 }
 
-request detach_op::request_of(std::uint32_t) const {
+request detach_op::request_of(std::uint32_t tag) const {
+  if (tag == downgrading) return hold_->lock().request_for(verb::downgrade, hold_->token());
   request r = hold_->lock().request_for(hold_->confirmed() ? verb::renew : verb::confirm, hold_->token());
   r.lease = hold_->lease();
   return r;
 }
 
-void detach_op::answered(std::uint32_t, const answer& a) {
+void detach_op::answered(std::uint32_t tag, const answer& a) {
   core_->note_round_trip(a);
   asking_ = false;
   if (a.from_store == nullptr) return send();
@@ -106,9 +107,13 @@ void detach_op::answered(std::uint32_t, const answer& a) {
   core_->observe_time(lease.server_time, a);
   if (hold_->released()) return end(error::not_held);
   if (hold_->loss_reported()) return end(error::lost);
-  if (lease.status != status::held || !hold_->is_recorded(lease.fence)) {
+  if (lease.status != status::held || (tag == renewing && !hold_->is_recorded(lease.fence))) {
     hold_->lose(/*left_in_store=*/lease.status == status::held);
     return end(error::lost);
+  }
+  if (tag == downgrading) {
+    hold_->become_reader(lease.fence);
+    return send();
   }
   // The lease has that length now, even if no caller waits for the ticket any more: then the hold goes on.
   hold_->raise(a, hold_->lease(), lease.left);

@@ -9,20 +9,26 @@
 
 #include <leasehold/ticket.hpp>
 
+#include <cstdint>
 #include <memory>
 
 namespace leasehold::detail {
 
 // The request that it sends renews the hold, or confirms it. So the lease runs in full from then on, and Redis has said
-// which fence the record has.
+// which fence the record has. A writer that may have become a reader, because its downgrade was not answered, becomes
+// one first: later the downgrade would change the fence.
 class detach_op final : public caller, public operation<detach_op, ticket> {
  public:
   detach_op(std::shared_ptr<hold_state> hold, handler::handler_type h);
   static void start(const std::shared_ptr<hold_state>& hold, handler::handler_type h);
 
  private:
+  enum : std::uint32_t { renewing, downgrading };
+
   request request_of(std::uint32_t) const override;
-  void sent(std::uint32_t, const sending&) override { hold_->lengthens(hold_->lease()); }
+  void sent(std::uint32_t tag, const sending&) override {
+    if (tag == renewing) hold_->lengthens(hold_->lease());
+  }
   bool wants(std::uint32_t) const override { return !hold_->loss_reported() && !hold_->released(); }
   turn turn_of(std::uint32_t) const override { return turn::keeps; }
   void answered(std::uint32_t, const answer&) override;

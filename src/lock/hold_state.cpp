@@ -340,9 +340,10 @@ bool hold_state::is_recorded(std::uint64_t fence) {
   cohort_tenure* const t = grant_.tenure.get();
   const auto recorded = t != nullptr ? t->recorded_fence : grant_.fence;
   if (fence <= recorded) return fence == recorded;
-  if (t != nullptr && t->unanswered.exists) {
+  if (t != nullptr && (t->refreshing || t->unanswered.exists)) {
     t->recorded_fence = fence;
-    t->unanswered = {};
+    // Each refresh gives the record one fence.
+    if (!t->refreshing && --t->number_unanswered == 0) t->unanswered = {};
     return true;
   }
   if (may_be_reader_) become_reader(fence);

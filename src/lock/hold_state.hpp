@@ -58,18 +58,26 @@ class lingering_tenure {
 // ahead of time, for the next holder in the cohort, while the current holder is still at work. A pushed grant may be
 // passed on before it is confirmed: then one confirmation is for all its holders, and is answered to the present one.
 struct cohort_tenure {
-  std::uint64_t recorded_fence = 0;  // The fence in the record,
-  unanswered_attempt unanswered;     // unless the answer that would have brought a larger fence was lost.
+  std::uint64_t recorded_fence = 0;  // The fence in the record, unless a refresh is on its way, or was not answered.
   std::weak_ptr<hold_state> holder;  // The present one, until the grant is confirmed.
   bool will_confirm = false;         // The confirmation is about to be asked for,
   bool confirming = false;           // or is on its way.
   // Requests that were not answered may lengthen the lease to this length.
   std::chrono::milliseconds lengthening{0};
-  bool asked = false;                // Redis was asked for the next fence, or has said that others wait.
-  bool refreshing = false;           // That question is on its way.
-  std::uint64_t next_fence = 0;      // 0: not known yet.
-  clock::time_point confirmed_at{};  // Of the next fence: when the request was sent,
-  clock::time_point deadline{};      // and how long its lease lasts.
+  bool asked = false;                   // Redis was asked for the next fence, or has said that others wait.
+  bool refreshing = false;              // That question is on its way.
+  unanswered_attempt unanswered;        // Such questions that were not answered,
+  std::uint32_t number_unanswered = 0;  // and how many of them the record has not shown yet.
+  std::uint64_t next_fence = 0;         // 0: not known yet.
+  clock::time_point confirmed_at{};     // Of the next fence: when the request was sent,
+  clock::time_point deadline{};         // and how long its lease lasts.
+
+  // A refresh that was sent on this connection and may run until then has no answer; min(): it was never sent.
+  void note_unanswered(std::uint64_t epoch, clock::time_point may_run_until) {
+    if (may_run_until == clock::time_point::min()) return;
+    unanswered.merge(epoch, may_run_until, lengthening);
+    ++number_unanswered;
+  }
 };
 
 // Public members may be called from any thread, except those marked as belonging to the strand.
@@ -152,7 +160,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   // Whether a record with this fence belongs to this tenure.
   bool is_recorded(std::uint64_t fence);
   bool confirmed() const { return confirmed_; }
-  // A request that changes the fence in the record is on its way.
+  // A request that gives the record another fence is on its way.
   bool is_refreshing() const { return grant_.tenure && grant_.tenure->refreshing; }
   // One that was not answered.
   const unanswered_attempt& unanswered_refresh() const {
@@ -165,6 +173,8 @@ class hold_state final : public caller, public activity, public alarm, public st
   bool is_writer() const { return lock_->kind.role == role::writer && !downgraded_; }
   // A request to become a reader is on its way. (If its answer is lost, the fence in a later answer shows the change.)
   void expect_reader() { may_be_reader_ = true; }
+  // That has no answer yet, or its answer was lost.
+  bool may_be_reader() const { return may_be_reader_; }
   // It has become a reader, in a phase with this fence.
   void become_reader(std::uint64_t fence);
   // A request that lengthens the lease to this length is being sent.

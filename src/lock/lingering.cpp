@@ -259,7 +259,7 @@ void lingering::answered(std::uint32_t tag, const answer& a) {
   const auto tenure = std::exchange(question_.tenure, nullptr);
   if (tenure) tenure->refreshing = false;
   if (a.from_store == nullptr) {
-    if (tenure) tenure->unanswered.merge(question_.epoch, question_.may_run_until, question_.lease);
+    if (tenure) tenure->note_unanswered(question_.epoch, question_.may_run_until);
     return;
   }
   if (tenure) tenure->lengthening = milliseconds(0);

@@ -124,9 +124,6 @@ std::shared_ptr<held> judge::resumed(held after, const held& before, std::uint64
 
 void judge::not_resumed(const held& before) const {
   if (is_excused()) return;
-  // Known: the servers of a quorum have a fence each for a writer whose downgrade was not answered, and the ticket
-  // needs a majority with its own.
-  if (!rules_.one_server && before.becomes_reader && !before.reader) return;
   const auto found = std::find_if(tickets_.begin(), tickets_.end(),
                                   [&](const auto& t) { return t.token == before.held_by_user().token(); });
   if (found == tickets_.end() || world_.now() >= found->until) return;

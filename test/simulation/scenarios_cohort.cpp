@@ -4,6 +4,7 @@
 // A grant that is pushed to a client, and that its coroutines pass on before it is confirmed (docs/protocol.md, "The
 // cohort").
 #include "lock/hold_state.hpp"
+#include "protocol/scripts.hpp"
 #include "simulation/scene.hpp"
 
 #include "support/unit_test.hpp"
@@ -11,6 +12,7 @@
 #include <leasehold/election.hpp>
 #include <leasehold/mutex.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +20,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace leasehold::test {
 
@@ -280,6 +283,118 @@ BOOST_AUTO_TEST_CASE(a_pushed_grant_is_not_passed_on_if_the_cohort_is_switched_o
   s.finish();
   BOOST_TEST(s.turns.size() == 2U);
   BOOST_TEST(s.p.client().stats().passed == 0U);
+}
+
+namespace {
+
+// Three coroutines of `p` pass "n" on, and the first pass asks for the next fence. Each way takes a millisecond.
+struct passing_cohort : scene {
+  explicit passing_cohort(std::uint64_t seed = 1) : scene(1, seed), p(add(options())) {
+    w.fastest = w.slowest = 1ms;
+    w.server(0).on_run = [this](const auto&, const auto& arguments, const auto& r) {
+      refreshed = refreshed || (arguments[0] == "refresh" && r.text.starts_with("1 "));
+    };
+    wait(50ms);
+    first_ = take_at_once(*this, p, {.lease = 30s});
+    second_ = &start(p, {.lease = 30s});
+    third_ = &start(p, {.lease = 30s});
+    wait(12ms);  // More than half of the cohort's bound.
+  }
+  // Until the third of them holds "n". The request is on its way then.
+  void pass_on() {
+    spawn(p, scenarios::release(first_));
+    wait(1us);
+    BOOST_REQUIRE(second_->succeeded());
+    spawn(p, scenarios::release(second_->got));
+    wait(1us);
+    BOOST_REQUIRE(third_->succeeded());
+    BOOST_TEST(p.client().stats().passed == 2U);
+    BOOST_TEST(!refreshed);
+  }
+  ticket detach() {
+    ticket given;
+    run(p, [&]() -> awaitable<void> {
+      auto detaching = third_->got.detach(as_tuple);
+      const auto [why, its] = co_await std::move(detaching);
+      BOOST_TEST(!why, why.message());
+      given = its;
+    });
+    return given;
+  }
+  void resume(const ticket& given) {
+    run(p, [&]() -> awaitable<void> {
+      auto resuming = p.client().resume(given, as_tuple);
+      const auto [lost, resumed] = co_await std::move(resuming);
+      BOOST_TEST(!lost, lost.message());
+      BOOST_TEST(resumed.fence() == given.fence());
+    });
+  }
+
+  process& p;
+  bool refreshed = false;  // The record has the next fence.
+
+ private:
+  static client_options options() {
+    client_options o = with_timeout(600ms);
+    o.cohort = 20ms;
+    return o;
+  }
+
+  hold first_;
+  attempt* second_ = nullptr;
+  attempt* third_ = nullptr;
+};
+
+}  // namespace
+
+// The connection breaks while the request is on its way. Its bytes reach the server later: in time, so that the record
+// gets another fence, or after its not-after.
+BOOST_AUTO_TEST_CASE(a_holder_in_a_cohort_is_detached_behind_a_late_request_for_the_next_fence) {
+  for (const std::chrono::milliseconds latest : {500ms, 3000ms}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      passing_cohort s(seed);
+      s.w.lateness = 1.0;
+      s.w.latest = latest;
+      s.pass_on();
+      s.p.cut_connections();
+      const ticket given = s.detach();
+      s.wait(latest + 500ms);
+      if (latest == 500ms) BOOST_TEST(s.refreshed);
+      s.resume(given);
+    }
+  }
+}
+
+// Its bytes are lost, and the client waits until they can no longer run: that is longer than a command may take.
+BOOST_AUTO_TEST_CASE(a_holder_in_a_cohort_is_detached_although_the_request_for_the_next_fence_was_lost) {
+  passing_cohort s;
+  s.w.lateness = 0.0;
+  s.pass_on();
+  s.p.cut_connections();
+  const auto began = s.w.now();
+  const ticket given = s.detach();
+  BOOST_TEST((s.w.now() - began > 600ms));
+  BOOST_TEST((s.w.now() - began < 700ms));
+  BOOST_TEST(!s.refreshed);
+  s.wait(1s);
+  s.resume(given);
+}
+
+// The request has to be sent again, behind the renewal: another program brings the script that the server did not know.
+BOOST_AUTO_TEST_CASE(a_holder_in_a_cohort_is_detached_after_the_request_for_the_next_fence) {
+  passing_cohort s;
+  s.w.server(0).forget_scripts();
+  s.pass_on();
+  s.w.after(1200us, [&s] {
+    const std::string_view key = "other";
+    const std::array<std::string_view, 3> renewal{"renew", "x", "1"};
+    s.w.server(0).run(detail::scripts::mutex, /*whole_text=*/true, {&key, 1}, renewal);
+  });
+  s.wait(500us);
+  const ticket given = s.detach();
+  BOOST_TEST(s.refreshed);
+  s.wait(1s);
+  s.resume(given);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

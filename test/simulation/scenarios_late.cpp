@@ -9,6 +9,7 @@
 
 #include <leasehold/acquire_all.hpp>
 #include <leasehold/mutex.hpp>
+#include <leasehold/shared_mutex.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -387,6 +388,35 @@ BOOST_AUTO_TEST_CASE(a_hold_that_is_detached_behind_late_bytes_is_not_lost) {
   s.finish();
   BOOST_REQUIRE(detached.has_value());
   BOOST_TEST(!*detached, detached->message());
+}
+
+// The writer has asked to become a reader, and its connection breaks. The request reaches the server later.
+BOOST_AUTO_TEST_CASE(a_writer_that_is_detached_behind_a_late_downgrade_becomes_a_reader) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    scene s(1, seed);
+    s.w.fastest = s.w.slowest = 1ms;
+    s.w.lateness = 1.0;
+    process& p = s.add(with_timeout(600ms));
+    s.wait(100ms);
+    auto [ec, held] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 20s});
+    BOOST_REQUIRE(!ec);
+    s.spawn(p, [&]() -> awaitable<void> {
+      auto changing = held.downgrade(as_tuple);
+      co_await std::move(changing);
+    });
+    s.wait(100us);
+    p.cut_connections();
+    s.run(p, [&]() -> awaitable<void> {
+      auto detaching = held.detach(as_tuple);
+      const auto [why, given] = co_await std::move(detaching);
+      BOOST_REQUIRE(!why);
+      auto pause = p.sleep(1s);
+      co_await std::move(pause);
+      auto resuming = p.client().resume(given, as_tuple);
+      auto [lost, resumed] = co_await std::move(resuming);
+      BOOST_TEST(!lost, lost.message());
+    });
+  }
 }
 
 // Whoever resumes the hold knows nothing of the attempt before it.
