@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -249,6 +250,53 @@ BOOST_AUTO_TEST_CASE(a_hold_that_was_detached_is_given_no_fence) {
   BOOST_TEST(calls == (std::vector<std::string>{"renew", "acquire", "renew"}), boost::test_tools::per_element());
 }
 
+// The client releases a hold that another one has resumed, too. Two servers do not get that, and the third one stands
+// still, like the client, until its claim has ended. Then the client resumes the hold once more.
+BOOST_AUTO_TEST_CASE(a_late_answer_to_a_release_leaves_the_claim_of_a_hold_that_was_resumed_since) {
+  scene s(3);
+  s.w.lateness = 0.0;
+  process &p = s.add(), &other = s.add();
+  hold held = take(s, p, {.lease = 10s});
+  s.wait(50ms);
+  ticket t;
+  s.run(p, [&]() -> awaitable<void> {
+    auto detaching = held.detach(as_tuple);
+    const auto [why, given] = co_await std::move(detaching);
+    BOOST_REQUIRE(!why);
+    t = given;
+  });
+  const auto resume = [&](process& by, resume_options o) {
+    hold got;
+    s.run(by, [&]() -> awaitable<void> {
+      auto resuming = by.client().resume(t, o, as_tuple);
+      auto [ec, resumed] = co_await std::move(resuming);
+      BOOST_REQUIRE(!ec);
+      got = std::move(resumed);
+    });
+    return got;
+  };
+  const hold theirs = resume(other, {});
+  hold first = resume(p, {.renew = renewal::none});
+  s.wait(5s);  // Nothing else is on its way when the client stands still.
+  s.w.server(2).freeze();
+  for (const std::size_t i : {0U, 1U}) s.w.server(i).close_connections();
+  s.spawn(p, release(first));
+  s.wait(1ms);
+  p.freeze();
+  s.wait(10s);
+  BOOST_REQUIRE(theirs.valid());
+  p.thaw();
+  s.wait(20ms);
+  hold second = resume(p, {});
+  other.freeze();
+  s.w.server(2).thaw();
+  s.wait(20ms);
+  for (const std::size_t i : {0U, 1U}) BOOST_TEST(s.get("n", i).starts_with("leasehold:" + second.token()));
+  release_now(s, p, second);
+  s.wait(100ms);
+  for (std::size_t i = 0; i < 3; ++i) BOOST_TEST(s.get("n", i).empty());
+}
+
 // An earlier holder there may have a fence between the two.
 BOOST_AUTO_TEST_CASE(a_larger_fence_of_a_writer_does_not_count_for_the_smaller_one_that_it_gets) {
   scene s(3);
@@ -304,6 +352,109 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_away_during_a_release_is_released_when_it
   BOOST_TEST(!s.get("n", 2).empty());
   s.wait(2s);
   BOOST_TEST(s.get("n", 2).empty());
+}
+
+// If only two of three servers had the long lease, one of them could lose it, and the third one's lease would end first.
+BOOST_AUTO_TEST_CASE(a_server_that_was_away_during_an_extension_gets_it_when_it_is_back) {
+  scene s(3);
+  process& p = s.add();
+  hold held = take(s, p, {.lease = 10s, .renew = renewal::none});
+  s.wait(100ms);
+  const detail::memory::database with_its_data = s.w.server(2).data();
+  s.w.server(2).kill();
+  s.run(p, [&]() -> awaitable<void> {
+    auto extending = held.extend(60s, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(!why, why.message());
+  });
+  s.w.server(2).start(with_its_data);
+  s.wait(2s);
+  BOOST_TEST(s.w.server(2).data().execute({"PTTL", "n"}).integer > 50000);
+}
+
+// An attempt whose connection to the third server is cut while it is on its way, which then arrives up to 300 ms later.
+// The release reaches that server meanwhile, by another connection.
+struct late_attempt_scene : scene {
+  explicit late_attempt_scene(std::uint64_t seed) : scene(3, seed) {
+    w.fastest = w.slowest = 1ms;
+    w.lateness = 1.0;
+    w.latest = 300ms;
+    wait(100ms);
+    auto& begun = start(p, {.lease = 20s});
+    wait(500us);
+    w.server(2).close_connections();
+    wait(10ms);
+    BOOST_REQUIRE(begun.succeeded());
+    held = std::move(begun.got);
+  }
+  process& p = add(with_timeout(300ms));
+  hold held;
+};
+
+BOOST_AUTO_TEST_CASE(late_bytes_that_run_before_a_release_is_answered_leave_nothing_behind_on_a_quorum) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    late_attempt_scene s(seed);
+    // The answer comes after the attempt's not-after.
+    s.w.server(2).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
+      if (arguments.front() == "release") s.w.fastest = s.w.slowest = 260ms;
+    };
+    release_now(s, s.p, s.held);
+    s.wait(3s);
+    BOOST_TEST(s.get("n", 2).empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(late_bytes_leave_nothing_behind_on_a_quorum_if_the_client_is_closed) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    late_attempt_scene s(seed);
+    release_now(s, s.p, s.held);
+    s.run(s.p, [&]() -> awaitable<void> {
+      auto closing = s.p.client().close(as_tuple);
+      const auto [why] = co_await std::move(closing);
+      BOOST_TEST(!why, why.message());
+    });
+    s.wait(3s);
+    BOOST_TEST(s.get("n", 2).empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(two_holds_of_one_ticket_are_released_at_once_on_a_quorum) {
+  scene s(3);
+  process& p = s.add();
+  hold held = take(s, p, {.lease = 20s});
+  s.run(p, [&]() -> awaitable<void> {
+    auto detaching = held.detach(as_tuple);
+    const auto [why, given] = co_await std::move(detaching);
+    BOOST_REQUIRE(!why);
+    auto first = p.client().resume(given, as_tuple);
+    auto [ec, one] = co_await std::move(first);
+    BOOST_REQUIRE(!ec);
+    auto second = p.client().resume(given, as_tuple);
+    auto [error, two] = co_await std::move(second);
+    BOOST_REQUIRE(!error);
+    for (auto* const its : {&one, &two}) {
+      s.spawn(p, [&s, h = std::make_shared<hold>(std::move(*its))]() -> awaitable<void> {
+        const auto began = s.w.now();
+        auto ending = release(*h);
+        const auto result = co_await std::move(ending);
+        BOOST_TEST(!result, result.message());
+        BOOST_TEST((s.w.now() - began < 1s));
+      });
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_release_whose_answers_are_lost_is_done_on_a_quorum) {
+  scene s(3);
+  s.w.fastest = s.w.slowest = 1ms;
+  process& p = s.add();
+  hold held = take(s, p, {.lease = 20s});
+  s.wait(100ms);
+  s.w.server(0).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
+    if (arguments.front() == "release") s.w.after(0s, [&p] { p.cut_connections(); });
+  };
+  release_now(s, p, held);
+  BOOST_TEST(p.client().stats().lost == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_release_is_done_when_a_majority_is_free) {

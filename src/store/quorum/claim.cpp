@@ -74,7 +74,10 @@ void claim::downgraded(std::uint64_t fence) {
 }
 
 bool claim::is_missing_on(const voter& v, clock::time_point now) const {
-  return fence_ != 0 && !releasing_ && now < until() && places_[v.number].until <= now;
+  const auto all = until();
+  if (fence_ == 0 || releasing_ || now >= all) return false;
+  const auto its = places_[v.number].until;
+  return its <= now || later(its, quorum_.patience(lease_)) < all;
 }
 
 void claim::release() {
@@ -86,9 +89,13 @@ void claim::release() {
 
 void claim::release(kept_request r, std::shared_ptr<caller> the_caller, std::uint32_t tag) {
   release_ = std::move(r);
-  caller_ = std::move(the_caller);
-  tag_ = tag;
+  callers_.push_back({std::move(the_caller), tag});
   release();
+}
+
+clock::time_point claim::late_until() const {
+  const bool late = std::any_of(places_.begin(), places_.end(), [](const place& p) { return p.once_more; });
+  return releasing_ && late ? may_run_until_ : clock::time_point::min();
 }
 
 void claim::on_voter_up(voter& v) {
@@ -119,10 +126,14 @@ void claim::answered(std::uint32_t number, const answer& a) {
   p.asking = false;
   quorum_.end_release();
   const outcome* const o = a.from_store;
+  if (o == nullptr) p.repeated = p.repeated || p.sent;
+  p.sent = false;
   if (o != nullptr && !o->refused) {
-    if (p.found == release_is::unknown) p.found = o->released ? release_is::done : release_is::absent;
+    // If it does not have the token any more, it was released by an earlier one.
+    const bool done = o->released || (p.repeated && p.granted && a.received < p.until);
+    if (p.found == release_is::unknown) p.found = done ? release_is::done : release_is::absent;
     // On one connection everything runs in order, so the release ran after the attempt.
-    p.once_more = p.unanswered != 0 && p.epoch != v.server->epoch() && a.received < may_run_until_;
+    p.once_more = p.unanswered != 0 && p.epoch != v.server->epoch() && a.sent < may_run_until_;
   } else if (o != nullptr && o->refused == refusal::wrong_type) {
     p.found = release_is::absent;
   } else if (o != nullptr && o->refused == refusal::no) {
@@ -137,10 +148,10 @@ void claim::answered(std::uint32_t number, const answer& a) {
 
 void claim::settle(clock::time_point now) {
   const auto self = shared_from_this();
-  if (caller_) conclude(now);
+  if (!callers_.empty()) conclude(now);
   const bool over =
       std::none_of(places_.begin(), places_.end(), [](const place& p) { return p.open() || p.once_more || p.asking; });
-  if ((over && !caller_ && releasing_) || now >= gone_by_) return end();
+  if ((over && callers_.empty() && releasing_) || now >= gone_by_) return end();
   schedule();
 }
 
@@ -176,14 +187,13 @@ void claim::report(bool released) {
 }
 
 void claim::report(const outcome& o) {
-  const auto the_caller = std::move(caller_);
-  the_caller->answered(tag_, answer{&o, began_, clock::now(), nullptr});
+  for (const auto& c : std::exchange(callers_, {})) c.whom->answered(c.tag, answer{&o, began_, clock::now(), nullptr});
 }
 
 void claim::end() {
   const auto self = shared_from_this();
   unset();
-  if (caller_) report(false);
+  if (!callers_.empty()) report(false);
   quorum_.forget(*this);
 }
 
@@ -203,9 +213,8 @@ clock::time_point claim::patience_ends() const { return later(began_, quorum_.pa
 void claim::schedule() {
   auto due = std::min(gone_by_, again_at_);
   if (releasing_) {
-    const bool late = std::any_of(places_.begin(), places_.end(), [](const place& p) { return p.once_more; });
-    if (late && clock::now() < may_run_until_) due = std::min(due, may_run_until_);
-    if (caller_) due = std::min(due, std::max(patience_ends(), woken_));
+    if (const auto late = late_until(); clock::now() < late) due = std::min(due, late);
+    if (!callers_.empty()) due = std::min(due, std::max(patience_ends(), woken_));
     const bool nothing =
         std::none_of(places_.begin(), places_.end(), [](const place& p) { return p.open() || p.once_more; });
     if (nothing) due = clock::time_point::min();

@@ -74,14 +74,18 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void assume_everywhere();
   // Ends a claim that was made to resume a hold in vain. Nothing is released.
   void forget_unless_held();
-  // There is a hold, and this server does not have it as far as is known.
+  // There is a hold, and as far as is known this server does not have it, or ends its lease earlier than the others: it
+  // was away when the hold was renewed or extended.
   bool is_missing_on(const voter&, clock::time_point now) const;
 
   // --- The release ---
 
   void release();
-  // The same with the user's request: its caller is answered.
+  // The same with the user's request: its caller is answered. (Two holds that were resumed from one ticket are released
+  // each.)
   void release(kept_request, std::shared_ptr<caller> the_caller, std::uint32_t tag);
+  // Until when a server may bring back what is released already; min(): none.
+  clock::time_point late_until() const;
 
   void on_voter_up(voter&);
   void on_clock_jump(const voter&, clock::duration);
@@ -93,7 +97,9 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
     bool asked = false;            // An attempt was sent there.
     std::uint32_t unanswered = 0;  // How many attempts were not answered,
     std::uint64_t epoch = 0;       // and the connection of the first of those.
-    bool asking = false;           // A release is on its way.
+    bool asking = false;           // A release is on its way,
+    bool sent = false;             // and was sent.
+    bool repeated = false;         // One was sent, and has no answer.
     release_is found = release_is::unknown;
     bool once_more = false;  // Another release follows after the attempt's not-after.
     bool granted = false;    // The server has had the hold.
@@ -105,6 +111,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void send_everywhere();
   void send(voter&);
   request request_of(std::uint32_t) const override { return request(release_); }
+  void sent(std::uint32_t number, const sending&) override { places_[number].sent = true; }
   turn turn_of(std::uint32_t) const override { return turn::releases; }
   void answered(std::uint32_t number, const answer&) override;
 
@@ -135,9 +142,12 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   clock::time_point woken_ = clock::time_point::min();
   std::chrono::milliseconds lease_{0};
   bool releasing_ = false;
-  std::string words_;               // Of a server that refuses.
-  std::shared_ptr<caller> caller_;  // Until it is answered.
-  std::uint32_t tag_ = 0;
+  std::string words_;  // Of a server that refuses.
+  struct asker {
+    std::shared_ptr<caller> whom;
+    std::uint32_t tag;
+  };
+  std::vector<asker> callers_;  // Until they are answered.
 };
 
 }  // namespace leasehold::detail

@@ -56,7 +56,17 @@ void quorum_store::start(std::shared_ptr<void> keep_alive) {
 
 void quorum_store::stop() {
   if (std::exchange(stopping_, true)) return;
-  set(stop_, later(clock::now(), releases_ == 0 ? milliseconds(0) : stopping_limit));
+  const auto now = clock::now();
+  const auto late = late_until();
+  const bool waits = releases_ != 0 || now < late;
+  set(stop_, waits ? later(std::max(now, late), stopping_limit) : now);
+}
+
+// Until when a server may bring back what is released already; min(): none.
+clock::time_point quorum_store::late_until() const {
+  auto last = clock::time_point::min();
+  for (const auto& [token, c] : claims_) last = std::max(last, c->late_until());
+  return last;
 }
 
 store::memory quorum_store::known() const {
@@ -192,12 +202,12 @@ void quorum_store::on_voter_up(voter& v, const store::server& s) {
   if (events_ != nullptr) events_->on_up(s);
 }
 
-// Makes a renewal of length 0: if a majority confirms the hold, it is written on the servers that lack it.
+// Makes a renewal for what is left: if a majority confirms the hold, it is written on the servers that lack it.
 void quorum_store::ask_for(const claim& c) {
   if (stopping_) return;
   kept_request renewal(c.attempt());
   renewal.verb = verb::renew;
-  renewal.lease = milliseconds(0);
+  renewal.lease = std::max(std::chrono::floor<milliseconds>(c.until() - clock::now()), milliseconds(0));
   const auto b = std::make_shared<ballot>(*this, std::move(renewal), std::make_shared<no_caller>(), 0);
   open(b);
   b->start();
@@ -247,7 +257,9 @@ void quorum_store::set(alarm& a, clock::time_point due) {
 }
 
 void quorum_store::stop_if_idle() {
-  if (stopping_ && releases_ == 0 && stop_.is_set()) set(stop_, clock::now());
+  if (!stopping_ || releases_ != 0 || !stop_.is_set()) return;
+  const auto now = clock::now();
+  if (late_until() <= now) set(stop_, now);
 }
 
 void quorum_store::stop_voters() {

@@ -101,6 +101,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   void begin_release() { ++releases_; }
   void end_release() { --releases_; }
   void stop_if_idle();
+  clock::time_point late_until() const;
 
   // A server that was restarted has forgotten what it had granted, until every lease of that time has ended.
   bool may_have_forgotten(const voter&, clock::time_point now) const;
