@@ -4,7 +4,9 @@
 // The hand-off of a mutex, the waiting in its queue, and a few others have two forms in Lua: quick ones in
 // lua/mutex.lua, and those of all kinds in lua/shared/lock.lua. Random calls run on two stores in memory, one of them
 // without the quick forms: whatever can be seen of them must be the same.
+#include "protocol/keys.hpp"
 #include "protocol/scripts.hpp"
+#include "protocol/slots.hpp"
 #include "schedule/memory_host.hpp"
 #include "support/rarer.hpp"
 #include "support/unit_test.hpp"
@@ -14,6 +16,7 @@
 #include <random>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace leasehold::test {
@@ -43,14 +46,15 @@ std::string without_the_quick_forms() {
 std::string without_place(const std::string& text) { return text.substr(0, text.find(" script: ")); }
 
 struct one_form {
-  explicit one_form(const std::string& text) : digest(host.command({"SCRIPT", "LOAD", text}).text) {}
+  explicit one_form(const std::string& text, std::string its_tag = "0")
+      : tag(std::move(its_tag)), digest(host.command({"SCRIPT", "LOAD", text}).text) {}
 
   memory_host host;
-  const std::string digest;
+  const std::string tag, digest;
 
   reply call(const std::vector<std::string>& arguments) {
-    std::vector<std::string> words{"EVALSHA", digest, "4", "record", "leasehold:{0}:fence"};
-    words.insert(words.end(), {"leasehold:{0}:queue:record", "leasehold:{0}:entries:record"});
+    std::vector<std::string> words{"EVALSHA", digest, "4", "record", "leasehold:{" + tag + "}:fence"};
+    words.insert(words.end(), {detail::queue_key(tag, "record"), detail::entries_key(tag, "record")});
     if (arguments.front() == "renew") words = {"EVALSHA", digest, "1", "record"};
     words.insert(words.end(), arguments.begin(), arguments.end());
     return host.command(words);
@@ -130,6 +134,54 @@ BOOST_AUTO_TEST_CASE(both_forms_do_the_same) {
   BOOST_TEST(watching > 100U / rarer);
   BOOST_TEST(wanted > 100U / rarer);
   BOOST_TEST(kept > 100U / rarer);
+}
+
+// With tagged keys a message stays in the record's slot. A server without channels of slots refuses it, and the client
+// listens on its channel of the plain layout there. Each of the quick forms that have a message is called once.
+BOOST_AUTO_TEST_CASE(both_forms_notify_where_clients_with_tagged_keys_listen) {
+  const std::string tag(detail::tag_of_slot(detail::slot_of("record")));
+  constexpr std::int64_t now = 1800000000000000;
+  const std::string polls_rarely = "1 30000 " + std::to_string(now + 5000000);
+  for (const bool has_channels : {true, false}) {
+    const std::string where = has_channels ? tag : "0";
+    const auto message = [&](const std::string& client, const std::string& text) {
+      return detail::client_channel(where, client) + ' ' + text;
+    };
+    for (std::string text : {std::string(detail::scripts::mutex.text), without_the_quick_forms()}) {
+      if (!has_channels) {
+        for (auto at = text.find("SPUBLISH"); at != text.npos; at = text.find("SPUBLISH")) text[at] = 'X';
+      }
+      one_form f(text, tag);
+      f.host.set_time(now);
+      // The channel, the first word and the token of each message.
+      const auto told_by = [&f](const std::vector<std::string>& arguments) {
+        const reply r = f.call(arguments);
+        BOOST_TEST(!r.is_error(), r.text);
+        std::vector<std::string> all;
+        for (const auto& [channel, its_text] : f.messages()) {
+          all.push_back(channel + ' ' + its_text.substr(0, its_text.find(' ', its_text.find(' ') + 1)));
+        }
+        return all;
+      };
+      const auto join = [&](const std::string& token) {
+        return told_by({"acquire", token, "30000", "9007199254740991", "1", "", ""});
+      };
+      const auto let_it_poll_rarely = [&](const std::string& token) {
+        f.host.command({"HSET", detail::entries_key(tag, "record"), token, polls_rarely});
+      };
+      using messages = std::vector<std::string>;
+      BOOST_TEST(told_by({"acquire", "a.1", "30000", "9007199254740991", "", "", ""}).empty());
+      BOOST_TEST(join("b.1").empty());
+      BOOST_TEST(join("c.1").empty());
+      let_it_poll_rarely("c.1");
+      BOOST_TEST(join("d.1") == (messages{message("c", "watch c.1")}), boost::test_tools::per_element());
+      BOOST_TEST(told_by({"release", "a.1"}) == (messages{message("b", "granted b.1"), message("d", "watch d.1")}),
+                 boost::test_tools::per_element());
+      let_it_poll_rarely("c.1");
+      BOOST_TEST(told_by({"confirm", "b.1", "30000"}) == (messages{message("c", "watch c.1")}),
+                 boost::test_tools::per_element());
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

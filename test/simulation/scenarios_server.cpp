@@ -249,6 +249,24 @@ BOOST_AUTO_TEST_CASE(one_of_several_locks_without_an_expiry_gets_one) {
   BOOST_TEST(s.w.server(0).execute({"PTTL", "n"}).integer > 0);
 }
 
+// Memory is the machine's, and not a copy's of the data.
+BOOST_AUTO_TEST_CASE(a_server_that_is_started_again_has_as_little_memory_as_the_machine) {
+  scene s;
+  process& p = s.add();
+  s.wait(100ms);
+  const detail::memory::database before = s.w.server(0).data();
+  s.w.server(0).data().set_out_of_memory(true);
+  const detail::memory::database meanwhile = s.w.server(0).data();
+  s.w.server(0).start(before);
+  s.wait(2s);
+  BOOST_TEST(s.acquire(p, {.lease = 5s, .wait = 1s}).first == error::refused);
+  s.w.server(0).kill();
+  s.w.server(0).data().set_out_of_memory(false);
+  s.w.server(0).start(meanwhile);
+  s.wait(2s);
+  BOOST_TEST(!s.acquire(p, {.lease = 5s, .wait = 1s}).first);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

@@ -173,6 +173,31 @@ BOOST_AUTO_TEST_CASE(an_idle_client_remembers_the_servers_of_its_quorum) {
   });
 }
 
+// Nothing of a hold is left once every server has answered its release, long before its lease would have ended. The
+// same for attempts in vain.
+BOOST_AUTO_TEST_CASE(short_holds_on_a_quorum_leave_nothing_that_keeps_a_client_from_resting) {
+  memory_quorum servers(3);
+  for (const auto& s : servers.servers) s->command("SET", "busy", "another program", "PX", "3600000");
+  asio::io_context context;
+  const client c(context, servers.urls(), soon());
+  bool is_done = false;
+  const coroutine holds = [&]() -> awaitable<void> {
+    const mutex m(c, "n"), busy(c, "busy");
+    for (int i = 0; i < 100; ++i) {
+      hold h = co_await m.acquire({.lease = 10min});
+      const auto none = co_await busy.try_acquire({.lease = 10min});
+      BOOST_TEST(!none.has_value());
+      co_await h.release();
+    }
+    is_done = true;
+  };
+  asio::co_spawn(context, holds, asio::detached);
+  run_for(context, 10s);
+  BOOST_TEST(is_done);
+  BOOST_TEST(context.stopped());
+  for (const auto& s : servers.servers) BOOST_TEST(s->connections() == 0U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
