@@ -9,12 +9,16 @@
 #include <leasehold/recursive_mutex.hpp>
 #include <leasehold/shared_mutex.hpp>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+
 #include <fmt/format.h>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +26,17 @@
 namespace leasehold::test {
 
 BOOST_AUTO_TEST_SUITE(scenarios)
+
+ticket detach_now(scene& s, process& p, hold& held) {
+  ticket t;
+  s.run(p, [&]() -> awaitable<void> {
+    auto detaching = held.detach(as_tuple);
+    const auto [why, given] = co_await std::move(detaching);
+    BOOST_REQUIRE(!why);
+    t = given;
+  });
+  return t;
+}
 
 // Another program has the lock on the third server of three, so that a grant has a bare majority.
 void take_the_third(scene& s) { s.w.server(2).execute({"SET", "n", "another program", "PX", "60000"}); }
@@ -206,13 +221,7 @@ BOOST_AUTO_TEST_CASE(a_hold_that_was_detached_is_not_written_again) {
   s.wait(50ms);
   s.w.server(2).execute({"DEL", "n"});
   s.w.server(2).freeze();
-  ticket t;
-  s.run(p, [&]() -> awaitable<void> {
-    auto detaching = held.detach(as_tuple);
-    const auto [why, given] = co_await std::move(detaching);
-    BOOST_REQUIRE(!why);
-    t = given;
-  });
+  const ticket t = detach_now(s, p, held);
   s.run(other, [&]() -> awaitable<void> {
     auto resuming = other.client().resume(t, as_tuple);
     auto [ec, resumed] = co_await std::move(resuming);
@@ -258,13 +267,7 @@ BOOST_AUTO_TEST_CASE(a_late_answer_to_a_release_leaves_the_claim_of_a_hold_that_
   process &p = s.add(), &other = s.add();
   hold held = take(s, p, {.lease = 10s});
   s.wait(50ms);
-  ticket t;
-  s.run(p, [&]() -> awaitable<void> {
-    auto detaching = held.detach(as_tuple);
-    const auto [why, given] = co_await std::move(detaching);
-    BOOST_REQUIRE(!why);
-    t = given;
-  });
+  const ticket t = detach_now(s, p, held);
   const auto resume = [&](process& by, resume_options o) {
     hold got;
     s.run(by, [&]() -> awaitable<void> {
@@ -295,6 +298,62 @@ BOOST_AUTO_TEST_CASE(a_late_answer_to_a_release_leaves_the_claim_of_a_hold_that_
   release_now(s, p, second);
   s.wait(100ms);
   for (std::size_t i = 0; i < 3; ++i) BOOST_TEST(s.get("n", i).empty());
+}
+
+// Nobody has the hold that it has found. One of the servers is back later, and lacks it.
+BOOST_AUTO_TEST_CASE(a_resumption_that_was_cancelled_writes_nothing_again) {
+  scene s(3);
+  s.w.fastest = s.w.slowest = 1ms;
+  process &p = s.add(), &other = s.add();
+  hold held = take(s, p, {.lease = 20s});
+  s.wait(100ms);
+  const ticket t = detach_now(s, p, held);
+  s.w.server(2).kill();
+  s.wait(100ms);
+  boost::asio::cancellation_signal stop;
+  std::optional<error_code> ended;
+  s.run(other, [&]() -> awaitable<void> {
+    other.client().resume(
+        t, boost::asio::bind_cancellation_slot(stop.slot(), [&](error_code ec, const hold&) { ended = ec; }));
+    auto shortly = other.sleep(500us);
+    co_await std::move(shortly);
+    stop.emit(boost::asio::cancellation_type::terminal);
+  });
+  s.wait(100ms);
+  BOOST_TEST((ended == boost::asio::error::operation_aborted));
+  s.w.server(2).start({});
+  s.wait(2s);
+  BOOST_TEST(s.get("n", 2).empty());
+}
+
+// It has more left than the client asks for, and a server is away when it is released.
+BOOST_AUTO_TEST_CASE(a_hold_that_was_resumed_is_released_as_long_as_a_server_may_have_it) {
+  scene s(3);
+  process &p = s.add(), &other = s.add();
+  hold held = take(s, p, {.lease = 10s});
+  s.wait(100ms);
+  s.run(p, [&]() -> awaitable<void> {
+    auto extending = held.extend(5min, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_REQUIRE(!why);
+  });
+  const ticket t = detach_now(s, p, held);
+  hold resumed;
+  s.run(other, [&]() -> awaitable<void> {
+    auto resuming = other.client().resume(t, as_tuple);
+    auto [ec, its] = co_await std::move(resuming);
+    BOOST_REQUIRE(!ec);
+    resumed = std::move(its);
+  });
+  s.wait(100ms);
+  const detail::memory::database with_its_data = s.w.server(2).data();
+  s.w.server(2).kill();
+  release_now(s, other, resumed);
+  s.wait(30s);
+  s.w.server(2).start(with_its_data);
+  BOOST_TEST(!s.get("n", 2).empty());
+  s.wait(2s);
+  BOOST_TEST(s.get("n", 2).empty());
 }
 
 // An earlier holder there may have a fence between the two.

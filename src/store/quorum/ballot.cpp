@@ -135,7 +135,10 @@ milliseconds ballot::left_at(clock::time_point now) const {
   return std::max(std::chrono::duration_cast<milliseconds>(claim_->until() - now), milliseconds(1));
 }
 
-bool ballot::wants(std::uint32_t) const { return kind_ == kind::inspect ? caller_ != nullptr : !is_releasing(); }
+bool ballot::wants(std::uint32_t tag) const {
+  if (kind_ == kind::inspect) return caller_ != nullptr;
+  return !is_releasing() && (tag % phases != restoring || claim_->fence() != 0);
+}
 
 void ballot::answered(std::uint32_t tag, const answer& a) {
   const auto self = shared_from_this();

@@ -61,6 +61,11 @@ void claim::holds(const voter& v, clock::time_point sent, milliseconds left) {
   auto& p = places_[v.number];
   p.granted = true;
   p.until = std::max(p.until, local_deadline(sent, lease_, left, quorum_.drift()));
+  // A hold that is resumed may have more left than the client asks for.
+  const auto gone = later(clock::now(), left) + quorum_.drift().of(left);
+  if (gone <= gone_by_) return;
+  gone_by_ = gone;
+  schedule();
 }
 
 void claim::lacks(const voter& v) {

@@ -65,11 +65,19 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   // This server has said that it does not have the token.
   void lacks(const voter&);
   // A majority has the hold, with this fence.
-  void granted(std::uint64_t fence) { fence_ = fence; }
+  void granted(std::uint64_t fence) {
+    fence_ = fence;
+    is_let_go_ = false;
+  }
   // The same, and the hold is a reader's now.
   void downgraded(std::uint64_t fence);
-  // The hold was detached by this client: it is not written again.
-  void let_go() { fence_ = 0; }
+  // The hold was detached by this client, or was resumed for a caller that has gone: it is not written again.
+  void let_go() {
+    fence_ = 0;
+    is_let_go_ = true;
+  }
+  // Nothing is to be done for it any more.
+  bool is_quiet() const { return is_let_go_ && !releasing_; }
   // The hold was detached by another client, and any server may have it.
   void assume_everywhere();
   // Ends a claim that was made to resume a hold in vain. Nothing is released.
@@ -142,6 +150,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   clock::time_point woken_ = clock::time_point::min();
   std::chrono::milliseconds lease_{0};
   bool releasing_ = false;
+  bool is_let_go_ = false;
   std::string words_;  // Of a server that refuses.
   struct asker {
     std::shared_ptr<caller> whom;

@@ -81,6 +81,11 @@ void quorum_store::assume(const memory& m) {
   longest_lease_ = m.longest_lease;
 }
 
+bool quorum_store::quiet() const {
+  return open_.empty() && waiting_.empty() &&
+         std::all_of(claims_.begin(), claims_.end(), [](const auto& c) { return c.second->is_quiet(); });
+}
+
 bool quorum_store::up() const {
   const auto up = std::count_if(voters_.begin(), voters_.end(), [](const auto& v) { return v->up(); });
   return static_cast<std::size_t>(up) >= majority_;

@@ -57,7 +57,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   memory known() const override;
   void assume(const memory&) override;
   // Not quiet while claims may have something to release on unreachable servers.
-  bool quiet() const override { return claims_.empty() && open_.empty() && waiting_.empty(); }
+  bool quiet() const override;
   bool up() const override;
   // Called by a caller that got no answer in time. If any server answers at all, those that answer are too few.
   bool too_few_answer() const override;

@@ -51,7 +51,9 @@ void ballot::decide_resumption(bool late) {
   if (lefts.size() >= quorum_.majority() && is_known && !is_releasing()) {
     // An earlier resumption of the token has ended without a majority, and its claim with it.
     if (quorum_.find_claim(request_.token) != claim_) return end_undecided();
+    const bool was_held = claim_->fence() != 0;
     claim_->granted(fence);
+    if (!was_held && caller_ && !caller_->wants(tag_)) claim_->let_go();
     return end_with(status::held, fence, nth_largest(lefts, quorum_.majority()));
   }
   // Servers that have the token with a smaller fence do not have this hold.

@@ -173,6 +173,23 @@ BOOST_AUTO_TEST_CASE(an_idle_client_remembers_the_servers_of_its_quorum) {
   });
 }
 
+// A ticket does not need the client that has made it.
+BOOST_AUTO_TEST_CASE(a_client_of_a_quorum_rests_while_its_tickets_last) {
+  memory_quorum servers(3);
+  asio::io_context context;
+  const client c(context, servers.urls(), soon());
+  const coroutine detaches = [&]() -> awaitable<void> {
+    const mutex m(c, "n");
+    hold h = co_await m.acquire({.lease = 10min});
+    const ticket t = co_await h.detach();
+    BOOST_TEST(!t.to_string().empty());
+  };
+  asio::co_spawn(context, detaches, asio::detached);
+  run_for(context, 10s);
+  BOOST_TEST(context.stopped());
+  for (const auto& s : servers.servers) BOOST_TEST(s->connections() == 0U);
+}
+
 // Nothing of a hold is left once every server has answered its release, long before its lease would have ended. The
 // same for attempts in vain.
 BOOST_AUTO_TEST_CASE(short_holds_on_a_quorum_leave_nothing_that_keeps_a_client_from_resting) {
