@@ -31,7 +31,6 @@ void extend_op::begin() {
   core_->add(*this);
   give_up_at_ = later(clock::now(), core_->options().command_timeout);
   core_->set(*this, std::min(give_up_at_, hold_->deadline()));
-  if (!lease_) hold_->expect_reader();
   send();
 }
 
@@ -52,7 +51,7 @@ request extend_op::request_of(std::uint32_t) const {
 }
 
 void extend_op::sent(std::uint32_t, const sending&) {
-  if (lease_) hold_->lengthens(*lease_);
+  lease_ ? hold_->lengthens(*lease_) : hold_->expect_reader();
 }
 
 // A release that is under way does not know about a longer lease, and a lost hold stays lost.

@@ -215,7 +215,10 @@ void lingering::keep_fresh(clock::time_point now) {
   question_.lease = grant_.lease;
   question_.tenure = grant_.tenure;
   grant_.tenure->asked = send(refreshing);
-  if (!grant_.tenure->asked) return;
+  if (!grant_.tenure->asked) {
+    question_.tenure = nullptr;
+    return;
+  }
   grant_.tenure->lengthening = grant_.lease;
   grant_.tenure->refreshing = true;
   grant_.may_last_until = std::max(grant_.may_last_until, core_->may_last(grant_.lease));

@@ -90,8 +90,8 @@ std::shared_ptr<held> judge::granted(held h) {
   auto one = std::make_shared<held>(std::move(h));
   begin_note(*one);
   const bool is_there = works(*one);
-  // Its reply was on its way, or waited in the client, when the server's clock was stepped past the end of its lease.
-  const bool is_late = is_there && may_have_ended(*one);
+  // Its reply was on its way, or waited in the client, when a server's clock was stepped past the end of its lease.
+  const bool is_late = is_there && (rules_.one_server ? may_have_ended(*one) : rests_on_a_step(*one));
   rested_on_a_step_ = rested_on_a_step_ || is_late;
   if (is_there && !is_late) look_at_fence(*one);
   holds_.push_back(one);

@@ -503,6 +503,33 @@ BOOST_AUTO_TEST_CASE(two_holds_of_one_ticket_are_released_at_once_on_a_quorum) {
   });
 }
 
+// The answers to the first release come after the patience, and one server is away.
+BOOST_AUTO_TEST_CASE(two_holds_of_one_ticket_are_released_one_after_the_other_on_a_quorum) {
+  scene s(3);
+  s.w.fastest = s.w.slowest = 30ms;
+  process& p = s.add();
+  s.wait(1s);
+  hold held = take(s, p, {.lease = 20s});
+  s.wait(200ms);
+  const ticket t = detach_now(s, p, held);
+  s.run(p, [&]() -> awaitable<void> {
+    auto first = p.client().resume(t, as_tuple);
+    auto [ec, one] = co_await std::move(first);
+    BOOST_REQUIRE(!ec);
+    auto second = p.client().resume(t, as_tuple);
+    auto [error, two] = co_await std::move(second);
+    BOOST_REQUIRE(!error);
+    s.w.server(2).kill();
+    for (auto* const its : {&one, &two}) {
+      const auto began = s.w.now();
+      auto ending = release(*its);
+      const auto result = co_await std::move(ending);
+      BOOST_TEST(!result, result.message());
+      BOOST_TEST((s.w.now() - began < 1s));
+    }
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_release_whose_answers_are_lost_is_done_on_a_quorum) {
   scene s(3);
   s.w.fastest = s.w.slowest = 1ms;

@@ -137,7 +137,9 @@ milliseconds ballot::left_at(clock::time_point now) const {
 
 bool ballot::wants(std::uint32_t tag) const {
   if (kind_ == kind::inspect) return caller_ != nullptr;
-  return !is_releasing() && (tag % phases != restoring || claim_->fence() != 0);
+  // A hold that was let go is not written again.
+  const bool writes = kind_ == kind::renew && tag % phases != asking;
+  return !is_releasing() && (!writes || claim_->fence() != 0);
 }
 
 void ballot::answered(std::uint32_t tag, const answer& a) {

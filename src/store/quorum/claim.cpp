@@ -74,7 +74,7 @@ void claim::lacks(const voter& v) {
 }
 
 void claim::downgraded(std::uint64_t fence) {
-  fence_ = fence;
+  if (fence_ != 0) fence_ = fence;
   ask_to_read(attempt_.ask);
 }
 
@@ -82,12 +82,13 @@ bool claim::is_missing_on(const voter& v, clock::time_point now) const {
   const auto all = until();
   if (fence_ == 0 || releasing_ || now >= all) return false;
   const auto its = places_[v.number].until;
-  return its <= now || later(its, quorum_.patience(lease_)) < all;
+  return its <= now || later(its, lease_ / 2) < all;
 }
 
 void claim::release() {
   releasing_ = true;
   began_ = clock::now();
+  woken_ = clock::time_point::min();
   send_everywhere();
   schedule();
 }

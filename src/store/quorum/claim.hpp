@@ -82,8 +82,8 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void assume_everywhere();
   // Ends a claim that was made to resume a hold in vain. Nothing is released.
   void forget_unless_held();
-  // There is a hold, and as far as is known this server does not have it, or ends its lease earlier than the others: it
-  // was away when the hold was renewed or extended.
+  // There is a hold, and as far as is known this server does not have it, or ends its lease much earlier than the others
+  // (by half of the lease): it was away when the hold was extended, or not renewed for long.
   bool is_missing_on(const voter&, clock::time_point now) const;
 
   // --- The release ---

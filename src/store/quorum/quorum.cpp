@@ -55,8 +55,11 @@ void quorum_store::start(std::shared_ptr<void> keep_alive) {
 }
 
 void quorum_store::stop() {
-  if (std::exchange(stopping_, true)) return;
   const auto now = clock::now();
+  if (std::exchange(stopping_, true)) {
+    if (stop_.is_set()) set(stop_, now);
+    return;
+  }
   const auto late = late_until();
   const bool waits = releases_ != 0 || now < late;
   set(stop_, waits ? later(std::max(now, late), stopping_limit) : now);
@@ -262,9 +265,14 @@ void quorum_store::set(alarm& a, clock::time_point due) {
 }
 
 void quorum_store::stop_if_idle() {
-  if (!stopping_ || releases_ != 0 || !stop_.is_set()) return;
+  if (!stopping_ || !stop_.is_set()) return;
   const auto now = clock::now();
-  if (late_until() <= now) set(stop_, now);
+  const auto late = late_until();
+  if (now < late) {
+    set(stop_, later(late, stopping_limit));
+  } else if (releases_ == 0) {
+    set(stop_, now);
+  }
 }
 
 void quorum_store::stop_voters() {
