@@ -148,6 +148,8 @@ void claim::answered(std::uint32_t number, const answer& a) {
   } else if (o != nullptr) {
     again_at_ = later(a.received, pause_between_releases);
   }
+  // The attempt may have run meanwhile.
+  if (p.once_more) send(v);
   settle(a.received);
   quorum_.stop_if_idle();
 }
