@@ -439,6 +439,9 @@ struct late_attempt_scene : scene {
     w.lateness = 1.0;
     w.latest = 300ms;
     wait(100ms);
+    // The servers know the scripts then.
+    hold other = acquire(p, mutex(p.client(), "other"), {.lease = 20s}).second;
+    release_now(*this, p, other);
     auto& begun = start(p, {.lease = 20s});
     wait(500us);
     w.server(2).close_connections();

@@ -100,7 +100,11 @@ void claim::release(kept_request r, std::shared_ptr<caller> the_caller, std::uin
 }
 
 clock::time_point claim::late_until() const {
-  const bool late = std::any_of(places_.begin(), places_.end(), [](const place& p) { return p.once_more; });
+  const bool late = std::any_of(quorum_.voters().begin(), quorum_.voters().end(), [this](const auto& v) {
+    const auto& p = places_[v->number];
+    const bool is_gone = !v->up() || p.epoch != v->server->epoch();
+    return p.once_more || (p.open() && p.unanswered != 0 && is_gone);
+  });
   return releasing_ && late ? may_run_until_ : clock::time_point::min();
 }
 

@@ -92,7 +92,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   // The same with the user's request: its caller is answered. (Two holds that were resumed from one ticket are released
   // each.)
   void release(kept_request, std::shared_ptr<caller> the_caller, std::uint32_t tag);
-  // Until when a server may bring back what is released already; min(): none.
+  // Until when a server may carry out an attempt whose connection is gone, after a release; min(): none.
   clock::time_point late_until() const;
 
   void on_voter_up(voter&);

@@ -65,7 +65,7 @@ void quorum_store::stop() {
   set(stop_, waits ? later(std::max(now, late), stopping_limit) : now);
 }
 
-// Until when a server may bring back what is released already; min(): none.
+// As claim::late_until, for all claims.
 clock::time_point quorum_store::late_until() const {
   auto last = clock::time_point::min();
   for (const auto& [token, c] : claims_) last = std::max(last, c->late_until());
