@@ -144,6 +144,8 @@ void claim::answered(std::uint32_t number, const answer& a) {
     if (p.found == release_is::unknown) p.found = done ? release_is::done : release_is::absent;
     // On one connection everything runs in order, so the release ran after the attempt.
     p.once_more = p.unanswered != 0 && p.epoch != v.server->epoch() && a.sent < may_run_until_;
+    // Its not-after may have passed meanwhile.
+    if (p.once_more) send(v);
   } else if (o != nullptr && o->refused == refusal::wrong_type) {
     p.found = release_is::absent;
   } else if (o != nullptr && o->refused == refusal::no) {
@@ -152,8 +154,6 @@ void claim::answered(std::uint32_t number, const answer& a) {
   } else if (o != nullptr) {
     again_at_ = later(a.received, pause_between_releases);
   }
-  // The attempt may have run meanwhile.
-  if (p.once_more) send(v);
   settle(a.received);
   quorum_.stop_if_idle();
 }
