@@ -353,22 +353,6 @@ void ballot::decide_renewal(bool late) {
   if (!end_with_error()) end_undecided();
 }
 
-void ballot::decide_inspection(bool late) {
-  const auto answers = count(answer_is::yes);
-  if (!late && count(answer_is::pending) != 0) return;
-  if (answers < quorum_.majority()) {
-    if (!end_with_error()) end_undecided();
-    return;
-  }
-  std::vector<const inspection*> all;
-  for (const auto& v : voices_) {
-    if (v.said == answer_is::yes) all.push_back(v.inspected.get());
-  }
-  outcome o;
-  o.inspected = std::make_shared<const inspection>(merge_inspections(all, quorum_.majority()));
-  end(o);
-}
-
 bool ballot::end_with_error() {
   const voice* first = nullptr;
   std::size_t failed = 0;

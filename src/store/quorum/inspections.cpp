@@ -2,14 +2,18 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/quorum/inspections.hpp"
 
+#include "store/quorum/ballot.hpp"
 #include "store/quorum/majority.hpp"
+#include "store/quorum/quorum_store.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace leasehold::detail {
 
@@ -55,6 +59,22 @@ inspection merge_inspections(const std::vector<const inspection*>& all, std::siz
   }
   merged.left = shown(longest);
   return merged;
+}
+
+void ballot::decide_inspection(bool late) {
+  const auto answers = count(answer_is::yes);
+  if (!late && count(answer_is::pending) != 0) return;
+  if (answers < quorum_.majority()) {
+    if (!end_with_error()) end_undecided();
+    return;
+  }
+  std::vector<const inspection*> all;
+  for (const auto& v : voices_) {
+    if (v.said == answer_is::yes) all.push_back(v.inspected.get());
+  }
+  outcome o;
+  o.inspected = std::make_shared<const inspection>(merge_inspections(all, quorum_.majority()));
+  end(o);
 }
 
 }  // namespace leasehold::detail
