@@ -4,7 +4,6 @@
 
 #include "protocol/lease_reply.hpp"
 #include "store/quorum/claim.hpp"
-#include "store/quorum/inspections.hpp"
 #include "store/quorum/majority.hpp"
 #include "store/quorum/quorum_store.hpp"
 #include "store/quorum/voter.hpp"

@@ -6,16 +6,10 @@
 
 #include "protocol/inspection.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <vector>
 
 namespace leasehold::detail {
-
-// A lease without an expiry compares as the longest.
-constexpr std::chrono::milliseconds comparable(std::chrono::milliseconds left) {
-  return left < std::chrono::milliseconds(0) ? std::chrono::milliseconds::max() : left;
-}
 
 // That of a server which would have only the holds that a majority of the servers has. There is one inspection from
 // each server that has answered.

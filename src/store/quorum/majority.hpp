@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <vector>
@@ -20,6 +21,11 @@ T nth_largest(std::vector<T> all, std::size_t n) {
   const auto nth = all.begin() + static_cast<std::ptrdiff_t>(n - 1);
   std::nth_element(all.begin(), nth, all.end(), std::greater<>());
   return *nth;
+}
+
+// A lease without an expiry compares as the longest.
+constexpr std::chrono::milliseconds comparable(std::chrono::milliseconds left) {
+  return left < std::chrono::milliseconds(0) ? std::chrono::milliseconds::max() : left;
 }
 
 }  // namespace leasehold::detail

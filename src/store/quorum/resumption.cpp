@@ -6,7 +6,6 @@
 #include "protocol/scripts.hpp"
 #include "store/quorum/ballot.hpp"
 #include "store/quorum/claim.hpp"
-#include "store/quorum/inspections.hpp"
 #include "store/quorum/majority.hpp"
 #include "store/quorum/quorum_store.hpp"
 
