@@ -122,8 +122,8 @@ void detach_op::answered(std::uint32_t tag, const answer& a) {
   if (hold_->is_refreshing()) {
     return core_->set(*this, std::min({give_up_at_, hold_->deadline(), later(a.received, pause_of_detach)}));
   }
-  // What an earlier attempt with the token acquires late, no holder of the ticket would release. And a refresh that runs
-  // late gives the record another fence.
+  // What an earlier attempt with the token acquires late, no holder of the ticket would release. And a late refresh
+  // gives the record another fence.
   for (const auto* const late : {&hold_->unanswered(), &hold_->unanswered_refresh()}) {
     if (!late->may_run_after(a.sent, *core_)) continue;
     const auto until = late->may_run_until;

@@ -743,8 +743,8 @@ void judge::look() {
 void judge::extended(const held& h, clock::time_point began, clock::time_point began_there, milliseconds lease) const {
   if (h.told || !works(h) || last_step_ >= began) return;
   auto allowed = detail::drift_allowance{}.of(lease);
-  // A vote of a quorum may rest on the write-back that followed, which found less of the lease left. (It may have waited
-  // for what was sent when the network was slower.)
+  // A vote of a quorum may rest on the write-back that followed, which found less of the lease left. (It may have
+  // waited for what was sent when the network was slower.)
   const bool was_slow = last_slow_ + 2 * how_slow_ >= began;
   if (!rules_.one_server)
     allowed += 4 * (was_slow ? std::max(how_slow_, world_.slowest) : world_.slowest) + milliseconds(1);

@@ -38,6 +38,25 @@ ticket detach_now(scene& s, process& p, hold& held) {
   return t;
 }
 
+hold resume_now(scene& s, process& p, const ticket& t, resume_options o = {}) {
+  hold got;
+  s.run(p, [&]() -> awaitable<void> {
+    auto resuming = p.client().resume(t, o, as_tuple);
+    auto [ec, resumed] = co_await std::move(resuming);
+    BOOST_REQUIRE(!ec);
+    got = std::move(resumed);
+  });
+  return got;
+}
+
+awaitable<void> release_within_a_second(scene& s, hold& h) {
+  const auto began = s.w.now();
+  auto ending = release(h);
+  const auto why = co_await std::move(ending);
+  BOOST_TEST(!why, why.message());
+  BOOST_TEST((s.w.now() - began < 1s));
+}
+
 // Another program has the lock on the third server of three, so that a grant has a bare majority.
 void take_the_third(scene& s) { s.w.server(2).execute({"SET", "n", "another program", "PX", "60000"}); }
 
@@ -268,18 +287,8 @@ BOOST_AUTO_TEST_CASE(a_late_answer_to_a_release_leaves_the_claim_of_a_hold_that_
   hold held = take(s, p, {.lease = 10s});
   s.wait(50ms);
   const ticket t = detach_now(s, p, held);
-  const auto resume = [&](process& by, resume_options o) {
-    hold got;
-    s.run(by, [&]() -> awaitable<void> {
-      auto resuming = by.client().resume(t, o, as_tuple);
-      auto [ec, resumed] = co_await std::move(resuming);
-      BOOST_REQUIRE(!ec);
-      got = std::move(resumed);
-    });
-    return got;
-  };
-  const hold theirs = resume(other, {});
-  hold first = resume(p, {.renew = renewal::none});
+  const hold theirs = resume_now(s, other, t);
+  hold first = resume_now(s, p, t, {.renew = renewal::none});
   s.wait(5s);  // Nothing else is on its way when the client stands still.
   s.w.server(2).freeze();
   for (const std::size_t i : {0U, 1U}) s.w.server(i).close_connections();
@@ -290,7 +299,7 @@ BOOST_AUTO_TEST_CASE(a_late_answer_to_a_release_leaves_the_claim_of_a_hold_that_
   BOOST_REQUIRE(theirs.valid());
   p.thaw();
   s.wait(20ms);
-  hold second = resume(p, {});
+  hold second = resume_now(s, p, t);
   other.freeze();
   s.w.server(2).thaw();
   s.wait(20ms);
@@ -338,13 +347,7 @@ BOOST_AUTO_TEST_CASE(a_hold_that_was_resumed_is_released_as_long_as_a_server_may
     BOOST_REQUIRE(!why);
   });
   const ticket t = detach_now(s, p, held);
-  hold resumed;
-  s.run(other, [&]() -> awaitable<void> {
-    auto resuming = other.client().resume(t, as_tuple);
-    auto [ec, its] = co_await std::move(resuming);
-    BOOST_REQUIRE(!ec);
-    resumed = std::move(its);
-  });
+  hold resumed = resume_now(s, other, t);
   s.wait(100ms);
   const detail::memory::database with_its_data = s.w.server(2).data();
   s.w.server(2).kill();
@@ -413,7 +416,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_away_during_a_release_is_released_when_it
   BOOST_TEST(s.get("n", 2).empty());
 }
 
-// If only two of three servers had the long lease, one of them could lose it, and the third one's lease would end first.
+// If only two of three servers had the long lease, one of them could lose it, and that of the third one would end first.
 BOOST_AUTO_TEST_CASE(a_server_that_was_away_during_an_extension_gets_it_when_it_is_back) {
   scene s(3);
   process& p = s.add();
@@ -486,26 +489,11 @@ BOOST_AUTO_TEST_CASE(two_holds_of_one_ticket_are_released_at_once_on_a_quorum) {
   scene s(3);
   process& p = s.add();
   hold held = take(s, p, {.lease = 20s});
-  s.run(p, [&]() -> awaitable<void> {
-    auto detaching = held.detach(as_tuple);
-    const auto [why, given] = co_await std::move(detaching);
-    BOOST_REQUIRE(!why);
-    auto first = p.client().resume(given, as_tuple);
-    auto [ec, one] = co_await std::move(first);
-    BOOST_REQUIRE(!ec);
-    auto second = p.client().resume(given, as_tuple);
-    auto [error, two] = co_await std::move(second);
-    BOOST_REQUIRE(!error);
-    for (auto* const its : {&one, &two}) {
-      s.spawn(p, [&s, h = std::make_shared<hold>(std::move(*its))]() -> awaitable<void> {
-        const auto began = s.w.now();
-        auto ending = release(*h);
-        const auto result = co_await std::move(ending);
-        BOOST_TEST(!result, result.message());
-        BOOST_TEST((s.w.now() - began < 1s));
-      });
-    }
-  });
+  const ticket t = detach_now(s, p, held);
+  hold one = resume_now(s, p, t), two = resume_now(s, p, t);
+  s.spawn(p, release_within_a_second(s, one));
+  s.spawn(p, release_within_a_second(s, two));
+  s.finish();
 }
 
 // The answers to the first release come after the patience, and one server is away.
@@ -517,22 +505,10 @@ BOOST_AUTO_TEST_CASE(two_holds_of_one_ticket_are_released_one_after_the_other_on
   hold held = take(s, p, {.lease = 20s});
   s.wait(200ms);
   const ticket t = detach_now(s, p, held);
-  s.run(p, [&]() -> awaitable<void> {
-    auto first = p.client().resume(t, as_tuple);
-    auto [ec, one] = co_await std::move(first);
-    BOOST_REQUIRE(!ec);
-    auto second = p.client().resume(t, as_tuple);
-    auto [error, two] = co_await std::move(second);
-    BOOST_REQUIRE(!error);
-    s.w.server(2).kill();
-    for (auto* const its : {&one, &two}) {
-      const auto began = s.w.now();
-      auto ending = release(*its);
-      const auto result = co_await std::move(ending);
-      BOOST_TEST(!result, result.message());
-      BOOST_TEST((s.w.now() - began < 1s));
-    }
-  });
+  hold one = resume_now(s, p, t), two = resume_now(s, p, t);
+  s.w.server(2).kill();
+  s.run(p, release_within_a_second(s, one));
+  s.run(p, release_within_a_second(s, two));
 }
 
 BOOST_AUTO_TEST_CASE(a_release_whose_answers_are_lost_is_done_on_a_quorum) {

@@ -88,7 +88,7 @@ class server {
   // A script runs for too long: the server refuses every other script.
   bool is_busy = false;
 
-  // What runs at the moment was sent on a connection that is gone: its reply reaches nobody.
+  // What runs at the moment was sent on a connection that is gone: its reply is lost.
   bool runs_late_bytes = false;
 
   // How many replicas are connected, and how many of them acknowledge.

@@ -199,7 +199,9 @@ void claim::report(bool released) {
 }
 
 void claim::report(const outcome& o) {
-  for (const auto& c : std::exchange(callers_, {})) c.whom->answered(c.tag, answer{&o, began_, clock::now(), nullptr});
+  for (const auto& c : std::exchange(callers_, {})) {
+    c.the_caller->answered(c.tag, answer{&o, began_, clock::now(), nullptr});
+  }
 }
 
 void claim::end() {

@@ -82,8 +82,8 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void assume_everywhere();
   // Ends a claim that was made to resume a hold in vain. Nothing is released.
   void forget_unless_held();
-  // There is a hold, and as far as is known this server does not have it, or ends its lease much earlier than the others
-  // (by half of the lease): it was away when the hold was extended, or not renewed for long.
+  // There is a hold, and as far as is known this server does not have it, or ends its lease much earlier than the
+  // others (by half of the lease): it was away when the hold was extended, or was away for long.
   bool is_missing_on(const voter&, clock::time_point now) const;
 
   // --- The release ---
@@ -153,7 +153,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   bool is_let_go_ = false;
   std::string words_;  // Of a server that refuses.
   struct asker {
-    std::shared_ptr<caller> whom;
+    std::shared_ptr<caller> the_caller;
     std::uint32_t tag;
   };
   std::vector<asker> callers_;  // Until they are answered.
