@@ -416,7 +416,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_away_during_a_release_is_released_when_it
   BOOST_TEST(s.get("n", 2).empty());
 }
 
-// If only two of three servers had the long lease, one of them could lose it, and that of the third one would end first.
+// If only two of three servers had the long lease, one of them could lose it, and the third one's would end first.
 BOOST_AUTO_TEST_CASE(a_server_that_was_away_during_an_extension_gets_it_when_it_is_back) {
   scene s(3);
   process& p = s.add();
