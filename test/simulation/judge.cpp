@@ -105,7 +105,8 @@ void judge::detached(const held& h, clock::time_point began, milliseconds lease)
   const auto& token = h.held_by_user().token();
   // The same token is on its way from user to user in a client.
   if (const auto its = released_.find(h.name); its != released_.end() && its->second == token) released_.erase(its);
-  has_tickets_ = true;
+  given_out_.insert(token);
+  if (leftovers_) leftovers_->is_excused(token);
   // Clocks run at other rates.
   tickets_.push_back({h.worker, h.name, h.owner, token, h.reader || h.becomes_reader, began + lease - lease / 50});
 }
@@ -224,7 +225,7 @@ void judge::judge_histories() {
   // On one server this judge knows which fence was lost.
   e.unordered = is_lossy_ || rested_on_a_step_ || (e.quorum && last_loss_ != clock::time_point());
   // Nor does that one know that an owner's ticket overlaps his other entries, and which of their fences it has.
-  e.unordered = e.unordered || (e.quorum && rules_.of == kind::recursive_mutex && has_tickets_);
+  e.unordered = e.unordered || (e.quorum && rules_.of == kind::recursive_mutex && !given_out_.empty());
   // This judge knows which loss was whose fault; that one has to be told when there was any.
   e.forgetting.push_back(always);
   if (is_lossy_ || may_be_lost_) e.losing.push_back(always);
@@ -295,6 +296,7 @@ void judge::note_grant(std::size_t server, std::string_view token, std::uint64_t
   // One that is there already keeps its fence.
   const bool is_late = fence == its.given ? its.is_late : world_.server(server).runs_late_bytes;
   const auto since = its.given == 0 ? world_.now() : its.since;
+  if (leftovers_) leftovers_->granted(token);
   its = {counter.empty() ? 0 : std::stoull(counter), fence, is_late, since};
 }
 
@@ -354,13 +356,13 @@ void judge::look_at_rest(const held& h) {
   rests_.push_back({h.worker, h.name, h.owner, h.reader, h.fence, h.called, h.options.at_least});
 }
 
-bool judge::has(std::size_t server, const held& h) const {
+bool judge::has(std::size_t server, const std::string& name, const std::string& field) const {
   auto& s = world_.server(server);
   if (rules_.of == kind::mutex) {
-    const auto record = s.data().execute({"GET", h.name}).text;
-    return record.size() > h.field.size() && record[h.field.size()] == ':' && record.starts_with(h.field);
+    const auto record = s.data().execute({"GET", name}).text;
+    return record.size() > field.size() && record[field.size()] == ':' && record.starts_with(field);
   }
-  const auto member = s.data().execute({"HGET", h.name, h.field});
+  const auto member = s.data().execute({"HGET", name, field});
   std::int64_t until = 0;
   std::from_chars(member.text.data(), member.text.data() + member.text.size(), until);
   return !member.is_error() && until > s.time().count();
@@ -421,6 +423,8 @@ void judge::note_answer(std::size_t server, std::string_view token) {
   if (!steps_[server]) return;
   const auto its =
       std::find_if(holds_.begin(), holds_.end(), [token](const auto& h) { return h->held_by_user().token() == token; });
+  // Any client may ask with a ticket.
+  if (its == holds_.end() && given_out_.contains(token)) return;
   const auto client = its != holds_.end() ? (*its)->client : client_of(token);
   auto& all = answers_[client];
   all.resize(world_.number_of_servers());
@@ -468,6 +472,7 @@ void judge::released(const held& h) {
   }
   if (have + majority() > world_.number_of_servers())
     complain(fmt::format("{} was released, and {} servers have it", at(h), have));
+  if (leftovers_) leftovers_->released(*h.by, h.held_by_user().token());
 }
 
 bool judge::is_to_be_compared(held& h) const {
@@ -694,6 +699,7 @@ void judge::told(held& h) {
   look_for_trouble();
   h.told = world_.now();
   lost_.insert(h.held_by_user().token());
+  if (leftovers_) leftovers_->is_excused(h.held_by_user().token());
   end_note(h);
   if (is_lossy_ || h.given_up || h.options.renew != renewal::automatic) return;
   // Nobody hindered the renewals, and the lease was long enough for them.
@@ -721,6 +727,12 @@ void judge::look() {
   if (rules_.linger > clock::duration(0) || rules_.messages) look_for_hindrances();
   if (rules_.linger > clock::duration(0) && !is_lossy_) look_at_lingering();
   if (!curious_.empty() && !is_lossy_) look_at_curious();
+  if (leftovers_) {
+    const auto has_token = [this](std::size_t server, const std::string& name, const std::string& token) {
+      return has(server, name, "leasehold:" + token);
+    };
+    if (const auto complaint = leftovers_->look(has_token); !complaint.empty()) complain(complaint);
+  }
   for (const auto& h : holds_) {
     if (h->given_up || h->told || h->by->is_dead()) continue;
     const bool valid = is_valid(*h);
@@ -800,6 +812,7 @@ void judge::forget(const process& p) {
     if (h->by == &p) end_note(*h);
   }
   std::erase_if(holds_, [&p](const auto& h) { return h->by == &p; });
+  if (leftovers_) leftovers_->forget(p);
 }
 
 // It lives until two days after the server's clock has reached it.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "judge/history.hpp"
+#include "simulation/leftovers.hpp"
 #include "simulation/world.hpp"
 
 #include <leasehold/acquire_options.hpp>
@@ -14,6 +15,7 @@
 #include <leasehold/hold.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -88,9 +90,11 @@ class judge {
     bool one_server = true;
     // Mutexes with these names linger for that long at most.
     clock::duration linger{};
-    std::vector<std::string> names{};
+    std::vector<std::string> names{};  // Of all locks.
     // Who is told what by messages is judged, too.
     bool messages = false;
+    // Some holds have at_least.
+    bool rests = false;
   };
   judge(world& w, const rules& r)
       : world_(w),
@@ -99,6 +103,7 @@ class judge {
         runs_(w.number_of_servers()),
         steps_(w.number_of_servers()) {
     for (std::size_t i = 0; i < first_offsets_.size(); ++i) first_offsets_[i] = w.clock_of_server(i).offset;
+    if (!r.one_server && !r.rests) leftovers_.emplace(w, r.names);
   }
 
   std::shared_ptr<held> granted(held);
@@ -117,6 +122,13 @@ class judge {
   // still.
   void granted_in_time(const process&, std::string_view what, clock::time_point began_there,
                        std::chrono::milliseconds limit) const;
+  // A user of this process begins to want a lock or to use a ticket, and needs nothing of it any more.
+  void begins(process& p) {
+    if (leftovers_) leftovers_->begins(p);
+  }
+  void ends(process& p) {
+    if (leftovers_) leftovers_->ends(p);
+  }
   // An acquire_all begins, and has ended.
   void wants_all(const process& p) { wants_all_.insert(&p); }
   void has_all_or_none(const process& p) { wants_all_.erase(wants_all_.find(&p)); }
@@ -186,7 +198,8 @@ class judge {
   // acquire_options::at_least of those who had the lock before, and may be dead.
   void look_at_rest(const held&);
   // Whether a server has the hold, and has not ended its lease.
-  bool has(std::size_t server, const held&) const;
+  bool has(std::size_t server, const held& h) const { return has(server, h.name, h.field); }
+  bool has(std::size_t server, const std::string& name, const std::string& field) const;
   // With which fence, for one that has it; 0: its record shows none.
   std::uint64_t recorded_fence(std::size_t server, const held&) const;
   // How many servers have it, or may have lost it without the library's fault: a majority at most. With `steps`: also
@@ -310,8 +323,8 @@ class judge {
     bool reader;
     clock::time_point until{};  // By the clock of the world, at least.
   };
-  std::vector<kept_by_ticket> tickets_;  // Which nobody has resumed so far.
-  bool has_tickets_ = false;
+  std::vector<kept_by_ticket> tickets_;           // Which nobody has resumed so far.
+  std::set<std::string, std::less<>> given_out_;  // Tokens of all tickets so far.
   std::set<std::string> used_up_;
   std::map<std::shared_ptr<held>, clock::time_point> curious_;  // Since when.
   clock::time_point last_hindered_{};
@@ -322,6 +335,7 @@ class judge {
     clock::time_point at{};
   };
   std::map<std::string, arrival> arrivals_;  // Of the latest grants that were pushed, by the names of mutexes.
+  std::optional<leftovers> leftovers_;       // Of a quorum, if a released lock is free at once.
 };
 
 }  // namespace leasehold::simulation

@@ -231,6 +231,42 @@ BOOST_AUTO_TEST_CASE(a_late_vote_with_a_larger_fence_counts_for_the_ticket_of_a_
   });
 }
 
+// A downgrade was not decided, and its requests run when the writer has become a reader by another one, and is detached.
+BOOST_AUTO_TEST_CASE(a_late_request_of_an_earlier_downgrade_leaves_the_fence_of_a_ticket) {
+  scene s(3);
+  s.w.fastest = s.w.slowest = 1ms;
+  s.w.lateness = 1.0;
+  s.w.latest = 4s;
+  s.w.clock_of_server(1).offset = 1h;  // It gives the largest fences.
+  process &p = s.add(), &other = s.add();
+  s.wait(100ms);
+  auto [ec, held] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 10s});
+  BOOST_REQUIRE(!ec);
+  s.wait(100ms);
+  s.w.server(1).on_run = [&s](const detail::script&, const auto& arguments, const auto&) {
+    if (arguments.front() != "downgrade") return;
+    // Its answer leads to further requests, which are on their way then.
+    s.w.after(1500us, [&s] {
+      s.w.server(1).freeze();
+      for (const std::size_t i : {0U, 2U}) s.w.server(i).close_connections();
+    });
+  };
+  s.run(p, [&]() -> awaitable<void> {
+    auto ending = held.downgrade(as_tuple);
+    const auto [why] = co_await std::move(ending);
+    BOOST_TEST(!why, why.message());
+  });
+  const ticket t = detach_now(s, p, held);
+  std::size_t late = 0;
+  for (const std::size_t i : {0U, 2U}) {
+    s.w.server(i).on_run = [&s, &late, i](const auto&...) { late += s.w.server(i).runs_late_bytes ? 1U : 0U; };
+  }
+  s.wait(4s);
+  BOOST_TEST(late == 2U);
+  const hold resumed = resume_now(s, other, t);
+  BOOST_TEST(resumed.fence() == t.fence());
+}
+
 // The late answer says that a server lacks the hold, which another client has released meanwhile.
 BOOST_AUTO_TEST_CASE(a_hold_that_was_detached_is_not_written_again) {
   scene s(3);

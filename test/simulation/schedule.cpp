@@ -30,6 +30,19 @@ namespace {
 
 constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
 
+// While one user of a process wants a lock or has it.
+class need {
+ public:
+  need(judge& j, process& p) : judge_(j), process_(p) { judge_.begins(process_); }
+  ~need() { judge_.ends(process_); }
+  need(const need&) = delete;
+  need& operator=(const need&) = delete;
+
+ private:
+  judge& judge_;
+  process& process_;
+};
+
 std::string text_of(const error_code& ec) { return ec ? ec.message() : "done"; }
 
 }  // namespace
@@ -89,6 +102,7 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     const auto pause = d.between(clock::duration(0), i == 0 ? longest_pause_ : longest_pause_of_others_);
     co_await p->sleep(pause);
     if (is_over()) break;
+    const need needed(*judge_, *p);
     if (!parked_.empty() && own.chance(0.6)) {
       auto going_on = resume(d, own, *p, who);
       co_await std::move(going_on);
@@ -157,8 +171,7 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
     if (!ec) ++results.acquired;
     if (!once && ec == error::timed_out) ++results.timed_out;
     if (ec == asio::error::operation_aborted && !campaigns) ++results.cancelled;
-    if (with_history_)
-      note(who, fmt::format("{}: {}", name, ec ? ec.message() : fmt::format("fence {}", led.fence())));
+    if (with_history_) note(who, fmt::format("{}: {}", name, ec ? ec.message() : fmt::format("fence {}", led.fence())));
     if (*stopped_at) {
       judge_->ended(*p, "a cancelled acquire", (*stopped_at)->first, (*stopped_at)->second, 0ms);
     } else if (once) {

@@ -174,7 +174,6 @@ void schedule::plan_lingering() {
     if (d.chance(0.7)) l = milliseconds(d.between(1, longest / 1ms));
     rules_.linger = std::max<clock::duration>(rules_.linger, l);
   }
-  rules_.names = names_;
   // One of them comes again soon, and the others now and then.
   if (d.chance(0.5)) {
     longest_pause_ = std::min<clock::duration>(longest_pause_, 3ms);
@@ -190,7 +189,8 @@ void schedule::plan_uses() {
   detaches_ = d.chance(0.25);
   asks_ = is_mutex && d.chance(0.25);
   rules_.messages = elects || asks_;
-  if (rules_.messages) rules_.names = names_;
+  rules_.names = names_;
+  rules_.rests = longest_rest_ != 0ms;
   judge_.emplace(world_, rules_);
   if (elects) elections_.emplace(world_, *judge_, reached_);
 }

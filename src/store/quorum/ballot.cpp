@@ -243,9 +243,7 @@ bool ballot::busy(std::size_t yes) const {
   return quorum_.can_prevent(no) || (no != 0 && yes + no >= quorum_.majority());
 }
 
-bool ballot::is_writer() const {
-  return request_.of_kind == &scripts::shared_mutex && request_.ask.starts_with('w');
-}
+bool ballot::is_writer() const { return request_.of_kind == &scripts::shared_mutex && request_.ask.starts_with('w'); }
 
 bool ballot::lowers_fences() const { return kind_ == kind::acquire && is_writer(); }
 
@@ -268,7 +266,7 @@ void ballot::decide_grant(bool late) {
   if (yes >= quorum_.majority() && !is_releasing()) {
     const auto fence = choose_fence(pending == 0);
     if (!fence) return;
-    fence_ = *fence;
+    fence_ = claim_ && kind_ == kind::downgrade ? claim_->fence_to_read_with(*fence) : *fence;
     raise_sent_ = clock::now();
     for (const auto& v : quorum_.voters()) {
       if (voices_[v->number].said == answer_is::yes) raise(*v);

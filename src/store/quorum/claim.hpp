@@ -24,6 +24,7 @@
 
 #include "time/alarms.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -71,6 +72,9 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   }
   // The same, and the hold is a reader's now.
   void downgraded(std::uint64_t fence);
+  // With which fence a downgrade goes on for which a majority has given this one: not with a smaller one than an
+  // earlier downgrade that was not decided, whose requests may still run.
+  std::uint64_t fence_to_read_with(std::uint64_t given) { return read_with_ = std::max(read_with_, given); }
   // The hold was detached by this client, or was resumed for a caller that has gone: it is not written again.
   void let_go() {
     fence_ = 0;
@@ -142,6 +146,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   kept_request attempt_;
   kept_request release_;
   std::uint64_t fence_ = 0;
+  std::uint64_t read_with_ = 0;
   std::vector<place> places_;  // By the number of the voter.
   clock::time_point may_run_until_ = clock::time_point::min();
   clock::time_point gone_by_ = clock::time_point::min();

@@ -1,0 +1,100 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
+#include "simulation/leftovers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace leasehold::simulation {
+namespace {
+
+using std::chrono::milliseconds;
+
+// After a cut a client connects again within this, if it was connected; otherwise after client_options::reconnect.
+constexpr milliseconds soon{60};
+constexpr milliseconds longest_pause{2000};
+
+// On a slower network releases are judged when it is fast again.
+constexpr milliseconds slow{50};
+
+}  // namespace
+
+leftovers::leftovers(world& w, std::vector<std::string> names)
+    : world_(w), names_(std::move(names)), servers_(w.number_of_servers()) {
+  for (std::size_t i = 0; i < servers_.size(); ++i) first_offsets_.push_back(w.clock_of_server(i).offset);
+}
+
+void leftovers::granted(std::string_view token) {
+  if (!excused_.contains(std::string(token))) tokens_[std::string(token.substr(0, token.find('.')))].emplace(token);
+}
+
+void leftovers::ends(process& p) {
+  if (p.is_dead() || --users_[&p] != 0) return;
+  for (const auto& token : std::exchange(tokens_[p.core().identity().id()], {})) is_not_needed(p, token);
+}
+
+void leftovers::released(process& p, const std::string& token) {
+  if (tokens_[p.core().identity().id()].erase(token) != 0) is_not_needed(p, token);
+}
+
+void leftovers::is_not_needed(process& p, const std::string& token) {
+  leftovers_.push_back({&p, token, world_.now(), std::vector<bool>(servers_.size())});
+}
+
+void leftovers::is_excused(const std::string& token) {
+  excused_.insert(token);
+  for (auto& [client, tokens] : tokens_) tokens.erase(token);
+  std::erase_if(leftovers_, [&token](const auto& l) { return l.token == token; });
+}
+
+void leftovers::forget(const process& p) {
+  users_.erase(&p);
+  clients_.erase(&p);
+  std::erase_if(leftovers_, [&p](const auto& l) { return l.by == &p; });
+}
+
+void leftovers::look_for_hindrances() {
+  const auto now = world_.now();
+  if (world_.slowest > slow) how_slow_ = std::max(how_slow_, world_.slowest);
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    auto& s = world_.server(i);
+    // What was sent on a slow network is still on its way for a while.
+    if (s.is_frozen() || !s.is_up() || s.data().is_out_of_memory() || world_.slowest > slow)
+      servers_[i].since = now + longest_pause + 2 * how_slow_;
+  }
+  for (auto* const p : world_.processes()) {
+    auto& its = clients_[p];
+    const auto before = std::exchange(its.connections, p->connections_so_far());
+    if (before != its.connections || p->is_frozen() || !p->core().up()) its.since = now + soon;
+  }
+}
+
+// Until command_timeout has passed, an earlier request may run; then the release is sent once more. It may have to wait
+// in the client for what other servers answer.
+std::string leftovers::look(const has_function& has) {
+  look_for_hindrances();
+  const auto now = world_.now();
+  for (auto& l : leftovers_) {
+    const auto limit = l.by->core().options().command_timeout;
+    const auto allowed = limit + limit / 50 + 8 * world_.slowest + milliseconds(200);
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+      const auto since = std::max({l.since, clients_[l.by].since, servers_[i].since});
+      if (l.is_gone[i] || now < since + allowed) continue;
+      l.is_gone[i] = true;
+      // It may take an earlier request for one in time.
+      if (world_.clock_of_server(i).offset != first_offsets_[i]) continue;
+      for (const auto& name : names_) {
+        if (!has(i, name, l.token)) continue;
+        return fmt::format("nobody has needed {} of {} for {} ms, and server {} has it", l.token, name,
+                           std::chrono::duration_cast<milliseconds>(now - l.since).count(), i);
+      }
+    }
+  }
+  std::erase_if(leftovers_,
+                [](const auto& l) { return std::find(l.is_gone.begin(), l.is_gone.end(), false) == l.is_gone.end(); });
+  return {};
+}
+
+}  // namespace leasehold::simulation
