@@ -92,6 +92,16 @@ bool may_have_written(std::string_view error) noexcept { return error.find(" scr
 
 bool is_read_only(std::string_view words) noexcept { return says(words, "READONLY "); }
 
+bool is_unsaved(std::string_view words) noexcept { return says(words, "MISCONF "); }
+
+bool may_pass(std::string_view words) noexcept {
+  return is_unsaved(words) || is_read_only(words) || says(words, "NOREPLICAS ");
+}
+
+bool is_lasting(std::string_view words) noexcept {
+  return !is_temporary(classify(words)) && !is_unsaved(words) && !is_about_password(words);
+}
+
 bool is_unknown_script(std::string_view words) noexcept { return words.starts_with("NOSCRIPT"); }
 
 bool is_moved(std::string_view words) noexcept { return words.starts_with("MOVED "); }

@@ -25,6 +25,13 @@ constexpr bool is_temporary(refusal r) { return r < refusal::wrong_type; }
 bool may_have_written(std::string_view error) noexcept;
 // The server is a replica.
 bool is_read_only(std::string_view words) noexcept;
+// The server cannot write its snapshot, and changes nothing (MISCONF). It refuses a PING, too.
+bool is_unsaved(std::string_view words) noexcept;
+// A state of the server that ends, or another server takes its place: it cannot save (MISCONF), has too few replicas
+// (NOREPLICAS), or is one (READONLY).
+bool may_pass(std::string_view words) noexcept;
+// The server refuses a channel for good, by a missing right or command.
+bool is_lasting(std::string_view words) noexcept;
 // The server does not know the script by its digest.
 bool is_unknown_script(std::string_view words) noexcept;
 // The server does not accept the password, or wants one.

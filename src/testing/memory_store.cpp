@@ -56,7 +56,7 @@ detail::server_maker make_servers(const asio::any_io_executor& executor, const c
                                                         : asio::any_io_executor(asio::make_strand(executor));
   const auto make = [strand, &options, its = std::make_shared<servers_by_name>()](
                         const detail::address& where, std::string channel, detail::store::events& events,
-                        detail::redis_server::router*) {
+                        detail::redis_server::router* router) {
     const guard g(detail::common_ground::get()->mutex);
     const std::string& name = where.hosts.front().host;
     auto& server = (*its)[name];
@@ -66,7 +66,7 @@ detail::server_maker make_servers(const asio::any_io_executor& executor, const c
       server = found->second;
     }
     const auto over = std::make_shared<detail::clients_network>(strand, server);
-    return memory::make_memory_store(strand, {&over->server(), over, {}}, options, std::move(channel), events);
+    return memory::make_memory_store(strand, {&over->server(), over, {}}, options, std::move(channel), events, router);
   };
   return {strand, options, std::move(client), make};
 }

@@ -258,6 +258,22 @@ BOOST_AUTO_TEST_CASE(a_half_open_connection_does_not_lose_a_hold) {
   });
 }
 
+// Each answer takes longer than the client waits before it asks another node.
+BOOST_AUTO_TEST_CASE(nodes_that_answer_slowly_are_a_cluster) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    auto network = networks(executor);
+    for (auto& n : network) n.slow(650ms);
+    client_options o;
+    o.command_timeout = 10s;
+    o.connect_timeout = 30s;
+    client c(executor, url(), o);
+    co_await c.ready();
+    for (auto& n : network) n.slow(0ms);
+    co_await c.close();
+  });
+}
+
 // No connection to one node gets anywhere: what it has is lost at its deadline, which is told, and the rest goes on.
 // The silent node is one of those that are asked for the slots.
 BOOST_AUTO_TEST_CASE(a_node_that_is_silent_takes_its_own_holds_only) {

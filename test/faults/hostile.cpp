@@ -375,6 +375,25 @@ BOOST_FIXTURE_TEST_CASE(another_master_ends_the_pause_before_the_next_connection
   });
 }
 
+// The Sentinel announces another master in the same bytes in which it answers.
+BOOST_AUTO_TEST_CASE(a_master_that_is_announced_with_the_answer_is_connected_to) {
+  hostile_server before(hostile_server::polite), master(hostile_server::polite);
+  std::atomic<unsigned short> port = before.port();
+  hostile_server sentinel([&](const words& w) -> hostile_server::answer {
+    if (w[0] != "SENTINEL") return hostile_server::polite(w);
+    if (w[1] != "SENTINELS") return array({"127.0.0.1", std::to_string(port)});
+    if (port.exchange(master.port()) == master.port()) return {"*0\r\n"};
+    return {"*0\r\n>3\r\n" + bulk("message") + bulk("+switch-master") +
+            bulk("m 127.0.0.1 " + std::to_string(before.port()) + " 127.0.0.1 " + std::to_string(master.port()))};
+  });
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, "redis+sentinel://" + sentinel.host() + "/m", patient());
+    co_await c.ready();
+    BOOST_TEST(before.connections() == 0U);
+    co_await c.close();
+  });
+}
+
 BOOST_FIXTURE_TEST_CASE(tls_against_a_plain_port_has_a_reason, with_redis) {
   const std::string url = "rediss://127.0.0.1:" + std::to_string(redis.port());
   run([&]() -> awaitable<void> {

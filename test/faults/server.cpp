@@ -496,6 +496,47 @@ BOOST_AUTO_TEST_CASE(a_server_that_cannot_save) {
   });
 }
 
+// While it cannot save it refuses the client's PING, and no subscription: the waiters of the client are told later on.
+BOOST_AUTO_TEST_CASE(a_server_that_could_not_save_has_channels) {
+  redis_server saving({"enable-protected-configs yes", "cluster-enabled yes"});
+  saving.command("CLUSTER", "ADDSLOTSRANGE", "0", "16383");
+  wait_until("the slots are served",
+             [&] { return saving.command("CLUSTER", "INFO").text.find("cluster_state:ok") != std::string::npos; });
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client holder(executor, saving.tcp_url()), waiter(executor, saving.tcp_url());
+    hold held = co_await mutex(holder, "n").acquire({.lease = 60s});
+    co_await waiter.ready();
+    const std::string folder = saving.folder() / "gone";
+    std::filesystem::create_directory(folder);
+    saving.command("CONFIG", "SET", "dir", folder);
+    saving.command("CONFIG", "SET", "save", "3600 1000000");
+    std::filesystem::remove(folder);
+    saving.command("BGSAVE");
+    co_await eventually("the snapshot fails", [&] {
+      return saving.command("INFO", "persistence").text.find("rdb_last_bgsave_status:err") != std::string::npos;
+    });
+    // It listens before it joins the queue, and the server refuses to write that.
+    auto [ec, none] = co_await mutex(waiter, "n").acquire({.wait = 60s}, as_tuple);
+    BOOST_TEST(ec == error::refused, ec.message());
+    BOOST_TEST(waiter.last_refusal().starts_with("MISCONF"), waiter.last_refusal());
+    BOOST_TEST(waiter.stats().reconnects == 0U);
+    saving.command("CONFIG", "SET", "stop-writes-on-bgsave-error", "no");
+    std::optional<hold> got;
+    mutex(waiter, "n").acquire([&](error_code e, hold h) {
+      if (!e) got = std::move(h);
+    });
+    co_await eventually("it waits in the queue",
+                        [&] { return saving.command("KEYS", "leasehold:*:queue:n").items.size() == 1U; });
+    co_await eventually("both are told", [&] { return saving.command("PUBSUB", "SHARDCHANNELS").items.size() == 2U; });
+    co_await held.release();
+    co_await eventually("it is granted", [&] { return got.has_value(); });
+    co_await got->release();
+    co_await holder.close();
+    co_await waiter.close();
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 namespace {

@@ -327,6 +327,26 @@ BOOST_AUTO_TEST_CASE(a_master_that_does_not_know_of_its_replica_gets_no_slots_ba
   BOOST_TEST(held.valid());
 }
 
+// As when it is deleted and created again behind the same names: its configuration epochs begin with 1.
+BOOST_AUTO_TEST_CASE(a_cluster_that_was_made_anew_is_followed) {
+  cluster_scene s;
+  process& x = s.add();
+  cluster_events events(s.w, [](const std::string&) {});
+  hold held = take(s, x, {.lease = 2s});
+  events.fail_over({s.home, 0s, 100ms, 1s}, [] {});
+  s.wait(3s);
+  BOOST_TEST(held.valid());
+  auto& waits = s.start(x, {.lease = 2s});
+  for (std::size_t i = 0; i < s.w.number_of_servers(); ++i) s.w.server(i).kill();
+  auto& first = s.w.server(0);
+  first.join(nullptr);
+  detail::memory::cluster anew({&first}, 1);
+  first.start({});
+  s.wait(5s);
+  BOOST_TEST(waits.succeeded());
+  BOOST_TEST(s.get("n").starts_with("leasehold:" + waits.got.token()));
+}
+
 // The client forgets its last failure when a node comes up, and the other one still fails.
 BOOST_AUTO_TEST_CASE(the_failure_of_a_node_is_known_again_after_another_was_connected) {
   cluster_scene s;

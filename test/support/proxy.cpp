@@ -216,6 +216,8 @@ void proxy::swallow() {
 
 void proxy::slow(std::chrono::milliseconds each) { state_->delay = each; }
 
+void proxy::lead_to(const redis_server& server) { state_->server_path = server.socket_path(); }
+
 void proxy::refuse(bool on) { state_->refuse = on; }
 
 std::size_t proxy::accepted() const { return state_->accepted; }

@@ -55,6 +55,9 @@ class proxy {
   // From now on each piece that arrives waits for so long before it is passed on, and what follows it waits behind it.
   void slow(std::chrono::milliseconds each);
 
+  // New connections lead to this server, as behind a name or an address that stands for another one now.
+  void lead_to(const redis_server& server);
+
   // New connections are closed at once.
   void refuse(bool on = true);
 

@@ -191,6 +191,21 @@ BOOST_AUTO_TEST_CASE(a_released_lock_is_granted_to_the_next_client) {
   BOOST_TEST(second.got.fence() > first.got.fence());
 }
 
+// As at a server that checks slots.
+BOOST_AUTO_TEST_CASE(a_released_lock_with_tagged_keys_is_granted_to_the_next_client) {
+  memory_store store("a");
+  program p(std::vector{store.url() + "?keys=tagged"}), q(std::vector{store.url() + "?keys=tagged"});
+  attempt first, second;
+  first.begin(p, mutex(p.client, "n"));
+  second.begin(q, mutex(q.client, "n"));
+  p.live(3s);  // A hold that lasts listens, too.
+  q.run();
+  BOOST_TEST(!second.ended);
+  BOOST_TEST((first.release(p) == error_code()));
+  q.run();
+  BOOST_TEST(second.granted());
+}
+
 BOOST_AUTO_TEST_CASE(another_program_holds_and_releases) {
   memory_store store("a");
   program p(store);

@@ -31,7 +31,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds refresh_often{100};
 constexpr milliseconds refresh_rarely{10000};
 
-// The client does not wait for an answer that takes longer.
+// If an answer takes longer, the client asks another node.
 constexpr milliseconds refresh_limit{1000};
 
 // A call with more redirections is given up: the nodes do not agree on the slot.
@@ -331,8 +331,10 @@ class cluster_store final : public store, public node::owner, public std::enable
                    [weak = weak_from_this(), number = ++asked_,
                     weak_node = n.weak_from_this()](const std::vector<reply>* replies) {
                      const auto self = weak.lock();
-                     if (!self || number != self->asked_ || self->stopping_) return;
-                     self->asking_ = false;
+                     if (!self || self->stopping_) return;
+                     // Another node may have been asked meanwhile. The answer counts all the same: where each takes
+                     // longer than that, there would be none.
+                     self->asking_ = self->asking_ && number != self->asked_;
                      const auto asked = weak_node.lock();
                      if (replies != nullptr && asked) self->take_reply(replies->front(), *asked);
                    });
@@ -398,9 +400,21 @@ class cluster_store final : public store, public node::owner, public std::enable
     if (!complete()) refresh_soon();
   }
 
+  // Those that do not answer, and that the answer of another one does not name: the cluster may have been made anew. A
+  // node that is cut off from the others still names them. Null is among them.
+  std::set<const node*> nodes_without(const std::vector<cluster_node>& found) const {
+    std::set<const node*> gone{nullptr};
+    for (const auto& [name, n] : nodes_) {
+      const auto is_named = [&n](const cluster_node& f) { return name_of(f.where) == name_of(n->where); };
+      if (!n->serves() && std::none_of(found.begin(), found.end(), is_named)) gone.insert(n.get());
+    }
+    return gone;
+  }
+
   // Returns whether a slot has moved.
   bool take_slots(const std::vector<cluster_node>& found) {
     bool have_moved = false;
+    const auto gone = nodes_without(found);
     others_.clear();
     by_address_.clear();
     for (const auto& f : found) {
@@ -411,7 +425,7 @@ class cluster_store final : public store, public node::owner, public std::enable
       for (const auto& [first, last] : f.slots) {
         for (std::size_t slot = first; slot <= last; ++slot) {
           // A node that was cut off from the others may not know yet which slots it has lost.
-          if (f.epoch < epochs_[slot]) continue;
+          if (f.epoch < epochs_[slot] && !gone.contains(by_slot_[slot])) continue;
           have_moved = have_moved || by_slot_[slot] != &n;
           by_slot_[slot] = &n;
           epochs_[slot] = f.epoch;

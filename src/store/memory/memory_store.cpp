@@ -249,7 +249,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
       l->reply_to_client([channel, listen, refusal](memory_store& self) {
         // redis.cpp gives up a connection whose replies do not match its commands any more.
         if (refusal) {
-          if (!is_temporary(classify(refusal->text))) self.router_->on_no_shard_channels();
+          if (is_lasting(refusal->text)) self.router_->on_no_shard_channels();
           return self.drop_connection(refusal->text);
         }
         self.router_->on_shard_channel(channel, listen);

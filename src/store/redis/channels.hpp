@@ -71,7 +71,9 @@ class channels {
     boost::redis::any_adapter adapter([this, &refused](boost::redis::any_adapter::parse_event e,
                                                        const boost::redis::resp3::node_view& node, error_code&) {
       if (e != boost::redis::any_adapter::parse_event::node || !is_error(node)) return;
-      refused = !is_temporary(classify(node.value));
+      // The answer to the PING: a server that cannot save refuses that, and no subscription.
+      if (is_unsaved(node.value)) return;
+      refused = is_lasting(node.value);
       on_refusal_(node.value, &refused == &refused_of_slots_);
     });
     connection_.async_exec(*changes, std::move(adapter), [changes](error_code, std::size_t) {});

@@ -175,17 +175,18 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
          is_login = all.front().front() == "AUTH", then = std::move(then)](error_code ec, std::size_t) {
           limit->cancel();
           const auto self = weak.lock();
-          const bool is_locked_out = !ec && !is_login && self && self->is_locked_out(*replies);
-          then(ec || is_locked_out || replies->size() != number ? nullptr : replies.get());
+          const bool has_left = !ec && !is_login && self && self->leaves(*replies);
+          then(ec || has_left || replies->size() != number ? nullptr : replies.get());
         });
   }
 
   // Another password than the one that the connection has, and the function may know it.
   bool wants_password(std::string_view words) const { return proof_.password->asks() && is_about_password(words); }
-  // The server wants another password on this connection, which ends.
-  bool is_locked_out(const std::vector<reply>& replies) {
-    const auto found = std::find_if(replies.begin(), replies.end(),
-                                    [this](const reply& r) { return r.is_error() && wants_password(r.text(0)); });
+  // The server wants another password, or has become a replica: the connection ends.
+  bool leaves(const std::vector<reply>& replies) {
+    const auto found = std::find_if(replies.begin(), replies.end(), [this](const reply& r) {
+      return r.is_error() && (wants_password(r.text(0)) || is_read_only(r.text(0)));
+    });
     if (found == replies.end()) return false;
     reset(found->text(0));
     return true;
@@ -217,6 +218,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       self->is_elsewhere_ = false;
       co_await self->destination_.look_up(self->reconnection_);
       if (self->stopping_) break;
+      if (self->is_elsewhere_) continue;
       const auto next = self->destination_.take(self->reconnection_, config);
       const bool is_known = next.no_master == nullptr;
       if (is_known && self->proof_.password->asks()) {
@@ -389,7 +391,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   // The replies of this connection no longer match its commands.
   void on_refused_channel(std::string_view words, bool of_slot) {
     this_one_.is_out_of_step = true;
-    if (of_slot && router_ != nullptr && !is_temporary(classify(words))) router_->on_no_shard_channels();
+    if (of_slot && router_ != nullptr && is_lasting(words)) router_->on_no_shard_channels();
     asio::post(strand_, [self = this->shared_from_this(), why = std::string(words)] { self->reset(why); });
   }
 
@@ -510,9 +512,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     }
     const bool elsewhere = router_ != nullptr && (is_redirection(words) || wants_tagged_keys(words));
     if (elsewhere && c.the_caller->wants(c.tag) && router_->redirect(c, words)) return;
-    // The master has become a replica: another server must answer. Or the server wants another password.
-    const bool ends = (destination_.is_master() && is_read_only(words)) || wants_password(words);
-    if (ends) reset(words);
+    // The server has become a replica: the name may stand for another one by now, and of a Sentinel group another
+    // server must answer. Or the server wants another password.
+    const bool is_replica = is_read_only(words);
+    const bool ends = (destination_.is_master() && is_replica) || wants_password(words);
+    if (ends || is_replica) reset(words);
     if (from_server != nullptr && !unknown && !ends) {
       const outcome o = read_outcome(c.verb, *from_server);
       c.the_caller->answered(c.tag, answer{&o, c.sent, now, &clock_});

@@ -50,7 +50,7 @@ void witness::flush() {
       ++c;
       continue;
     }
-    limit = std::min(limit, c->limit);
+    limit = std::max(limit, c->limit);  // A call with a shorter one is ended by its caller.
     calls.push_back(std::move(*c));
     c = queue_.erase(c);
   }
