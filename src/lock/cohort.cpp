@@ -29,7 +29,7 @@ bool needs_grant(const acquire_options& next) { return next.replicas != 0 || nex
 
 // The release of a hold that stays within the client if no other client waits: one round trip, which brings a new
 // fence. If the release is refused or not answered, it becomes an ordinary release.
-class keep_op final : public caller, public activity, public std::enable_shared_from_this<keep_op> {
+class keep_op final : public caller, public activity, public alarm, public std::enable_shared_from_this<keep_op> {
  public:
   keep_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, hold_state::grant g,
           milliseconds lease, release_op::listener l)
@@ -40,6 +40,7 @@ class keep_op final : public caller, public activity, public std::enable_shared_
     self_ = shared_from_this();
     core_->add(*this);
     core_->begin_work();
+    if (listener_) core_->set(*this, grant_.deadline);
     return true;
   }
 
@@ -61,13 +62,14 @@ class keep_op final : public caller, public activity, public std::enable_shared_
     if (!self_) return;
     const auto self = std::move(self_);
     activity::unlink();
+    unset();
     if (a.from_store == nullptr) {
       to_release()->start_again(std::move(listener_));
     } else if (a.from_store->refused) {
       to_release()->start(std::move(listener_));
     } else if (const lease_reply& kept = a.from_store->lease; kept.understood) {
       core_->observe_time(kept.server_time, a);
-      if (listener_) listener_(error_code());
+      report(error_code());
       grant_.fence = kept.fence;
       grant_.passes = 0;
       grant_.contended = false;
@@ -98,7 +100,7 @@ class keep_op final : public caller, public activity, public std::enable_shared_
       } else {
         core_->count().count(lock_->its_class.get(), &lock_figures::lost);
       }
-      if (listener_) listener_(released ? error_code() : make_error_code(error::lost));
+      report(released ? error_code() : make_error_code(error::lost));
       if (grant_.unanswered.may_run_after(a.sent, *core_)) to_release()->start(nullptr);
     }
     core_->end_work();
@@ -110,15 +112,23 @@ class keep_op final : public caller, public activity, public std::enable_shared_
     return op;
   }
 
+  // The lease has ended, but the answer may still come.
+  void ring(clock::time_point) override { report(error::unreachable); }
+
   void on_close() override {}
   void on_stopped() override {
     const auto self = std::move(self_);
     activity::unlink();
-    if (auto l = std::exchange(listener_, nullptr)) l(error::unreachable);
+    unset();
+    report(error::unreachable);
   }
   void abandon() override {
     const auto self = std::move(self_);
     listener_ = nullptr;
+  }
+
+  void report(error_code ec) {
+    if (auto l = std::exchange(listener_, nullptr)) l(ec);
   }
 
   const std::shared_ptr<client_core> core_;

@@ -118,6 +118,8 @@ void detach_op::answered(std::uint32_t tag, const answer& a) {
   // The lease has that length now, even if no caller waits for the ticket any more: then the hold goes on.
   hold_->raise(a, hold_->lease(), lease.left);
   if (is_over()) return;
+  // A downgrade was begun meanwhile, and the ticket has to be that of a reader.
+  if (hold_->may_be_reader()) return send();
   // The ticket has the fence in the record, which would be another one then.
   if (hold_->is_refreshing()) {
     return core_->set(*this, std::min({give_up_at_, hold_->deadline(), later(a.received, pause_of_detach)}));

@@ -50,9 +50,7 @@ request extend_op::request_of(std::uint32_t) const {
   return r;
 }
 
-void extend_op::sent(std::uint32_t, const sending&) {
-  lease_ ? hold_->lengthens(*lease_) : hold_->expect_reader();
-}
+void extend_op::sent(std::uint32_t, const sending&) { lease_ ? hold_->lengthens(*lease_) : hold_->expect_reader(); }
 
 // A release that is under way does not know about a longer lease, and a lost hold stays lost.
 bool extend_op::wants(std::uint32_t) const { return !hold_->loss_reported() && !hold_->released(); }

@@ -267,7 +267,7 @@ void hold_state::on_clock_jump(clock::duration jump) {
     grant_.tenure->deadline = core_->after_jump(grant_.token, grant_.tenure->deadline, jump);
   }
   if (released()) return;
-  if (renew_at_ != clock::time_point::max()) renew_at_ = next_renewal();
+  renew_at_ = std::min(renew_at_, next_renewal());  // Jumps that follow one another do not put it off.
   if (clock::now() >= deadline() - grant_.margin) return report_loss();
   core_->is_quorum() ? store_is_up() : schedule();
 }

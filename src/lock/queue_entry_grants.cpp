@@ -27,6 +27,8 @@ milliseconds whole_ms(clock::duration d) {
 void queue_entry::on_grant(const lease_reply& lease, const answer& a) {
   if (!drop_late(a.received)) return;
   const milliseconds wanted = first_lease(front().options());
+  // Of a waiter that has left.
+  if (std::max(attempts_.lease(), lease.left) > wanted) return begin_again();
   const auto until = core_->still_sure(token_, local_deadline(a.sent, attempts_.lease(), lease.left, core_->drift()));
   // The answer took longer than the lease, or the waiter in front is now one with a longer lease. A repeat lengthens
   // the lease.
@@ -36,6 +38,13 @@ void queue_entry::on_grant(const lease_reply& lease, const answer& a) {
   if (is_short && front().options().at_least.count() != 0) return ask();
   if (front().options().replicas != 0) return prove();
   grant(lease.fence, until, a.sent, lease.depth);
+}
+
+// The lease is longer than the waiter in front has asked for, and cannot be shortened: if this program died, others
+// would be kept out for that long.
+void queue_entry::begin_again() {
+  release_token(nullptr);
+  begin();
 }
 
 // The replicas acknowledge the confirmation and not the grant itself, which another client may have made: WAIT only
@@ -68,6 +77,7 @@ void queue_entry::on_proof(const answer& a) {
   const bool ours = lease.understood && lease.status == status::held;
   if (ours) core_->observe_time(lease.server_time, a);
   if (ours && a.from_store->acknowledged >= o.replicas) {
+    if (std::max(attempts_.lease(), lease.left) > first_lease(o)) return begin_again();
     // WAIT held the reply back. Meanwhile another reply may have shown a step of the clock.
     const auto until =
         local_deadline(a.sent, attempts_.lease(), lease.left, core_->drift()) - (core_->stepped() - stepped_);
@@ -97,6 +107,8 @@ void queue_entry::on_granted(const pushed_grant& g) {
     if (state_ != state::asking) ask();
     return;
   }
+  // The answer to a poll that has gone out for a waiter with a longer lease decides.
+  if (is_on_its_way() && attempts_.lease() > first_lease(front().options())) return;
   core_->count().handed_off.fetch_add(1, std::memory_order_relaxed);
   // Half a round trip: the request with the stamp ran before the grant, so the lease began after the stamp.
   const auto until = local_deadline(g.stamp, g.lease, g.lease, core_->drift());

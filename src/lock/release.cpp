@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lock/release.hpp"
 
+#include "protocol/refusal.hpp"
+
 #include <algorithm>
 
 namespace leasehold::detail {
@@ -11,6 +13,9 @@ constexpr std::chrono::milliseconds quick{1000};
 
 // The pause between two requests to a server that cannot answer yet.
 constexpr std::chrono::milliseconds pause{50};
+
+// The same for one that refuses for now.
+constexpr std::chrono::milliseconds pause_after_refusal{1000};
 
 }  // namespace
 
@@ -33,14 +38,16 @@ void release_op::send() {
       core_->set(*this, lease_end_ > now ? lease_end_ : later(now, std::min(quick, core_->options().command_timeout)));
     return;
   }
-  // After this instant, neither the hold nor anything that an attempt may have left can exist.
-  auto pointless = std::max(lease_end_, may_last_until_);
-  if (unanswered_.exists) pointless = std::max(pointless, unanswered_.gone_by);
-  if (in_queue_until_) pointless = std::max(pointless, *in_queue_until_);
-  if (core_->stopped() || now >= pointless) return end(error::unreachable);
+  if (core_->stopped() || now >= pointless()) return end(error::unreachable);
   if (now >= lease_end_) report(error::unreachable);
   core_->when_up(*this);
-  core_->set(*this, listener_ ? lease_end_ : pointless);
+  core_->set(*this, listener_ ? lease_end_ : pointless());
+}
+
+clock::time_point release_op::pointless() const {
+  auto gone_by = std::max(lease_end_, may_last_until_);
+  if (unanswered_.exists) gone_by = std::max(gone_by, unanswered_.gone_by);
+  return in_queue_until_ ? std::max(gone_by, *in_queue_until_) : gone_by;
 }
 
 request release_op::request_of(std::uint32_t) const {
@@ -75,7 +82,11 @@ void release_op::answered(std::uint32_t, const answer& a) {
         if (in_queue_until_ && a.received >= *in_queue_until_) return end(error_code());
         return core_->set(*this, later(a.received, pause));
       case refusal::wrong_type: return settle(error::lost, a);  // The record was overwritten.
-      case refusal::no: core_->note_refusal(o.words); return end(error::refused);
+      case refusal::no:
+        core_->note_refusal(o.words);
+        if (!may_pass(o.words) || a.received >= pointless()) return end(error::refused);
+        report(error::refused);
+        return core_->set(*this, later(a.received, pause_after_refusal));
     }
   }
   if (o.released) {

@@ -86,6 +86,8 @@ class release_op final : public caller, public activity, public alarm, public st
   void abandon() override;
   void ring(clock::time_point) override;
 
+  // After it neither the hold nor anything that an attempt may have left can exist.
+  clock::time_point pointless() const;
   void send();
   void report(error_code);
   void settle(error_code, const answer&);

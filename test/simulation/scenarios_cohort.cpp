@@ -207,6 +207,40 @@ BOOST_AUTO_TEST_CASE(a_poll_on_its_way_lengthens_no_shorter_lease) {
   BOOST_TEST(met);
 }
 
+// The same if the first waiter has left while the poll was on its way.
+BOOST_AUTO_TEST_CASE(a_poll_of_a_waiter_that_has_left_lengthens_no_shorter_lease) {
+  for (auto after = 0ms; after < 700ms; after += 5ms) {
+    before_a_push s;
+    s.start(s.p, mutex(s.p.client(), "n"), {.lease = 60s, .wait = after + 110ms});
+    s.add_waiter({.lease = 1990ms, .renew = renewal::none}, 200ms);
+    s.wait(after);
+    s.push();
+    s.wait(50ms);
+    if (s.turns.size() == 1U) BOOST_TEST(s.w.server(0).data().execute({"PTTL", "n"}).integer <= 1990);
+    s.finish();
+  }
+}
+
+// The server does not answer the request that would keep the lock in the client.
+BOOST_AUTO_TEST_CASE(a_release_into_a_cohort_ends_with_the_lease) {
+  scene s;
+  client_options o = with_timeout(30s);
+  o.cohort = 0ms;
+  process& p = s.add(o);
+  hold held = take(s, p, {.lease = 1s, .renew = renewal::none});
+  s.start(p, {.lease = 1s, .wait = 3s});
+  s.wait(20ms);
+  s.w.server(0).freeze();
+  const auto deadline = detail::access::state(held)->deadline();
+  s.run(p, [&]() -> awaitable<void> {
+    auto ending = release(held);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(why == error::unreachable, why.message());
+    BOOST_TEST((p.now() <= deadline + 1ms));
+    s.w.server(0).thaw();
+  });
+}
+
 // What is left of the short lease must suffice for the confirmation.
 BOOST_AUTO_TEST_CASE(a_pushed_grant_is_not_passed_to_a_margin_that_leaves_no_time_to_confirm) {
   before_a_push s;

@@ -467,6 +467,28 @@ BOOST_AUTO_TEST_CASE(each_failure_has_its_error_and_is_counted) {
   });
 }
 
+// For a second there were too few replicas, or no snapshot, or another server was the master. The lock would be busy for
+// the whole lease.
+BOOST_AUTO_TEST_CASE(a_release_that_is_refused_for_a_while_is_repeated) {
+  for (const std::string words : {"NOREPLICAS Not enough good replicas to write.", "MISCONF Redis cannot save",
+                                  "READONLY You can't write against a read only replica."}) {
+    scene s;
+    process& p = s.add();
+    hold held = take(s, p, {.lease = 30s});
+    s.w.server(0).data().set_refusal_of_writes(words);
+    s.run(p, [&]() -> awaitable<void> {
+      auto ending = release(held);
+      const auto why = co_await std::move(ending);
+      BOOST_TEST(why == error::refused, why.message());
+    });
+    s.wait(500ms);
+    BOOST_TEST(!s.get("n").empty());
+    s.w.server(0).data().set_refusal_of_writes("");
+    s.wait(1s);
+    BOOST_TEST(s.get("n").empty());
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

@@ -425,6 +425,35 @@ BOOST_AUTO_TEST_CASE(a_writer_that_is_detached_behind_a_late_downgrade_becomes_a
   }
 }
 
+// The renewal that comes before the ticket is on its way when the writer asks to become a reader.
+BOOST_AUTO_TEST_CASE(a_writer_that_is_downgraded_while_it_is_detached_becomes_a_reader) {
+  scene s;
+  s.w.fastest = s.w.slowest = 1ms;
+  process &p = s.add(), &other = s.add();
+  s.wait(100ms);
+  auto [ec, held] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 20s});
+  BOOST_REQUIRE(!ec);
+  std::optional<ticket> given;
+  std::optional<error_code> downgraded;
+  s.run(p, [&]() -> awaitable<void> {
+    held.detach([&given](error_code why, const ticket& t) {
+      if (!why) given = t;
+    });
+    held.downgrade([&downgraded](error_code why) { downgraded = why; });
+    auto pause = p.sleep(100ms);
+    co_await std::move(pause);
+  });
+  BOOST_REQUIRE(given.has_value());
+  BOOST_REQUIRE(downgraded.has_value());
+  BOOST_TEST(!*downgraded, downgraded->message());
+  s.run(other, [&]() -> awaitable<void> {
+    auto resuming = other.client().resume(*given, as_tuple);
+    const auto [why, resumed] = co_await std::move(resuming);
+    BOOST_TEST(!why, why.message());
+    BOOST_TEST(resumed.fence() == given->fence());
+  });
+}
+
 // Whoever resumes the hold knows nothing of the attempt before it.
 BOOST_AUTO_TEST_CASE(late_bytes_leave_nothing_behind_if_the_hold_was_detached) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {

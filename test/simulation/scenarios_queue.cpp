@@ -29,6 +29,27 @@ namespace leasehold::test {
 
 BOOST_AUTO_TEST_SUITE(scenarios)
 
+// --- For how long ---
+
+// The answer to the attempt comes when only the second waiter is there: if its program died, others would be kept out
+// for the lease of the first.
+BOOST_AUTO_TEST_CASE(a_waiter_has_its_own_lease_and_not_that_of_one_that_has_left) {
+  for (const std::uint32_t replicas : {0U, 1U}) {
+    scene s;
+    s.w.server(0).replicas = s.w.server(0).replicas_that_answer = 1;
+    s.w.fastest = s.w.slowest = 20ms;
+    process& p = s.add();
+    s.wait(200ms);
+    auto& first = s.start(p, {.lease = 60s, .wait = replicas == 0 ? 10ms : 50ms, .replicas = replicas});
+    auto& second = s.start(p, {.lease = 2s, .renew = renewal::none, .replicas = replicas});
+    s.finish();
+    BOOST_TEST(!first.succeeded());
+    BOOST_REQUIRE(second.succeeded());
+    BOOST_TEST(s.w.server(0).data().execute({"PTTL", "n"}).integer <= 2000);
+    BOOST_TEST((detail::access::state(second.got)->deadline() <= p.now() + 2s));
+  }
+}
+
 // --- In which order ---
 
 // First come, first served.
