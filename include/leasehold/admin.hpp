@@ -82,9 +82,9 @@ void start_break(const std::shared_ptr<client_handle>&, asio::any_completion_han
 
 /// Lists the locks of this library that are held, under the client's prefix, sorted by name, each once.
 ///
-/// The operation goes through all keys of the database, about 1,000 with each script, and lets other commands run in
-/// between. So the result is not a snapshot: a lock that is acquired or released meanwhile may be in it or not. Locks
-/// of other programs are not in it.
+/// The operation goes through all keys of the database, about 1,000 with each SCAN. A script is asked about 250 of them
+/// at most, and with tagged keys about those of one slot. Other commands run in between. So the result is not a
+/// snapshot: a lock that is acquired or released meanwhile may be in it or not. Locks of other programs are not in it.
 ///
 /// @par Completion signature `void(error_code, std::vector<listed_lock>)`
 /// @par Errors
