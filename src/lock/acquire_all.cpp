@@ -212,9 +212,9 @@ void acquire_all_op::acquire_next() {
   const auto now = clock::now();
   if (next_ == order_.size()) {
     // A loss that is reported early, because of the margin, does not count here: with a long margin the loop would
-    // never end.
+    // never end. A hold that client::close has released does.
     const bool all_there =
-        std::all_of(holds_.begin(), holds_.end(), [](const hold& h) { return !access::state(h)->gone(); });
+        std::all_of(holds_.begin(), holds_.end(), [](const hold& h) { return !access::state(h)->outlived(); });
     // A lease that is shorter than the drift allowance is never valid: trying again would go on forever.
     if (all_there || core_->drift().of(options_.lease) >= options_.lease) return complete(error_code());
     if (now >= deadline_) return release_all(error::timed_out);

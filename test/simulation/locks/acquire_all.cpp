@@ -420,6 +420,30 @@ BOOST_AUTO_TEST_CASE(locks_of_different_stores_may_be_mixed) {
   });
 }
 
+// One of its locks is released by close() while it waits for the next one.
+BOOST_AUTO_TEST_CASE(it_ends_if_a_client_is_closed_meanwhile) {
+  memory_server another;
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    client d(executor, another.url());
+    client other(executor, redis.url());
+    const mutex b(c, "b"), a(d, "a"), far(other, "b");
+    hold busy = co_await far.acquire();
+    std::optional<error_code> ended;
+    acquire_all(b, a, [&](error_code ec, holds<2>) { ended = ec; });
+    co_await eventually("it waits for b",
+                        [&] { return redis.command("EXISTS", "leasehold:{0}:queue:b").integer == 1; });
+    co_await d.close();
+    BOOST_TEST(!another.get("a").has_value());
+    BOOST_TEST(!ended.has_value());
+    co_await busy.release();
+    co_await eventually("it ends", [&] { return ended.has_value(); });
+    BOOST_TEST(*ended == error::closed);
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_completion_token_stands_behind_the_locks) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url(), patient());
