@@ -47,10 +47,8 @@ void acquire_op::begin() {
   const milliseconds wait = !single                            ? options_.wait
                             : options_.wait == milliseconds(0) ? limit
                                                                : std::min(options_.wait, limit);
-  if (wait != forever) {
-    deadline_ = later(began_, wait);
-    core_->set(*this, deadline_);
-  }
+  if (wait != forever) deadline_ = std::min(deadline_, later(began_, wait));
+  core_->set(*this, deadline_);
   if (single) return make_recycled<queue_entry>(core_, lock_->identity, queue_entry::role::once)->add(*this);
   auto& registered = registry::of(*core_).entry_of(*lock_->identity);
   if (!registered) registered = make_recycled<queue_entry>(core_, lock_->identity, queue_entry::role::local_queue);

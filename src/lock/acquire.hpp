@@ -31,8 +31,12 @@ class acquire_op final : public waiter, public activity, public alarm, public st
   using wait_handler = pending<void(error_code, hold)>;
   using try_handler = pending<void(error_code, std::optional<hold>)>;
 
-  acquire_op(const std::shared_ptr<lock_state>& lock, const acquire_options& options, wait_handler handler)
-      : acquire_op(lock, options, /*once=*/false, std::move(handler)) {}
+  // `latest`: its deadline, if that of the options is later.
+  acquire_op(const std::shared_ptr<lock_state>& lock, const acquire_options& options, wait_handler handler,
+             clock::time_point latest = clock::time_point::max())
+      : acquire_op(lock, options, /*once=*/false, std::move(handler)) {
+    deadline_ = latest;
+  }
   acquire_op(const std::shared_ptr<lock_state>& lock, const acquire_options& options, try_handler handler)
       : acquire_op(lock, options, /*once=*/true, std::move(handler)) {}
   static void start(std::shared_ptr<acquire_op> op);

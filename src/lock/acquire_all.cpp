@@ -203,11 +203,6 @@ void acquire_all_op::take_all(const answer& a) {
   }
 }
 
-milliseconds acquire_all_op::left(clock::time_point now) const {
-  if (deadline_ == clock::time_point::max()) return forever;
-  return std::max(milliseconds(1), std::chrono::ceil<milliseconds>(deadline_ - now));
-}
-
 void acquire_all_op::acquire_next() {
   const auto now = clock::now();
   if (next_ == order_.size()) {
@@ -223,15 +218,14 @@ void acquire_all_op::acquire_next() {
   if (next_ != 0 && now >= deadline_) return release_all(error::timed_out);
   acquire_options options = options_;
   options.linger = milliseconds(0);
-  if (options_.wait != milliseconds(0)) options.wait = left(now);
   acquiring_ = true;
-  const auto self = shared_from_this();
-  start_acquire(locks_->members[order_[next_]],
-                asio::bind_executor(core_->strand(), asio::bind_cancellation_slot(stop_next_.slot(),
-                                                                                  [self](error_code ec, hold h) {
-                                                                                    self->acquired(ec, std::move(h));
-                                                                                  })),
-                options);
+  core_->set(*this, deadline_);
+  auto then = [self = shared_from_this()](error_code ec, hold h) { self->acquired(ec, std::move(h)); };
+  auto on_strand =
+      asio::bind_executor(core_->strand(), asio::bind_cancellation_slot(stop_next_.slot(), std::move(then)));
+  const auto& lock = locks_->members[order_[next_]];
+  acquire_op::start(make_recycled<acquire_op>(
+      lock, options, acquire_op::wait_handler(std::move(on_strand), executor_of(lock)), deadline_));
 }
 
 void acquire_all_op::acquired(error_code ec, hold h) {
@@ -245,18 +239,25 @@ void acquire_all_op::acquired(error_code ec, hold h) {
   acquire_next();
 }
 
-void acquire_all_op::ring(clock::time_point) {
+void acquire_all_op::ring(clock::time_point now) {
   if (leaving_) return complete(outcome_);
+  // The acquire that is under way has the same deadline, and withdraws by itself.
+  if (acquiring_) {
+    leave_by_ = later(now, leaving_limit);
+    return;
+  }
   // The single script was not answered in time.
   leave(error::unreachable);
 }
+
+void acquire_all_op::limit_leaving() { core_->set(*this, std::min(leave_by_, later(clock::now(), leaving_limit))); }
 
 void acquire_all_op::leave(error_code why) {
   if (is_over() || leaving_) return;
   if (!self_) return complete(why);
   leaving_ = true;
   outcome_ = why;
-  core_->set(*this, later(clock::now(), leaving_limit));
+  limit_leaving();
   if (acquiring_) return stop_next_.emit(asio::cancellation_type::terminal);
   if (!asking_) release_all(why);
 }
@@ -264,7 +265,7 @@ void acquire_all_op::leave(error_code why) {
 // Completes when the store has answered the releases, or at the limit.
 void acquire_all_op::release_all(error_code outcome) {
   if (std::exchange(releasing_, true)) return;
-  if (!std::exchange(leaving_, true)) core_->set(*this, later(clock::now(), leaving_limit));
+  if (!std::exchange(leaving_, true)) limit_leaving();
   outcome_ = outcome;
   const auto self = shared_from_this();
   releases_under_way_ = 1;

@@ -47,11 +47,10 @@ class acquire_all_op final : public caller, public operation<acquire_all_op, std
   void acquire_next();
   void acquired(error_code, hold);
   void leave(error_code why);
+  void limit_leaving();
   void release_all(error_code outcome);
   void one_released();
   void complete(error_code);
-
-  std::chrono::milliseconds left(clock::time_point now) const;
 
   const std::shared_ptr<lock_group> locks_;
   const acquire_options options_;
@@ -72,6 +71,7 @@ class acquire_all_op final : public caller, public operation<acquire_all_op, std
   std::size_t next_ = 0;  // An index into order_.
   asio::cancellation_signal stop_next_;
   bool acquiring_ = false;
+  clock::time_point leave_by_ = clock::time_point::max();  // Set if the deadline passes during an acquire.
 
   std::vector<hold> holds_;
   std::size_t releases_under_way_ = 0;  // Answers to releases that are still to come.

@@ -217,13 +217,9 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
   judge_->has_all_or_none(p);
   count("acquire_all " + text_of(ec));
   note(who, "all: " + text_of(ec));
-  if (o.wait != forever) {
-    // The one script may take a command's time before the locks are acquired one by one.
-    judge_->ended(p, "acquire_all", began, frozen, o.wait + client_options_[i].command_timeout);
-  }
+  if (o.wait != forever) judge_->ended(p, "acquire_all", began, frozen, o.wait);
   if (ec) co_return;
-  // One after the other they are acquired with limits of whole milliseconds.
-  if (o.wait != forever) judge_->granted_in_time(p, "an acquire_all", began_there, o.wait + 1ms);
+  judge_->granted_in_time(p, "an acquire_all", began_there, o.wait);
   std::vector<std::shared_ptr<held>> kept;
   for (std::size_t n = 0; n < all.size(); ++n) {
     held one{.by = &p, .worker = who, .name = names[n], .owner = owner, .reader = reader, .options = o};

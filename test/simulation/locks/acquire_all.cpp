@@ -444,6 +444,61 @@ BOOST_AUTO_TEST_CASE(it_ends_if_a_client_is_closed_meanwhile) {
   });
 }
 
+// One server answers late, and the other one does not answer.
+BOOST_AUTO_TEST_CASE(one_attempt_at_all_of_them_has_one_limit) {
+  memory_server another;
+  gate slow(redis);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client_options o;
+    o.command_timeout = 2s;
+    client c(executor, slow.url(), o);
+    client d(executor, another.url(), o);
+    const mutex a(c, "a"), b(d, "b");
+    // From now on the servers know the scripts.
+    auto both = co_await acquire_all(a, b);
+    co_await both.release();
+    slow.slow(900ms);
+    another.stop();
+    const auto start = now();
+    const auto once = waiting(0ms);
+    const auto [ec, none] = co_await acquire_all(once, a, b)(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(ec == error::unreachable);
+    BOOST_TEST(c.stats().cancelled + d.stats().cancelled == 0U);
+    BOOST_TEST((now() - start >= 2s));
+    BOOST_TEST((now() - start <= 2101ms));
+    slow.slow(0ms);
+    another.go_on();
+    co_await eventually("nothing is left", [&] { return redis.size() + another.size() == 0U; });
+  });
+}
+
+// First it withdraws from the lock that it waits for, and then it releases the others.
+BOOST_AUTO_TEST_CASE(a_withdrawal_from_all_of_them_has_one_limit) {
+  memory_server another;
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    client d(executor, another.url());
+    const mutex a(c, "a"), b(d, "b");
+    auto both = co_await acquire_all(a, b);
+    co_await both.release();
+    another.stop();
+    std::optional<error_code> ended;
+    const auto start = now();
+    acquire_all(waiting(1s), a, b, [&](error_code ec, holds<2>) { ended = ec; });
+    co_await eventually("it has a", [&] { return redis.get("a").has_value(); });
+    redis.stop();
+    co_await eventually("it ends", [&] { return ended.has_value(); });
+    BOOST_TEST(*ended == error::unreachable);
+    BOOST_TEST((now() - start >= 1s));
+    BOOST_TEST((now() - start <= 1101ms));
+    redis.go_on();
+    another.go_on();
+    co_await eventually("nothing is left", [&] { return redis.size() + another.size() == 0U; });
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_completion_token_stands_behind_the_locks) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url(), patient());
