@@ -26,7 +26,8 @@ for i = 1, #KEYS / 4 do
   local ran, reply = call(i, 'acquire')
   replies[i] = reply
   if not ran or type(reply) ~= 'string' or string.sub(reply, 1, 2) ~= '1 ' then
-    for j = i - 1, 1, -1 do
+    -- A script that failed may have written a record, and no expiry.
+    for j = ran and i - 1 or i, 1, -1 do
       call(j, 'release')
     end
     if type(reply) == 'table' then

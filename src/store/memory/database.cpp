@@ -820,6 +820,7 @@ database::words database::keys_in(const command* c, words w) {
 reply database::execute_in_script(const command* c, words w, bool& has_written) {
   if (!c) return error("ERR Unknown Redis command called from script");
   if (!c->has_right_number(w)) return error("ERR Wrong number of args calling Redis command from script");
+  if (w[0] == denied_in_scripts_) return error("NOPERM this user has no permissions to run the command");
   const bool writes = c->is(command::writes);
   if (writes && !refusal_of_writes_.empty()) return error(refusal_of_writes_);
   if (is_out_of_memory_ && !has_written && c->is(command::needs_memory)) return error(out_of_memory);

@@ -47,6 +47,9 @@ class database {
   // more.
   void set_refusal_of_writes(std::string error) { refusal_of_writes_ = std::move(error); }
 
+  // From now on, scripts may not call this command, as if an ACL denies it. Empty: they may call all of them.
+  void deny_in_scripts(std::string command) { denied_in_scripts_ = std::move(command); }
+
   reply execute(words);
   reply execute(std::initializer_list<std::string_view> w) { return execute(words(w.begin(), w.size())); }
   reply execute(const std::vector<std::string>&);
@@ -97,6 +100,7 @@ class database {
   std::uint64_t changes_ = 0;
   bool is_out_of_memory_ = false;
   std::string refusal_of_writes_;
+  std::string denied_in_scripts_;
   publisher publish_;
 };
 

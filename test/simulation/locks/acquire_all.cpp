@@ -499,6 +499,24 @@ BOOST_AUTO_TEST_CASE(a_withdrawal_from_all_of_them_has_one_limit) {
   });
 }
 
+// The user may not call PEXPIRE: the script has written a record, and cannot limit its life.
+BOOST_AUTO_TEST_CASE(one_script_that_fails_leaves_no_record) {
+  redis.server().data().deny_in_scripts("PEXPIRE");
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    co_await c.ready();
+    const mutex a(c, "a");
+    const auto as_result = asio::as_tuple(asio::use_awaitable);
+    const auto [one, x] = co_await acquire_all(a, recursive_mutex(c, "b", "me"), as_result);
+    BOOST_TEST(one == error::refused);
+    const auto [two, y] = co_await acquire_all(a, shared_mutex(c, "c"), as_result);
+    BOOST_TEST(two == error::refused);
+    const auto [three, z] = co_await acquire_all(counting_semaphore(c, "d", 3), a, as_result);
+    BOOST_TEST(three == error::refused);
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_completion_token_stands_behind_the_locks) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url(), patient());
