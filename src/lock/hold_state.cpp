@@ -255,7 +255,8 @@ void hold_state::raise(const answer& a, milliseconds lease, milliseconds left) {
     deadline_.store(confirmed, std::memory_order_release);
     raised_at_ = std::max(raised_at_, a.sent);
   }
-  renew_at_ = renewals_left_ == 0 ? clock::time_point::max() : next_renewal();
+  // An extension leaves the repeat of a refused confirmation where it is.
+  if (confirmed_) renew_at_ = renewals_left_ == 0 ? clock::time_point::max() : next_renewal();
   schedule();
 }
 

@@ -51,6 +51,31 @@ void after_release(memory_server& s, std::function<void()> f) {
 
 }  // namespace
 
+// Until it is confirmed, its entry is in front of the queue.
+BOOST_AUTO_TEST_CASE(a_refused_confirmation_is_repeated_soon_after_an_extension) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client first(executor, redis.url()), second(executor, redis.url());
+    hold h = co_await mutex(first, "n").acquire();
+    asker next{any_lock(mutex(second, "n"))};
+    next.acquire({.lease = 30s, .renew = renewal::none});
+    co_await one_waits(redis);
+    after_release(redis, [&] { redis.server().is_busy = true; });
+    co_await h.release();
+    co_await eventually("its confirmation is refused", [&] { return second.stats().renewal_failed == 1U; });
+    redis.server().is_busy = false;
+    co_await next.got.extend(1h);
+    BOOST_TEST(in_queue(redis) == 1);
+    const auto before = second.stats().commands;
+    co_await pause(600ms);
+    BOOST_TEST(second.stats().commands == before + 1);
+    BOOST_TEST(in_queue(redis) == 0);
+    BOOST_TEST(next.got.valid());
+    co_await next.got.release();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
 // A pushed grant has a short lease until it is confirmed.
 BOOST_AUTO_TEST_CASE(a_confirmation_that_is_answered_with_an_error_is_repeated) {
   for (const refusal& r : passing) {
