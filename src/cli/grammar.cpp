@@ -51,6 +51,13 @@ CLI::Option* add_text(CLI::App& app, const std::string& option, std::string& val
   return app.add_option(option, value, help)->option_text(placeholder)->type_name(placeholder)->take_last();
 }
 
+// Without a value these options would be as good as not given, and another store or none of the passwords be used.
+CLI::Validator not_empty() {
+  CLI::Validator v([](const std::string& value) { return std::string(value.empty() ? "the value is empty" : ""); }, "");
+  v.application_index(0);  // The last value is the one that counts.
+  return v;
+}
+
 // The options of every subcommand.
 void add_store(CLI::App& app, typed& t, const char* prefix_help) {
   CLI::Option* redis = app.add_option("--redis", t.store.urls,
@@ -68,12 +75,15 @@ void add_store(CLI::App& app, typed& t, const char* prefix_help) {
                            ->allow_extra_args(false);
   add_text(app, "--redis-file", t.store.file, "FILE",
            "Read the URL from FILE: one in each line, several for a\nquorum. Other users do not see it there")
+      ->check(not_empty())
       ->excludes(redis);
   CLI::Option* file = add_text(app, "--password-file", t.store.password_file, "FILE",
                                "Read the password from the first line of FILE, before each\n"
-                               "connection and every minute. So it may change");
+                               "connection and every minute. So it may change")
+                          ->check(not_empty());
   add_text(app, "--password-command", t.store.password_command, "CMD",
            "The same, with the first line that CMD prints. sh runs it")
+      ->check(not_empty())
       ->excludes(file);
   add_text(app, "--user", t.store.user, "NAME", "Whose password that is (default: the server's default user)");
   add_text(app, "--prefix", t.store.prefix, "TEXT", prefix_help);

@@ -21,6 +21,9 @@ BOOST_AUTO_TEST_CASE(a_file_names_the_store) {
   BOOST_TEST(run_leasehold({"status", "--redis-file", file, "n"}, nowhere).output == wanted);
   BOOST_TEST(run_leasehold({"status", "--redis-file=" + file, "n"}, nowhere).output == wanted);
   BOOST_TEST(run_leasehold({"status", "n"}, {"LEASEHOLD_REDIS=", "LEASEHOLD_REDIS_FILE=" + file}).output == wanted);
+  BOOST_TEST(run_leasehold({"status", "--redis-file=", "--redis-file", file, "n"}, nowhere).output == wanted);
+  BOOST_TEST(run_leasehold({"status", "n"}, {"LEASEHOLD_REDIS=" + redis.url(), "LEASEHOLD_REDIS_FILE="}).output ==
+             wanted);
   // The more exact word counts.
   BOOST_TEST(run_leasehold({"status", "n"}, {nowhere[0], "LEASEHOLD_REDIS_FILE=" + file}).status == 69);
   BOOST_TEST(run_leasehold({"status", "--redis", redis.url(), "n"}, {"LEASEHOLD_REDIS_FILE=/no/file"}).output ==

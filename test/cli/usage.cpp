@@ -101,6 +101,13 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_status_64_and_one_line_that_names_the_word_a
       {{"break", ""}, "''"},
       {{"break", "leasehold:n"}, "'leasehold:n'"},
       {{"run", "--redis", "bogus", "n", "--", "true"}, "the URL has no scheme"},
+      // Another store must not be used instead, nor none of the passwords.
+      {{"run", "--redis", "", "n", "--", "true"}, "the URL has no scheme"},
+      {{"run", "--redis-file", "", "n", "--", "true"}, "--redis-file: the value is empty"},
+      {{"status", "--redis-file=", "n"}, "--redis-file: the value is empty"},
+      {{"list", "--redis-file", "f", "--redis-file="}, "--redis-file: the value is empty"},
+      {{"list", "--password-file", ""}, "--password-file: the value is empty"},
+      {{"list", "--password-command="}, "--password-command: the value is empty"},
       {{"status", "--redis", "redis://h:99999", "n"}, "redis://*** has a port"},
       {{"run", "--redis", "redis://a", "--redis", "redis+cluster://b", "n", "--", "true"}, "not supported"},
       {{"run", "--redis", "redis://a", "--redis", "redis://a", "n", "--", "true"}, "redis://a"},
