@@ -166,7 +166,9 @@ int command::pass_on(const signals::received& r) {
   const bool has_it = r.from_terminal && !leads_group_ && !(r.number == SIGHUP && ::getsid(0) == ::getpid());
   if (has_it) return 0;
   if (status_) return signal_all(r.number);
-  return ::kill(pid_, r.number) == 0 ? 0 : errno;
+  // A shell that such a signal ends leaves its children running. At a terminal they get it from there.
+  const bool to_all = leads_group_ && asks_to_end(r.number);
+  return ::kill(to_all ? -pid_ : pid_, r.number) == 0 ? 0 : errno;
 }
 
 int command::signal_all(int number) {

@@ -44,8 +44,9 @@ class command {
   // Whether the command, and with wait_children all processes that it has started, have ended.
   bool ended() const { return status_ && (!wait_children_ || !has_children_); }
 
-  // Passes a signal on, unless the command got it as this process did. Returns the error number of the system if it
-  // refuses that (a set-user-ID command of another user, for example), else 0; so do stop() and kill().
+  // Passes a signal on, unless the command got it as this process did. One that asks to end goes to the whole group
+  // that the command leads. Returns the error number of the system if it refuses that (a set-user-ID command of another
+  // user, for example), else 0; so do stop() and kill().
   int pass_on(const signals::received&);
 
   // SIGTERM. Also to its children, if it leads a group or wait_children is set.

@@ -271,7 +271,7 @@ class session {
       } else if (ends_programs(r.number)) {
         acquisition_.stop(r.number);
       }
-      if (r.number == SIGTERM || r.number == SIGINT || r.number == SIGHUP || r.number == SIGQUIT) hurry();
+      if (asks_to_end(r.number)) hurry();
     }
   }
 

@@ -19,6 +19,8 @@ constexpr int passed_on[] = {SIGTERM, SIGINT,   SIGHUP,  SIGQUIT, SIGUSR1, SIGUS
 
 }  // namespace
 
+bool asks_to_end(int number) { return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT; }
+
 bool ends_programs(int number) { return number != SIGCONT && number != SIGWINCH && number != SIGURG; }
 
 bool is_ignored(int number) {

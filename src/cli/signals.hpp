@@ -13,6 +13,9 @@ namespace leasehold::cli {
 // Whether a signal was ignored when this program started (nohup, a shell's background job). It then stays ignored.
 bool is_ignored(int number);
 
+// Whether a signal asks a program to end: HUP, INT, QUIT and TERM.
+bool asks_to_end(int number);
+
 // Whether a signal ends a program that does not handle it.
 bool ends_programs(int number);
 

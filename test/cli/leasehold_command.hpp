@@ -40,6 +40,12 @@ inline ended run_leasehold(words arguments, words environment = {}) {
   return end_of(c);
 }
 
+// Whether a process has ended, even if no other process has collected its status yet.
+inline bool has_ended(const std::string& pid) {
+  const std::string status = read_file("/proc/" + pid + "/status");
+  return status.empty() || contains(status, "State:\tZ");
+}
+
 // One line that begins as every error does and names what is at fault.
 inline bool is_error_line(const std::string& errors, const std::string& at_fault) {
   return errors.starts_with("leasehold: ") && std::count(errors.begin(), errors.end(), '\n') == 1 &&

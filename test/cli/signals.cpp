@@ -80,6 +80,20 @@ BOOST_AUTO_TEST_CASE(a_command_that_a_signal_ends_ends_us) {
   }
 }
 
+// A shell that waits for a worker ends by the signal, and the worker would go on without the lock.
+BOOST_AUTO_TEST_CASE(without_a_terminal_a_signal_that_ends_the_command_ends_its_children) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    words command = leasehold_command({"run", "n", "--", "sh", "-c", "sh -c 'echo $$; exec sleep 1000'; true"});
+    command.insert(command.begin(), "setsid");
+    child c(command, environment());
+    const std::string worker = c.read_line().value();
+    c.signal(signal);
+    BOOST_TEST(c.wait() == 128 + signal);
+    wait_until("the worker's end", [&] { return has_ended(worker); });
+    BOOST_TEST(!redis.get("n"));
+  }
+}
+
 // By its owner: root, say, in whose name a set-user-ID program works.
 BOOST_AUTO_TEST_CASE(a_command_that_cannot_be_signalled_is_told) {
   if (::geteuid() != 0 || !std::filesystem::exists("/usr/bin/setpriv")) return;  // It needs two users.
