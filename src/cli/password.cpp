@@ -12,7 +12,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,6 +88,49 @@ std::string password_in(const std::string& path) {
   return line;
 }
 
+// The process between leasehold and the shell of a password command. It kills the shell and the shell's group when it
+// gets SIGTERM: from leasehold, or from the kernel when leasehold has ended in whatever way. Else it ends when all that
+// the shell has started has ended. All signals are blocked, and only async-signal-safe calls are allowed.
+[[noreturn]] void keep_shell(pid_t leasehold, char* const* words, int output) {
+  for (const int number : {SIGTERM, SIGCHLD, SIGPIPE}) ::signal(number, SIG_DFL);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != leasehold) ::_exit(0);
+  // Ctrl-C is not for them.
+  ::setpgid(0, 0);
+  pid_t shell = ::_Fork();
+  if (shell == 0) {
+    ::setpgid(0, 0);
+    ::dup2(output, STDOUT_FILENO);
+    ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
+    // Asio opens its sockets without close-on-exec.
+    ::close_range(STDERR_FILENO + 1, ~0U, 0);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execve("/bin/sh", words, environ);
+    ::_exit(127);
+  }
+  // The shell does the same; either of them may come first.
+  ::setpgid(shell, shell);
+  ::close_range(0, ~0U, 0);
+  sigset_t awaited;
+  ::sigemptyset(&awaited);
+  ::sigaddset(&awaited, SIGTERM);
+  ::sigaddset(&awaited, SIGCHLD);
+  for (int number = 0;;) {
+    pid_t ended;
+    while ((ended = ::waitpid(-1, nullptr, WNOHANG)) > 0) {
+      if (ended == shell) shell = 0;
+    }
+    if (ended < 0) ::_exit(0);
+    ::sigwait(&awaited, &number);
+    if (number != SIGTERM) continue;
+    if (shell > 0) ::kill(-shell, SIGKILL);
+    if (::getppid() != leasehold) ::_exit(0);
+  }
+}
+
 // Runs the command in a shell, without blocking: the leases are renewed meanwhile. Requests that come while it runs get
 // its answer, too.
 class password_command final : public std::enable_shared_from_this<password_command> {
@@ -119,30 +163,22 @@ class password_command final : public std::enable_shared_from_this<password_comm
     if (::pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
     descriptor from(ends[0]);
     const descriptor to(ends[1]);
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    ::posix_spawn_file_actions_init(&files);
-    ::posix_spawnattr_init(&how);
-    ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&files, to.number, STDOUT_FILENO);
-    // Asio opens its sockets without close-on-exec.
-    ::posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-    sigset_t none, handled;
-    ::sigemptyset(&none);
-    ::sigemptyset(&handled);
-    ::sigaddset(&handled, SIGPIPE);
-    ::sigaddset(&handled, SIGCHLD);
-    ::posix_spawnattr_setsigmask(&how, &none);
-    ::posix_spawnattr_setsigdefault(&how, &handled);
-    ::posix_spawnattr_setpgroup(&how, 0);
-    ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    // `run` collects all its children, so the status comes by the pipe, in a last line.
+    // This process does not wait for the shell, so the status comes by the pipe, in a last line.
     static char shell[] = "sh", option[] = "-c", script[] = R"((eval "$1"); printf '\n%s' "$?")";
     char* const words[] = {shell, option, script, shell, command_.data(), nullptr};
-    const int failed = ::posix_spawn(&pid_, "/bin/sh", &files, &how, words, environ);
-    ::posix_spawnattr_destroy(&how);
-    ::posix_spawn_file_actions_destroy(&files);
-    if (failed != 0) throw std::system_error(failed, std::generic_category(), "/bin/sh");
+    const pid_t leasehold = ::getpid();
+    // No handler of this process runs in the keeper.
+    sigset_t all, before;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before);
+    while (::waitpid(-1, nullptr, WNOHANG | __WCLONE) > 0) continue;  // Those that have ended.
+    // Like fork, but no SIGCHLD reports its end and waitpid without __WCLONE does not see it: `run` waits for its
+    // command and for what that has started.
+    keeper_ = static_cast<pid_t>(::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));
+    const int reason = errno;
+    if (keeper_ == 0) keep_shell(leasehold, words, to.number);
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (keeper_ < 0) throw std::system_error(reason, std::generic_category(), "clone");
     output_.assign(from.release());
   }
 
@@ -159,8 +195,6 @@ class password_command final : public std::enable_shared_from_this<password_comm
   }
 
   void end() {
-    // The shell has closed its output, and ends now.
-    ::waitpid(pid_, nullptr, 0);
     const auto last = text_.rfind('\n');
     const std::string status = last == text_.npos ? "" : text_.substr(last + 1);
     if (status != "0") {
@@ -175,8 +209,7 @@ class password_command final : public std::enable_shared_from_this<password_comm
   }
 
   void give_up(std::string why = "it takes too long") {
-    ::kill(-pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
+    ::kill(keeper_, SIGTERM);
     finish(std::move(why), {});
   }
 
@@ -199,7 +232,7 @@ class password_command final : public std::enable_shared_from_this<password_comm
   std::string command_;
   asio::posix::stream_descriptor output_;
   asio::steady_timer limit_;
-  pid_t pid_ = -1;
+  pid_t keeper_ = -1;
   std::uint64_t run_ = 0;  // The number of runs that have ended.
   std::array<char, 4096> piece_{};
   std::string text_;

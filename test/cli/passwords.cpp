@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstddef>
 #include <deque>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
@@ -122,6 +123,31 @@ BOOST_AUTO_TEST_CASE(a_command_without_a_password_is_told) {
       BOOST_TEST(e.status == 69);
       BOOST_TEST(is_error_line(e.errors, cases[i].second));
       BOOST_TEST(!contains(e.errors, "of-default"));
+    }
+  }
+}
+
+// Whatever ends it: a time-out, a signal that it handles or not, or one that no process can handle.
+BOOST_AUTO_TEST_CASE(the_command_does_not_outlive_leasehold) {
+  const std::string command = "sh -c 'echo $$ > $FOLDER/new; mv $FOLDER/new $FOLDER/pid; exec sleep 1000'";
+  const std::pair<words, int> cases[] = {{{"run", "--wait", "1s", "n", "--", "echo", "no"}, 0},
+                                         {{"run", "n", "--", "echo", "no"}, SIGTERM},
+                                         {{"run", "n", "--", "echo", "no"}, SIGKILL},
+                                         {{"acquire", "n"}, SIGINT},
+                                         {{"status", "n"}, SIGTERM},
+                                         {{"watch"}, SIGHUP},
+                                         {{"list"}, SIGKILL}};
+  for (const auto& [subcommand, signal] : cases) {
+    BOOST_TEST_CONTEXT(subcommand[0] << ", signal " << signal) {
+      words arguments = subcommand;
+      arguments.insert(arguments.begin() + 1, {"--password-command", command});
+      child c = start(arguments);
+      wait_until("the password command", [&] { return std::filesystem::exists(folder / "pid"); });
+      const std::string pid = read_file(folder / "pid");
+      if (signal != 0) c.signal(signal);
+      BOOST_TEST(c.wait() == (signal != 0 ? 128 + signal : 69));
+      wait_until("its end", [&] { return has_ended(pid.substr(0, pid.find('\n'))); });
+      std::filesystem::remove(folder / "pid");
     }
   }
 }
