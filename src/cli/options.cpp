@@ -62,7 +62,7 @@ void refuse_options(const CLI::App& app, const std::vector<std::string>& words) 
   for (const auto& word : words) {
     if (word.size() <= 1 || word[0] != '-') continue;
     throw wrong_usage(
-        fmt::format("{}unknown option {}", app.get_parent() ? app.get_name() + ": " : "", word_in_quotes(word)));
+        fmt::format("{}unknown option {}", app.get_parent() ? app.get_name() + ": " : "", option_in_quotes(word)));
   }
 }
 

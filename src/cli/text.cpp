@@ -51,11 +51,14 @@ std::string in_quotes(std::string_view text) {
 std::string word_in_quotes(std::string_view word) {
   const bool url = word.find('@') != word.npos || word.find("//") != word.npos;
   const bool parameter = boost::algorithm::icontains(word, "password") || boost::algorithm::icontains(word, "auth");
-  if (!url && !parameter) return in_quotes(word);
-  // The name of an option is no secret: '--redi=***'.
-  const auto end = word.find_first_not_of("abcdefghijklmnopqrstuvwxyz-");
-  const bool option = word.starts_with("--") && end != word.npos && word[end] == '=';
-  return in_quotes(std::string(option ? word.substr(0, end + 1) : std::string_view()) + "***");
+  const bool ticket = word.find("lh1.") != word.npos;
+  return in_quotes(url || parameter || ticket ? "***" : word);
+}
+
+std::string option_in_quotes(std::string_view word) {
+  if (!word.starts_with("--")) return in_quotes(word.substr(0, 2));
+  constexpr const char* letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+  return in_quotes(word.substr(0, word.find_first_not_of(letters)));
 }
 
 void complain(std::string_view text) {

@@ -23,8 +23,11 @@ std::string printable_json(std::string_view json);
 // Printable, between quotes, and shortened if it is long.
 std::string in_quotes(std::string_view);
 
-// A word that the user has typed in a wrong place, between quotes; '***' if it may contain a password.
+// A word that the user has typed in a wrong place, between quotes; '***' if it may contain a password or a ticket.
 std::string word_in_quotes(std::string_view);
+
+// The name of an option that is not known, between quotes. What follows it in the same word may be a password.
+std::string option_in_quotes(std::string_view);
 
 // One line to standard error: "leasehold: " and the printable text.
 void complain(std::string_view text);

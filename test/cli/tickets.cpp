@@ -126,6 +126,19 @@ BOOST_AUTO_TEST_CASE(a_forged_or_damaged_or_old_ticket_is_refused_and_not_shown)
   BOOST_TEST((redis.get("n") == record));
 }
 
+BOOST_AUTO_TEST_CASE(a_ticket_in_a_wrong_place_is_not_shown) {
+  const auto ticket = acquire();
+  for (const words& wrong :
+       {words{"release", "x", ticket}, words{"extend", "x", "--", ticket}, words{"extend", "--", "x", ticket},
+        words{"release", "--ticket=" + ticket}, words{"list", ticket}, words{"status", "n", ticket},
+        words{"run", ticket}, words{ticket}, words{"extend", "--lease", ticket, "x"}}) {
+    const ended e = run(wrong);
+    BOOST_TEST(e.status == 64);
+    BOOST_TEST(is_error_line(e.errors, ""), e.errors);
+    BOOST_TEST(!contains(e.errors, "lh1."), e.errors);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(acquire_waits_and_gives_up_as_run_does) {
   redis.command("SET", "n", "somebody else", "PX", "600000");
   const ended busy = run({"acquire", "--no-wait", "n"});

@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_status_64_and_one_line_that_names_the_word_a
       {{"break", ""}, "''"},
       {{"break", "leasehold:n"}, "'leasehold:n'"},
       {{"run", "--redis", "bogus", "n", "--", "true"}, "the URL has no scheme"},
-      // Another store must not be used instead, nor none of the passwords.
+      // Without them another store would be used, or no password.
       {{"run", "--redis", "", "n", "--", "true"}, "the URL has no scheme"},
       {{"run", "--redis-file", "", "n", "--", "true"}, "--redis-file: the value is empty"},
       {{"status", "--redis-file=", "n"}, "--redis-file: the value is empty"},
@@ -261,13 +261,29 @@ BOOST_AUTO_TEST_CASE(no_password_is_shown_of_a_broken_url) {
 
 BOOST_AUTO_TEST_CASE(no_password_is_shown_of_a_url_in_the_wrong_place) {
   for (const auto& arguments :
-       {words{"--redis=redis://:secret@127.0.0.1", "list"}, words{"list", "redis://:secret@h"},
-        words{"list", "--redi=redis://:secret@h"}, words{"watch", "--", "redis://:secret@h"}, words{"u:secret@h"},
+       {words{"list", "redis://:secret@h"}, words{"watch", "--", "redis://:secret@h"}, words{"u:secret@h"},
         words{"run", "u:secret@h"}, words{"run", "n", "redis://u:secret"}, words{"list", "redis//u:secret@h"},
-        words{"list", "--password=secret"}, words{"run", "--lease", "u:secret@h", "n", "--", "true"}}) {
+        words{"run", "--lease", "u:secret@h", "n", "--", "true"}}) {
     const ended e = run_leasehold(arguments, {"LEASEHOLD_REDIS=unix:///nowhere"});
     BOOST_TEST(e.status == 64);
     BOOST_TEST(is_error_line(e.errors, "***"), e.errors);
+    BOOST_TEST(!contains(e.errors, "secret"), e.errors);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(no_value_is_shown_of_an_unknown_option) {
+  const std::pair<words, std::string> cases[] = {
+      {{"list", "--redi=redis://:secret@h"}, "list: unknown option '--redi'"},
+      {{"list", "--password=secret"}, "unknown option '--password'"},
+      {{"list", "--pass=secret"}, "unknown option '--pass'"},
+      {{"--redis=redis://:secret@h", "list"}, "unknown option '--redis'"},
+      {{"--passwd=secret", "list"}, "unknown option '--passwd'"},
+      {{"run", "-psecret", "n", "--", "true"}, "unknown option '-p'"},
+      {{"run", "n", "--pass=secret"}, "unknown option '--pass'"}};
+  for (const auto& [arguments, text] : cases) {
+    const ended e = run_leasehold(arguments, {"LEASEHOLD_REDIS=unix:///nowhere"});
+    BOOST_TEST(e.status == 64);
+    BOOST_TEST(is_error_line(e.errors, text), e.errors);
     BOOST_TEST(!contains(e.errors, "secret"), e.errors);
   }
 }

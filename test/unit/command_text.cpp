@@ -9,12 +9,20 @@ namespace leasehold::test {
 BOOST_AUTO_TEST_SUITE(command_text)
 
 BOOST_AUTO_TEST_CASE(a_word_that_may_have_a_password_is_not_repeated) {
-  for (const char* word :
-       {"u:p@h", "redis://h", "password=p", "sentinel_password=p", "auth=p", "Password=p", "AUTH=p"}) {
+  for (const char* word : {"u:p@h", "redis://h", "password=p", "sentinel_password=p", "auth=p", "Password=p", "AUTH=p",
+                           "lh1.AAAA", "ticket=lh1.AAAA"}) {
     BOOST_TEST(cli::word_in_quotes(word) == "'***'", word);
   }
-  BOOST_TEST(cli::word_in_quotes("--redi=u:p@h") == "'--redi=***'");
   BOOST_TEST(cli::word_in_quotes("jobs/nightly") == "'jobs/nightly'");
+}
+
+BOOST_AUTO_TEST_CASE(of_an_option_only_the_name_is_repeated) {
+  BOOST_TEST(cli::option_in_quotes("--redi=u:p@h") == "'--redi'");
+  BOOST_TEST(cli::option_in_quotes("--pass=p") == "'--pass'");
+  BOOST_TEST(cli::option_in_quotes("--pass:p") == "'--pass'");
+  BOOST_TEST(cli::option_in_quotes("--password") == "'--password'");
+  BOOST_TEST(cli::option_in_quotes("-psecret") == "'-p'");
+  BOOST_TEST(cli::option_in_quotes("-p") == "'-p'");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
