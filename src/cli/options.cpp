@@ -217,20 +217,17 @@ run_options to_elect(const CLI::App& app, typed& t, std::optional<std::vector<st
   return o;
 }
 
-// NAME, which follows "--" if it looks like an option.
-void take_name(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest, const char* usage) {
+// NAME or TICKET, which may follow "--", and has to if it looks like an option.
+void take_word(const CLI::App& app, const char* which, std::string& word, std::optional<std::vector<std::string>> rest,
+               const char* usage) {
   check_left_over(app);
-  if (app.get_option("NAME")->count() > 0) {
-    if (rest && !rest->empty()) {
-      throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), word_in_quotes((*rest)[0])));
-    }
-  } else if (rest && rest->size() == 1) {
-    t.name = std::move((*rest)[0]);
-  } else if (rest && rest->size() > 1) {
-    throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), word_in_quotes((*rest)[1])));
-  } else {
-    throw wrong_usage(fmt::format("{}: NAME is missing: {}", app.get_name(), usage));
+  const std::size_t wanted = app.get_option(which)->count() > 0 ? 0 : 1;
+  if (rest && rest->size() > wanted) {
+    throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), word_in_quotes((*rest)[wanted])));
   }
+  if (wanted == 0) return;
+  if (!rest || rest->empty()) throw wrong_usage(fmt::format("{}: {} is missing: {}", app.get_name(), which, usage));
+  word = std::move((*rest)[0]);
 }
 
 void refuse_words(const CLI::App& app, const std::optional<std::vector<std::string>>& rest) {
@@ -242,7 +239,7 @@ void refuse_words(const CLI::App& app, const std::optional<std::vector<std::stri
 // Of a subcommand that takes one NAME.
 template <class Options>
 Options to_named(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest, const char* usage) {
-  take_name(app, t, std::move(rest), usage);
+  take_word(app, "NAME", t.name, std::move(rest), usage);
   Options o;
   o.store = store_of(std::move(t.store));
   o.name = std::move(t.name);
@@ -271,7 +268,7 @@ break_options to_break(const CLI::App& app, typed& t, std::optional<std::vector<
 }
 
 acquire_command to_acquire(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
-  take_name(app, t, std::move(rest), acquire_usage);
+  take_word(app, "NAME", t.name, std::move(rest), acquire_usage);
   acquire_command o;
   o.how.store = store_of(std::move(t.store));
   o.how.names.push_back(std::move(t.name));
@@ -282,26 +279,23 @@ acquire_command to_acquire(const CLI::App& app, typed& t, std::optional<std::vec
   return o;
 }
 
-void take_ticket(const CLI::App& app, typed& t, const std::optional<std::vector<std::string>>& rest, ticket_options& o,
+void take_ticket(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest, ticket_options& o,
                  const char* usage) {
-  refuse_words(app, rest);
-  if (app.get_option("TICKET")->count() == 0) {
-    throw wrong_usage(fmt::format("{}: TICKET is missing: {}", app.get_name(), usage));
-  }
+  take_word(app, "TICKET", t.ticket, std::move(rest), usage);
   o.store = store_of(std::move(t.store));
   o.ticket = std::move(t.ticket);
 }
 
-extend_options to_extend(const CLI::App& app, typed& t, const std::optional<std::vector<std::string>>& rest) {
+extend_options to_extend(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
   extend_options o;
-  take_ticket(app, t, rest, o, extend_usage);
+  take_ticket(app, t, std::move(rest), o, extend_usage);
   if (app.get_option("--lease")->count() > 0) o.lease = lease_of(t);
   return o;
 }
 
-release_options to_release(const CLI::App& app, typed& t, const std::optional<std::vector<std::string>>& rest) {
+release_options to_release(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
   release_options o;
-  take_ticket(app, t, rest, o, release_usage);
+  take_ticket(app, t, std::move(rest), o, release_usage);
   return o;
 }
 
@@ -390,8 +384,8 @@ request parse_options(std::vector<std::string> arguments) {
   if (g.app.got_subcommand(&g.list)) return to_list(g.list, g.t, rest);
   if (g.app.got_subcommand(&g.watch)) return to_watch(g.watch, g.t, rest);
   if (g.app.got_subcommand(&g.acquire)) return to_acquire(g.acquire, g.t, std::move(rest));
-  if (g.app.got_subcommand(&g.extend)) return to_extend(g.extend, g.t, rest);
-  if (g.app.got_subcommand(&g.release)) return to_release(g.release, g.t, rest);
+  if (g.app.got_subcommand(&g.extend)) return to_extend(g.extend, g.t, std::move(rest));
+  if (g.app.got_subcommand(&g.release)) return to_release(g.release, g.t, std::move(rest));
   if (g.app.got_subcommand(&g.by_force)) return to_break(g.by_force, g.t, std::move(rest));
   throw wrong_usage(fmt::format("a subcommand is missing: {}", all_subcommands));
 }

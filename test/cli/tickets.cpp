@@ -139,6 +139,13 @@ BOOST_AUTO_TEST_CASE(a_ticket_in_a_wrong_place_is_not_shown) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_ticket_may_follow_the_separator) {
+  const auto ticket = acquire();
+  BOOST_TEST(run({"extend", "--lease", "1h", "--", ticket}).status == 0);
+  BOOST_TEST(run({"release", "--", ticket}).status == 0);
+  BOOST_TEST(!redis.get("n").has_value());
+}
+
 BOOST_AUTO_TEST_CASE(acquire_waits_and_gives_up_as_run_does) {
   redis.command("SET", "n", "somebody else", "PX", "600000");
   const ended busy = run({"acquire", "--no-wait", "n"});
