@@ -153,6 +153,8 @@ class reader {
 
   completion held() const {
     completion a;
+    // A key press must not run a command of an unfinished line.
+    if (!store_.password_command.empty()) return a;
     for (const auto& name : held_names_(store_)) {
       // Elsewhere it would be an option, and no argument has a NUL in it. A lock cannot be named twice.
       const bool can_stand = !name.starts_with('-') || separated_;

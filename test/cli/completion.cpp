@@ -314,6 +314,18 @@ BOOST_FIXTURE_TEST_CASE(names_are_those_of_the_store_that_is_meant, with_leaseho
   redis.go_on();
 }
 
+BOOST_FIXTURE_TEST_CASE(a_password_command_of_the_line_is_not_run, with_leasehold) {
+  redis.command("SET", "name", "leasehold:x.1:7");
+  const std::string touch = "touch " + (folder / "x");
+  for (const words& options : {words{"--password-command", touch}, words{"--password-command=" + touch}}) {
+    words arguments{"status"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.emplace_back("");
+    BOOST_TEST(answer_to(arguments, environment()) == (words{"words"}), boost::test_tools::per_element());
+    BOOST_TEST(!std::filesystem::exists(folder / "x"));
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(shells_complete_what_the_program_offers, with_leasehold) {
   for (const std::string name : {"app:one", "app:other", "user@host", "key=value"}) {
     redis.command("SET", name, "leasehold:x.1:7");
