@@ -47,6 +47,7 @@ process& never_destroyed() {
 ticket read(const ticket_options& wanted) {
   std::string text = wanted.ticket;
   if (text == "-" && !std::getline(std::cin, text)) throw failure(exit_code::usage, "-: there is no ticket to read");
+  text.erase(text.find_last_not_of(" \t\r") + 1);
   try {
     return ticket::parse(text);
   } catch (const exception& e) {

@@ -101,6 +101,7 @@ BOOST_AUTO_TEST_CASE(a_hold_outlives_the_process_that_acquired_it_and_the_one_th
 BOOST_AUTO_TEST_CASE(a_ticket_can_come_by_standard_input) {
   const auto ticket = acquire();
   BOOST_TEST(with_input({"extend", "--lease=1h", "-"}, ticket).status == 0);
+  BOOST_TEST(with_input({"extend", "-"}, ticket + " \t\r").status == 0);
   BOOST_TEST(with_input({"release", "-"}, ticket).status == 0);
   const ended none = with_input({"release", "-"}, "");
   BOOST_TEST(none.status == 64);
