@@ -15,13 +15,13 @@ constexpr const char* exit_codes = R"(Exit status of run: the command's own; 128
    64  wrong usage, invalid option, name, URL or file; what a quorum does not support; or a lock
        that an outer run holds
    65  the key holds something else than this kind of lock, or a semaphore with another limit
-   69  the store is unreachable
+   69  the store is unreachable, or the password of --password-file or --password-command is wrong
    70  an error in leasehold itself
    71  a call of the operating system failed: fork, for example
    74  the lease was lost: the command was stopped, was not started, or had not been covered to
       its end; or the output could not be written
    75  not acquired in time (see --conflict-exit-code)
-   77  the store refused: a wrong password, for example
+   77  the store refused: a wrong password in its URL or a missing right, for example
   126  the command cannot be executed
   127  the command was not found)";
 
@@ -51,7 +51,7 @@ CLI::Option* add_text(CLI::App& app, const std::string& option, std::string& val
   return app.add_option(option, value, help)->option_text(placeholder)->type_name(placeholder)->take_last();
 }
 
-// Without a value these options would be as good as not given, and another store or none of the passwords be used.
+// An empty value would count as not given: another store would be used, or no password.
 CLI::Validator not_empty() {
   CLI::Validator v([](const std::string& value) { return std::string(value.empty() ? "the value is empty" : ""); }, "");
   v.application_index(0);  // The last value is the one that counts.
@@ -186,7 +186,8 @@ void add_status(CLI::App& status, typed& t) {
   status.add_flag("--json", t.json,
                   "Print one JSON object: name, held, token, fence, ttl_ms, waiters,\n"
                   "queue (token, lease_ms, silent, role, owner), kind, holders,\n"
-                  "mode, limit, owner, holds (token, fence, ttl_ms, role, owner)");
+                  "mode, limit, lingers, owner, holds (token, fence, ttl_ms, role,\n"
+                  "owner, rests)");
   status.footer(
       "The first 100 holds and the first 100 waiters are shown. A silent waiter has not polled\n"
       "in time: it is passed over.\n\nExit status: 0 whether the lock is held or free, else as for run.");

@@ -177,6 +177,25 @@ BOOST_AUTO_TEST_CASE(its_exit_statuses_are_those_of_the_help) {
   BOOST_TEST(all(section(".Sh EXIT STATUS"), "\\.It ([0-9]+)") == wanted, boost::test_tools::per_element());
 }
 
+BOOST_FIXTURE_TEST_CASE(the_help_and_it_name_the_members_of_the_json, with_leasehold) {
+  for (const words& options : {words{}, words{"--shared"}, words{"--exclusive"}, words{"--permits", "2"}}) {
+    words arguments{"run", "--at-least", "1h", "n", "--", "true"};
+    arguments.insert(arguments.begin() + 1, options.begin(), options.end());
+    BOOST_TEST(run(arguments).status == 0);
+    const std::string json = run({"status", "--json", "n"}).output;
+    BOOST_TEST(contains(json, "\"rests\":true"));
+    strings members = all(json, "\"([a-z_]+)\":");
+    members.insert("lingers");
+    const strings in_help = all(options_in_help({"status"})["--json"], "([a-z_]+)");
+    const strings in_page = all(options_in(".Ss leasehold status")["--json"], "([a-z_]+)");
+    for (const auto& member : members) {
+      BOOST_TEST(in_help.count(member) == 1U, member);
+      BOOST_TEST(in_page.count(member) == 1U, member);
+    }
+    redis.command("DEL", "n");
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(its_environment_is_what_the_command_reads_and_sets, with_leasehold) {
   const ended e = run({"run", "--redis", redis.url(), "n", "--", "env", "-u", "LEASEHOLD_REDIS"});
   strings wanted = all("\n" + e.output, "\n(LEASEHOLD_[A-Z]+)=");
