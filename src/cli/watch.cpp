@@ -133,7 +133,9 @@ class live_view : view {
   }
 
   void draw() {
-    if (!screen_ && !reachable_) return complain(fmt::format("{}: unreachable", store_.server()));
+    if (!screen_ && !reachable_) {
+      return complain(describe(error::unreachable, store_, wanted_.store, wanted_.store.prefix).what());
+    }
     std::vector<std::string> lines = table(locks_);
     if (!screen_) {
       std::string text;
@@ -146,7 +148,8 @@ class live_view : view {
                               : !reachable_ ? fmt::format("{}  unreachable", time_)
                                             : fmt::format("{}  {} {}, {} waiting", time_, locks_.size(),
                                                           locks_.size() == 1 ? "lock" : "locks", waiters_in(locks_));
-    lines.insert(lines.begin(), {printable(fmt::format("leasehold  {}  {}", store_.server(), state)), ""});
+    const std::string why = reachable_ ? "" : store_.last_failure();
+    lines.insert(lines.begin(), {printable(fmt::format("leasehold  {}  {}", store_.server(), state)), printable(why)});
     screen_->draw(lines, 2);
   }
 
