@@ -15,14 +15,14 @@
 namespace leasehold::cli {
 
 int break_by_force(const break_options& wanted) {
-  asio::io_context context(1);
+  asio::io_context& context = lasting_context();
   const client store = connect(context, wanted.store);
   error_code failed;
   broken_lock lock;
   break_lock(store, wanted.name, wanted.force, [&](error_code ec, broken_lock answer) {
     failed = ec;
     lock = std::move(answer);
-    store.close([](error_code) {});
+    store.close([&](error_code) { context.stop(); });
   });
   context.run();
   if (failed == error::not_held) {

@@ -4,6 +4,7 @@
 
 #include "candidates.hpp"
 #include "password.hpp"
+#include "store.hpp"
 
 #include <leasehold/admin.hpp>
 #include <leasehold/client.hpp>
@@ -28,8 +29,7 @@ constexpr auto patience = 1s;
 
 // The names of the locks that are held, as far as the store lists them in time.
 std::vector<std::string> held_names(const store_options& given) {
-  // Never destroyed: its destructor would wait for a name server that does not answer.
-  static asio::io_context context(1);
+  asio::io_context& context = lasting_context();
   std::vector<std::string> names;
   try {
     const store_options where = store_of(given);
@@ -38,11 +38,11 @@ std::vector<std::string> held_names(const store_options& given) {
     settings.credentials = password_of(context, where);
     // There may be another one of several servers.
     const bool alone = where.urls.size() == 1 && where.urls[0].find(',') == std::string::npos;
-    settings.observer = [alone](const event& e) {
+    settings.observer = [alone, &context](const event& e) {
       if (alone && (e.what == event::kind::unreachable || e.what == event::kind::refused)) context.stop();
     };
     const client store(context, where.urls, settings);
-    leasehold::list(store, [&names](error_code, const std::vector<listed_lock>& locks) {
+    leasehold::list(store, [&](error_code, const std::vector<listed_lock>& locks) {
       for (const auto& lock : locks) names.push_back(lock.name);
       context.stop();
     });

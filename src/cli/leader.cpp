@@ -100,8 +100,7 @@ class election_view : view {
 }  // namespace
 
 int leader(const leader_options& wanted) {
-  asio::io_context context(1);
-  election_view view(context, wanted);
+  election_view view(lasting_context(), wanted);
   return view.run();
 }
 

@@ -37,14 +37,14 @@ std::string in_words(const std::vector<listed_lock>& locks) {
 }  // namespace
 
 int list(const list_options& wanted) {
-  asio::io_context context(1);
+  asio::io_context& context = lasting_context();
   const client store = connect(context, wanted.store);
   error_code failed;
   std::vector<listed_lock> locks;
   leasehold::list(store, [&](error_code ec, std::vector<listed_lock> answer) {
     failed = ec;
     locks = std::move(answer);
-    store.close([](error_code) {});
+    store.close([&](error_code) { context.stop(); });
   });
   context.run();
   if (failed) throw describe(failed, store, wanted.store, wanted.store.prefix);

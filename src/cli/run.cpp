@@ -330,9 +330,7 @@ class session {
 }  // namespace
 
 int run(const run_options& wanted, const inherited_descriptors& inherited) {
-  // Never destroyed: its destructor would wait for a name server that does not answer.
-  static asio::io_context& context = *new asio::io_context(1);
-  session s(context, wanted, inherited);
+  session s(lasting_context(), wanted, inherited);
   return s.run();
 }
 

@@ -56,14 +56,14 @@ std::string in_words(const std::string& name, const lock_status& lock) {
 }  // namespace
 
 int status(const status_options& wanted) {
-  asio::io_context context(1);
+  asio::io_context& context = lasting_context();
   const client store = connect(context, wanted.store);
   error_code failed;
   lock_status lock;
   show(store, wanted.name, [&](error_code ec, lock_status answer) {
     failed = ec;
     lock = std::move(answer);
-    store.close([](error_code) {});
+    store.close([&](error_code) { context.stop(); });
   });
   context.run();
   if (failed) throw describe(failed, store, wanted.store, wanted.name);

@@ -10,8 +10,15 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <vector>
 
 namespace leasehold::cli {
+
+boost::asio::io_context& lasting_context() {
+  static auto& all = *new std::vector<std::unique_ptr<boost::asio::io_context>>();
+  return *all.emplace_back(std::make_unique<boost::asio::io_context>(1));
+}
 
 std::string own_label() {
   // As many characters as a label may have.

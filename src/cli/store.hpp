@@ -13,6 +13,10 @@
 
 namespace leasehold::cli {
 
+// A context of its own that is never destroyed: its destructor would wait for a name server that does not answer. So
+// would run(), unless it is stopped.
+boost::asio::io_context& lasting_context();
+
 // Throws failure if the options cannot be understood.
 client connect(boost::asio::io_context&, const store_options&);
 

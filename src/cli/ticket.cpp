@@ -34,7 +34,7 @@ namespace {
 
 // A hold that is here belongs to the ticket: the destructor would release it.
 struct process {
-  asio::io_context context{1};
+  asio::io_context& context = lasting_context();
   hold kept{};
 };
 

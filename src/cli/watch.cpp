@@ -169,8 +169,7 @@ class live_view : view {
 }  // namespace
 
 int watch(const watch_options& wanted) {
-  asio::io_context context(1);
-  live_view view(context, wanted);
+  live_view view(lasting_context(), wanted);
   return view.run();
 }
 
