@@ -1,7 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// How `leasehold run` and `leasehold elect` acquire their locks, and what they report while they wait for them.
+// How `run`, `elect` and `acquire` acquire their locks, and what they report while they wait for them.
 #pragma once
 
 #include "options.hpp"
@@ -16,12 +16,16 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace leasehold::cli {
+
+// How long a process without a hold waits for the store's answers in the end. A silent entry disappears from the queue.
+inline constexpr std::chrono::milliseconds nothing_held_limit{150};
 
 // Has to live, as all that it refers to, as long as the context runs.
 class acquisition {

@@ -44,9 +44,8 @@ using std::chrono::steady_clock;
 
 // How long this process waits for the answers of the store in the end. Requests that were sent are not lost with this
 // process: as a rule a store that stands still carries them out when it goes on.
-constexpr auto answer_limit = 2s;           // For each release, before the client's own limit for closing.
-constexpr auto hurried_limit = 1s;          // When a signal has come.
-constexpr auto nothing_held_limit = 150ms;  // Without a hold. A silent entry disappears from the queue.
+constexpr auto answer_limit = 2s;   // For each release, before the client's own limit for closing.
+constexpr auto hurried_limit = 1s;  // When a signal has come.
 
 // The tokens of the runs around this one.
 std::vector<std::string> tokens_around() {

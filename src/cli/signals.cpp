@@ -21,6 +21,12 @@ constexpr int passed_on[] = {SIGTERM, SIGINT,   SIGHUP,  SIGQUIT, SIGUSR1, SIGUS
 
 bool asks_to_end(int number) { return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT; }
 
+void add_end_signals(boost::asio::signal_set& set) {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    if (!is_ignored(number)) set.add(number);
+  }
+}
+
 bool ends_programs(int number) { return number != SIGCONT && number != SIGWINCH && number != SIGURG; }
 
 bool is_ignored(int number) {

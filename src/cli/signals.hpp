@@ -5,6 +5,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/signal_set.hpp>
 
 #include <csignal>
 
@@ -15,6 +16,9 @@ bool is_ignored(int number);
 
 // Whether a signal asks a program to end: HUP, INT, QUIT and TERM.
 bool asks_to_end(int number);
+
+// Adds these signals, except those that are ignored.
+void add_end_signals(boost::asio::signal_set&);
 
 // Whether a signal ends a program that does not handle it.
 bool ends_programs(int number);

@@ -5,6 +5,7 @@
 #include "acquisition.hpp"
 #include "exit_code.hpp"
 #include "lock_text.hpp"
+#include "signals.hpp"
 #include "store.hpp"
 #include "text.hpp"
 
@@ -15,8 +16,10 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <fmt/format.h>
@@ -110,6 +113,15 @@ asio::awaitable<void> acquire_and_detach(acquisition& a, client store, const sto
   result.made = std::move(made);
 }
 
+// The first signal ends the waiting, and the second one this process.
+asio::awaitable<void> receive_signals(asio::signal_set& ends, acquisition& a, process& p, acquired& result) {
+  const int number = co_await ends.async_wait(asio::use_awaitable);
+  a.stop(number);
+  co_await ends.async_wait(asio::use_awaitable);
+  if (result.exit_status == 0) result.exit_status = static_cast<int>(exit_code::signalled) + number;
+  p.context.stop();
+}
+
 }  // namespace
 
 int acquire(const acquire_command& wanted) {
@@ -119,16 +131,19 @@ int acquire(const acquire_command& wanted) {
   const client store = connect(p.context, wanted.how.store);
   static const std::vector<std::string> none_around;
   acquisition a(p.context, store, wanted.how, none_around);
-  asio::signal_set signals(p.context, SIGINT, SIGTERM, SIGHUP);
-  signals.async_wait([&a](error_code ec, int number) {
-    if (!ec) a.stop(number);
-  });
+  asio::signal_set ends(p.context);
+  add_end_signals(ends);
   acquired result;
+  asio::co_spawn(p.context, receive_signals(ends, a, p, result), asio::detached);
+  asio::steady_timer limit(p.context);
   asio::co_spawn(p.context, acquire_and_detach(a, store, wanted.how.store, p, result), [&](std::exception_ptr failed) {
     result.failed = failed;
-    signals.cancel();
     // Until what an attempt may have left is released.
-    store.close([&p](error_code) { p.context.stop(); });
+    const auto stop = [&p](error_code) { p.context.stop(); };
+    store.close(stop);
+    if (a.granted()) return;
+    limit.expires_after(nothing_held_limit);
+    limit.async_wait(stop);
   });
   p.context.run();
   if (result.failed) std::rethrow_exception(result.failed);

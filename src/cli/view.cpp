@@ -8,18 +8,13 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <csignal>
 #include <utility>
 
 namespace leasehold::cli {
 
 namespace asio = boost::asio;
 
-view::view(asio::io_context& context) : context_(context), ends_(context) {
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
-    if (!is_ignored(number)) ends_.add(number);
-  }
-}
+view::view(asio::io_context& context) : context_(context), ends_(context) { add_end_signals(ends_); }
 
 void view::start(asio::awaitable<void> coroutine) {
   asio::co_spawn(context_, std::move(coroutine), [this](std::exception_ptr failed) {

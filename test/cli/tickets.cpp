@@ -166,13 +166,22 @@ BOOST_AUTO_TEST_CASE(acquire_waits_and_gives_up_as_run_does) {
 
 BOOST_AUTO_TEST_CASE(a_signal_ends_the_waiting_and_leaves_nothing) {
   redis.command("SET", "n", "somebody else", "PX", "600000");
-  child c = start({"acquire", "n"});
-  wait_until("it waits", [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 1; });
+  const auto waiters = [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer; };
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    child c = start({"acquire", "n"});
+    wait_until("it waits", [&] { return waiters() == 1; });
+    c.signal(signal);
+    const ended e = end_of(c);
+    BOOST_TEST(e.status == 128 + signal);
+    BOOST_TEST(e.output == "");
+    BOOST_TEST(waiters() == 0);
+  }
+  // One that is ignored, as by nohup, stays ignored.
+  child c({"sh", "-c", "trap '' HUP; exec \"$0\" acquire n", LEASEHOLD_CLI_PATH}, environment());
+  wait_until("it waits", [&] { return waiters() == 1; });
+  c.signal(SIGHUP);
   c.signal(SIGTERM);
-  const ended e = end_of(c);
-  BOOST_TEST(e.status == 128 + SIGTERM);
-  BOOST_TEST(e.output == "");
-  BOOST_TEST(redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 0);
+  BOOST_TEST(c.wait() == 128 + SIGTERM);
 }
 
 BOOST_AUTO_TEST_CASE(a_ticket_that_cannot_be_written_is_no_hold) {

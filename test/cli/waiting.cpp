@@ -11,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 namespace leasehold::test {
 
@@ -21,16 +22,22 @@ namespace {
 
 struct with_waiter : with_leasehold {
   // Another program has the lock, and this one waits in its queue.
-  std::unique_ptr<child> waiter(const std::string& option) {
+  std::unique_ptr<child> waiter(words command) {
     redis.command("SET", "n", "somebody else");
-    auto c = std::make_unique<child>(leasehold_command({"run", option, "n", "--", "echo", "no"}), environment());
+    auto c = std::make_unique<child>(leasehold_command(std::move(command)), environment());
     wait_until("an entry in the queue", [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 1; });
     return c;
   }
 
   // A server that does not know the script of a request needs another request, which is not there any more.
   void load_scripts() const { BOOST_TEST(run({"run", "m", "--", "true"}).status == 0); }
+  static words command(bool runs, const std::string& option) {
+    return runs ? words{"run", option, "n", "--", "echo", "no"} : words{"acquire", option, "n"};
+  }
 };
+
+// By `run` or by `acquire`, and whether the store dies or stands still.
+constexpr std::pair<bool, bool> commands_and_failures[] = {{true, true}, {true, false}, {false, true}, {false, false}};
 
 // The shortest of five times, or the first below the limit: a machine may be too busy for one of them.
 template <class F>
@@ -46,11 +53,11 @@ BOOST_FIXTURE_TEST_SUITE(waiting, with_waiter)
 
 // Closing the client took five seconds more.
 BOOST_AUTO_TEST_CASE(a_deadline_holds_though_the_store_has_gone_meanwhile) {
-  for (const bool dies : {true, false}) {
+  for (const auto& [runs, dies] : commands_and_failures) {
     const auto took = least(
-        [&] {
+        [&, runs = runs, dies = dies] {
           const auto begin = steady_clock::now();
-          const auto c = waiter("--wait=2s");
+          const auto c = waiter(command(runs, "--wait=2s"));
           dies ? redis.kill() : redis.stop();
           const ended e = end_of(*c);
           const auto end = steady_clock::now();
@@ -67,10 +74,10 @@ BOOST_AUTO_TEST_CASE(a_deadline_holds_though_the_store_has_gone_meanwhile) {
 }
 
 BOOST_AUTO_TEST_CASE(a_signal_ends_the_waiting_though_the_store_has_gone_meanwhile) {
-  for (const bool dies : {true, false}) {
+  for (const auto& [runs, dies] : commands_and_failures) {
     const auto took = least(
-        [&] {
-          const auto c = waiter("--wait=1h");
+        [&, runs = runs, dies = dies] {
+          const auto c = waiter(command(runs, "--wait=1h"));
           dies ? redis.kill() : redis.stop();
           const auto begin = steady_clock::now();
           c->signal(SIGTERM);
