@@ -15,7 +15,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <system_error>
@@ -66,6 +68,20 @@ std::vector<pid_t> children() {
   std::vector<pid_t> all;
   std::ifstream list("/proc/thread-self/children");
   for (pid_t pid; list >> pid;) all.push_back(pid);
+  return all;
+}
+
+// Also their children, and so on.
+std::vector<pid_t> descendants() {
+  std::vector<pid_t> all = children();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::error_code ec;
+    std::filesystem::directory_iterator thread("/proc/" + std::to_string(all[i]) + "/task", ec);
+    for (; !ec && thread != std::filesystem::directory_iterator(); thread.increment(ec)) {
+      std::ifstream list(thread->path() / "children");
+      for (pid_t pid; list >> pid;) all.push_back(pid);
+    }
+  }
   return all;
 }
 
@@ -182,9 +198,9 @@ int command::signal_all(int number) {
     deliver(pid_);
   }
   if (!wait_children_) return failed;
-  for (const pid_t child : children()) {
-    const bool has_it = child == pid_ || (leads_group_ && ::getpgid(child) == pid_);
-    if (!has_it) deliver(child);
+  for (const pid_t other : descendants()) {
+    const bool has_it = other == pid_ || (leads_group_ && ::getpgid(other) == pid_);
+    if (!has_it) deliver(other);
   }
   return failed;
 }
@@ -192,10 +208,21 @@ int command::signal_all(int number) {
 int command::stop() {
   // The children that the command leaves behind become children of this process, so that SIGCHLD reports their ends.
   if (leads_group_) ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (wait_children_) signalled_ = descendants();
   const int failed = signal_all(SIGTERM);
   // A stopped process would not notice.
   signal_all(SIGCONT);
   return failed;
+}
+
+void command::stop_adopted() {
+  if (!wait_children_) return;
+  for (const pid_t child : children()) {
+    if (std::find(signalled_.begin(), signalled_.end(), child) != signalled_.end()) continue;
+    signalled_.push_back(child);
+    ::kill(child, SIGTERM);
+    ::kill(child, SIGCONT);
+  }
 }
 
 int command::kill() { return signal_all(SIGKILL); }

@@ -49,8 +49,12 @@ class command {
   // user, for example), else 0; so do stop() and kill().
   int pass_on(const signals::received&);
 
-  // SIGTERM. Also to its children, if it leads a group or wait_children is set.
+  // SIGTERM. Also to its group, if it leads one, and with wait_children to all processes that it has started.
   int stop();
+
+  // With wait_children, after stop(): SIGTERM to those that were started later and have lost their parents. The others
+  // are left to their parents, which may need them to end.
+  void stop_adopted();
 
   // SIGKILL, likewise.
   int kill();
@@ -74,6 +78,7 @@ class command {
   pid_t pid_ = -1;
   bool has_children_ = true;  // This process has children; orphans of the command's count, too.
   std::optional<int> status_;
+  std::vector<pid_t> signalled_;  // Those that stop() has found.
 };
 
 }  // namespace leasehold::cli

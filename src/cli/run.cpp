@@ -224,7 +224,10 @@ class session {
 
   asio::awaitable<void> end_command() {
     const auto grace_ends = later(wanted_.grace);
-    while (!command_->all_ended() && steady_clock::now() < grace_ends) co_await change(grace_ends);
+    while (!command_->all_ended() && steady_clock::now() < grace_ends) {
+      co_await change(grace_ends);
+      command_->stop_adopted();
+    }
     if (command_->all_ended()) co_return;
     command_->kill();
     // The remaining children of the command get a moment to die; for the command itself this process waits.

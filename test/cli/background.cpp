@@ -91,6 +91,36 @@ BOOST_AUTO_TEST_CASE(then_signals_and_the_loss_of_the_lease_reach_them) {
   }
 }
 
+// A daemon's worker: the daemon ends by the signal, or it goes on until its worker has ended.
+BOOST_AUTO_TEST_CASE(the_loss_of_the_lease_is_reported_to_all_of_them_before_they_are_killed) {
+  const std::string worker =
+      "trap 'echo > $FOLDER/ended; exit' TERM; echo > $FOLDER/begun; while :; do sleep 0.01; done";
+  for (const std::string trap : {"", "trap : TERM; "}) {
+    for (const bool in_terminal : {false, true}) {
+      BOOST_TEST_CONTEXT("'" << trap << "'" << (in_terminal ? ", in a terminal" : "")) {
+        const std::string command = "(setsid sh -c \"$1\" sh \"$2\" > /dev/null 2>&1 &); while :; do sleep 0.01; done";
+        const std::string daemon_with_worker = trap + "sh -c \"$1\" & wait $!; wait $!";
+        words all = leasehold_command({"run", "--wait-children", "--lease", "1s", "n", "--", "sh", "-c", command, "sh",
+                                       daemon_with_worker, worker});
+        std::optional<terminal> t;
+        std::optional<child> c;
+        if (in_terminal) {
+          t.emplace(all, environment());
+        } else {
+          all.insert(all.begin(), "setsid");
+          c.emplace(all, environment());
+        }
+        wait_until("its begin", [&] { return std::filesystem::exists(folder / "begun"); });
+        redis.command("DEL", "n");
+        BOOST_TEST((t ? t->wait() : c->wait()) == 74);
+        BOOST_TEST(std::filesystem::exists(folder / "ended"));
+        std::filesystem::remove(folder / "begun");
+        std::filesystem::remove(folder / "ended");
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
