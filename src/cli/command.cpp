@@ -68,6 +68,11 @@ std::vector<pid_t> children() {
   std::vector<pid_t> all;
   std::ifstream list("/proc/thread-self/children");
   for (pid_t pid; list >> pid;) all.push_back(pid);
+  // waitid does not see the processes that keep a password command and what that has started.
+  std::erase_if(all, [](pid_t child) {
+    siginfo_t unused;
+    return ::waitid(P_PID, static_cast<id_t>(child), &unused, WEXITED | WNOHANG | WNOWAIT) != 0;
+  });
   return all;
 }
 

@@ -121,6 +121,33 @@ BOOST_AUTO_TEST_CASE(the_loss_of_the_lease_is_reported_to_all_of_them_before_the
   }
 }
 
+// An agent, for example, which later runs of the password command use.
+BOOST_AUTO_TEST_CASE(what_a_password_command_leaves_behind_is_none_of_them) {
+  redis.command("ACL", "SETUSER", "locker", "on", ">secret", "~*", "&*", "+@all");
+  const std::string command =
+      "[ ! -e $FOLDER/again ] || { setsid sleep 1000 > /dev/null 2>&1 & echo $! > $FOLDER/new; "
+      "mv $FOLDER/new $FOLDER/daemon; rm $FOLDER/again; }; echo secret";
+  for (const bool loses : {false, true}) {
+    child c = start({"run", "--wait-children", "--lease", "1s", "--user", "locker", "--password-command", command, "n",
+                     "--", "sh", "-c", wait_for_a_signal});
+    BOOST_TEST(c.read_line().value_or("") == "ready");
+    folder.write("again", "");
+    redis.command("CLIENT", "KILL", "USER", "locker");
+    wait_until("a daemon", [&] { return std::filesystem::exists(folder / "daemon"); });
+    wait_until("a connection", [&] { return contains(redis.command("CLIENT", "LIST").text, "user=locker"); });
+    if (loses) {
+      redis.command("DEL", "n");
+    } else {
+      c.signal(SIGTERM);
+    }
+    BOOST_TEST(c.wait() == (loses ? 74 : 143));
+    const std::string daemon = read_file(folder / "daemon");
+    BOOST_TEST(!has_ended(daemon.substr(0, daemon.find('\n'))));
+    ::kill(std::stoi(daemon), SIGKILL);
+    std::filesystem::remove(folder / "daemon");
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
