@@ -130,10 +130,6 @@ void ballot::sent(std::uint32_t tag, const sending& s) {
   }
 }
 
-milliseconds ballot::left_at(clock::time_point now) const {
-  return std::max(std::chrono::duration_cast<milliseconds>(claim_->until() - now), milliseconds(1));
-}
-
 bool ballot::wants(std::uint32_t tag) const {
   if (kind_ == kind::inspect) return caller_ != nullptr;
   // A hold that was let go is not written again.
@@ -209,20 +205,6 @@ void ballot::raise(voter& v) {
   auto& its = voices_[v.number];
   its.asked_to_raise = true;
   if (ask(v, raising)) said_in(its, raising) = answer_is::pending;
-}
-
-void ballot::restore_where_missing() {
-  if (!claim_ || claim_->fence() == 0 || is_releasing() || count(answer_is::yes) < quorum_.majority() ||
-      clock::now() >= claim_->until()) {
-    return;
-  }
-  for (const auto& v : quorum_.voters()) {
-    auto& its = voices_[v->number];
-    if (its.said != answer_is::no || its.asked_to_restore || !v->up()) continue;
-    its.asked_to_restore = true;
-    claim_->asked(*v);
-    ask(*v, restoring);
-  }
 }
 
 void ballot::ring(clock::time_point) {
