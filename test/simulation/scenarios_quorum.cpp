@@ -49,6 +49,21 @@ hold resume_now(scene& s, process& p, const ticket& t, resume_options o = {}) {
   return got;
 }
 
+void downgrade_now(scene& s, process& p, hold& held) {
+  s.run(p, [&]() -> awaitable<void> {
+    auto ending = held.downgrade(as_tuple);
+    const auto [why] = co_await std::move(ending);
+    BOOST_TEST(!why, why.message());
+  });
+}
+
+// A writer of "n".
+hold take_to_write(scene& s, process& p, acquire_options o) {
+  auto [ec, h] = s.acquire(p, shared_mutex(p.client(), "n"), o);
+  BOOST_REQUIRE(!ec);
+  return std::move(h);
+}
+
 awaitable<void> release_within_a_second(scene& s, hold& h) {
   const auto began = s.w.now();
   auto ending = release(h);
@@ -594,6 +609,47 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_never_asked_is_free_at_a_release) {
   s.w.server(1).thaw();
   s.wait(1s);
   BOOST_TEST(s.get("n", 1).empty());
+}
+
+// --- Far away ---
+
+// The round trip takes longer than the least patience. A frozen server is waited for in vain, and not for long.
+BOOST_AUTO_TEST_CASE(requests_without_a_lease_wait_for_servers_that_are_far_away) {
+  for (const bool one_is_frozen : {false, true}) {
+    scene s(3);
+    s.w.fastest = s.w.slowest = 30ms;
+    process& p = s.add();
+    s.wait(1s);
+    const shared_mutex m(p.client(), "n");
+    hold held = take_to_write(s, p, {.lease = 20s});
+    s.wait(200ms);
+    if (one_is_frozen) s.w.server(2).freeze();
+    auto began = s.w.now();
+    downgrade_now(s, p, held);
+    BOOST_TEST((s.w.now() - began < 130ms));
+    began = s.w.now();
+    s.run(p, [&]() -> awaitable<void> {
+      auto inspecting = m.inspect(as_tuple);
+      const auto [ec, found] = co_await std::move(inspecting);
+      BOOST_TEST(!ec, ec.message());
+      BOOST_TEST(found.holders == 1U);
+    });
+    BOOST_TEST((s.w.now() - began < 120ms));
+  }
+}
+
+// The lease that is asked for is shorter than that of the hold.
+BOOST_AUTO_TEST_CASE(a_short_extension_waits_for_servers_that_are_far_away) {
+  scene s(3);
+  s.w.fastest = s.w.slowest = 30ms;
+  process& p = s.add();
+  s.wait(1s);
+  hold held = take_at_once(s, p, {.lease = 2s, .renew = renewal::none, .at_least = 1min});
+  s.run(p, [&]() -> awaitable<void> {
+    auto extending = held.extend(3s, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(!why, why.message());
+  });
 }
 
 // --- Waiting ---

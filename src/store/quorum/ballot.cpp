@@ -68,7 +68,7 @@ void ballot::start() {
     const auto rest = to.size() - static_cast<std::size_t>(std::count_if(to.begin(), to.end(), full));
     if (rest >= quorum_.majority()) std::erase_if(to, full);
   }
-  auto patience = quorum_.patience(request_.lease);
+  const auto patience = longest_round();
   if (kind_ == kind::acquire && to.size() < quorum_.majority()) {
     // Fewer servers than a majority would only have to release what they granted.
     to.clear();
@@ -86,6 +86,12 @@ void ballot::start() {
     claim_->lasts(later(sent_, quorum_.command_timeout()), request_.lease);
   }
   quorum_.set(*this, to.empty() ? sent_ : later(sent_, patience));
+}
+
+milliseconds ballot::longest_round() const {
+  // An inspection has no lease. If it fails, there is time for another one.
+  if (kind_ == kind::inspect) return quorum_.command_timeout() / 2;
+  return claim_ ? claim_->patience(request_.lease) : quorum_.patience(request_.lease);
 }
 
 bool ballot::ask(voter& v, std::uint32_t phase) {
@@ -253,7 +259,7 @@ void ballot::decide_grant(bool late) {
     for (const auto& v : quorum_.voters()) {
       if (voices_[v->number].said == answer_is::yes) raise(*v);
     }
-    return quorum_.set(*this, later(raise_sent_, quorum_.patience(request_.lease)));
+    return quorum_.set(*this, later(raise_sent_, longest_round()));
   }
   if (is_releasing()) return refuse(yes);
   // The ballot waits for the other servers until it knows why it fails.

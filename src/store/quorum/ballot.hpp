@@ -72,6 +72,8 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   // --- With each server ---
 
   bool ask(voter&, std::uint32_t phase);
+  // For how long a round waits for the servers.
+  std::chrono::milliseconds longest_round() const;
   request request_of(std::uint32_t tag) const override;
   void sent(std::uint32_t tag, const sending&) override;
   // What is left of the hold, when it is written again.
@@ -143,6 +145,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   std::uint64_t fence_ = 0;  // The fence that is written back; 0: not chosen yet.
   clock::time_point raise_sent_{};
   bool larger_ = false;
+  bool waits_for_rest_ = false;  // An inspection: its outcome is certain.
 };
 
 }  // namespace leasehold::detail

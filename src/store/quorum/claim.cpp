@@ -36,6 +36,15 @@ clock::time_point claim::until() const {
   return nth_largest(std::move(all), quorum_.majority());
 }
 
+milliseconds claim::patience(milliseconds lease) const {
+  const auto least = quorum_.patience(lease);
+  const auto now = clock::now();
+  const auto all = until();
+  if (all <= now) return least;
+  const auto tenth = std::chrono::duration_cast<milliseconds>(all - now) / 10;
+  return std::max(least, std::min(quorum_.patience(lease_), tenth));
+}
+
 void claim::asked(const voter& v) {
   auto& p = places_[v.number];
   p.asked = true;

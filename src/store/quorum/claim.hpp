@@ -51,6 +51,9 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   std::uint64_t fence() const { return fence_; }
   // Until when a majority has the hold.
   clock::time_point until() const;
+  // For how long a call that asks for this lease waits for the servers (quorum_store::patience). For a hold it may take
+  // as long as for the longest lease so far, but no longer than a tenth of what is left: there is time to repeat it.
+  std::chrono::milliseconds patience(std::chrono::milliseconds lease) const;
 
   // --- What ballots report ---
 

@@ -5,6 +5,7 @@
 #include "store/quorum/ballot.hpp"
 #include "store/quorum/majority.hpp"
 #include "store/quorum/quorum_store.hpp"
+#include "store/quorum/voter.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -63,7 +64,13 @@ inspection merge_inspections(const std::vector<const inspection*>& all, std::siz
 
 void ballot::decide_inspection(bool late) {
   const auto answers = count(answer_is::yes);
-  if (!late && count(answer_is::pending) != 0) return;
+  const auto pending = late ? 0 : count(answer_is::pending);
+  const bool is_certain = answers >= quorum_.majority() || answers + pending < quorum_.majority();
+  if (!is_certain) return;
+  if (pending != 0) {
+    if (!std::exchange(waits_for_rest_, true)) quorum_.set(*this, later(clock::now(), voter::least_patience));
+    return;
+  }
   if (answers < quorum_.majority()) {
     if (!end_with_error()) end_undecided();
     return;

@@ -84,9 +84,9 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   bool can_prevent(std::size_t voters) const { return voters + majority_ > voters_.size(); }
   const drift_allowance& drift() const { return drift_; }
   std::chrono::milliseconds command_timeout() const { return servers_.options().command_timeout; }
-  // For how long a call waits for a server: a hundredth of the lease, but at least voter::least_patience. The wait is
-  // taken from the lease, and a server with a longer round trip is of no use in a quorum. The other servers
-  // never keep a majority that answers waiting.
+  // For how long an attempt waits for a server: a hundredth of the lease, but at least voter::least_patience. The wait
+  // is taken from the lease, and a server with a longer round trip is of no use in a quorum. The other servers never
+  // keep a majority that answers waiting.
   std::chrono::milliseconds patience(std::chrono::milliseconds lease) const;
   void set(alarm&, clock::time_point due);
 
