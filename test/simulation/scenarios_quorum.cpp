@@ -772,6 +772,24 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_restarted_in_a_young_deployment_does_not_
   BOOST_TEST(held.valid());
 }
 
+// The same, and another one was restarted at the same time, with its data. Only one server is older.
+BOOST_AUTO_TEST_CASE(two_servers_that_were_restarted_in_a_young_deployment_do_not_count) {
+  scene s(3);
+  for (std::size_t i = 0; i < 3; ++i) s.w.server(i).start({});
+  process& x = s.add();
+  take_the_third(s);
+  const hold held = take(s, x, {.lease = 20s});
+  s.wait(5s);
+  x.freeze();
+  const detail::memory::database with_its_data = s.w.server(1).data();
+  s.w.server(0).start({});
+  s.w.server(1).start(with_its_data);
+  s.w.server(2).execute({"DEL", "n"});
+  process& fresh = s.add();
+  BOOST_TEST(s.acquire(fresh, {.lease = 5s, .wait = 5s}).first);
+  BOOST_TEST(held.valid());
+}
+
 // Servers that were deployed together are usable at once if all of them are there.
 BOOST_AUTO_TEST_CASE(a_new_deployment_counts_when_every_server_was_reached) {
   for (const bool complete : {true, false}) {

@@ -178,8 +178,8 @@ void quorum_store::open(const std::shared_ptr<ballot>& b) {
 
 void quorum_store::note_lease(milliseconds lease) { longest_lease_ = std::max(longest_lease_, lease); }
 
-// All servers may be young, if they were deployed together. A restart is known if a majority is older, or if any server
-// is as old as a deployment that has been in use. A server that was never reached may be that old.
+// All servers may be young, if they were deployed together. A restart is known if any other server is older. A server
+// that was never reached may be older. (A majority need not be older: others may have been restarted at the same time.)
 bool quorum_store::may_have_forgotten(const voter& v, clock::time_point now) const {
   const auto delay = servers_.options().restart_delay;
   const auto enough = std::max(delay, longest_lease_);
@@ -187,9 +187,8 @@ bool quorum_store::may_have_forgotten(const voter& v, clock::time_point now) con
   if (delay == milliseconds(0) || may_be_old(v)) return false;
   if (v.replaced()) return true;
   if (std::any_of(voters_.begin(), voters_.end(), [&may_be_old](const auto& w) { return may_be_old(*w); })) return true;
-  const auto older = std::count_if(voters_.begin(), voters_.end(),
-                                   [&v](const auto& w) { return *w->started() + same_age <= *v.started(); });
-  return static_cast<std::size_t>(older) >= majority_;
+  return std::any_of(voters_.begin(), voters_.end(),
+                     [&v](const auto& w) { return *w->started() + same_age <= *v.started(); });
 }
 
 bool quorum_store::is_connecting() const {
