@@ -691,6 +691,47 @@ BOOST_AUTO_TEST_CASE(a_waiter_on_a_quorum_is_woken_after_another_one_has_left) {
   BOOST_TEST((stays.at - released < 100ms));
 }
 
+constexpr backoff hardly_ever{.first = 1h, .max = 1h, .factor = 1.0, .jitter = 0.0};
+
+// The lock is free earlier than the waiter has been told when it asked.
+BOOST_AUTO_TEST_CASE(a_waiter_on_a_quorum_learns_of_a_lock_that_rests) {
+  scene s(3);
+  process &x = s.add(), &y = s.add();
+  hold held = take(s, x, {.lease = 30s, .at_least = 2s});
+  const auto granted = s.w.now();
+  const auto& waits = s.start(y, {.lease = 20s, .retry = hardly_ever});
+  s.wait(1s);
+  s.spawn(x, release(held));
+  s.finish();
+  BOOST_REQUIRE(waits.succeeded());
+  BOOST_TEST((waits.at - granted > 1900ms));
+  BOOST_TEST((waits.at - granted < 2700ms));
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_on_a_quorum_learns_of_a_writer_s_downgrade) {
+  scene s(3);
+  process &x = s.add(), &y = s.add();
+  s.wait(200ms);
+  hold held = take_to_write(s, x, {.lease = 30s});
+  clock::time_point entered{};
+  s.spawn(y, [&]() -> awaitable<void> {
+    const shared_mutex m(y.client(), "n");
+    auto waiting = m.acquire_shared({.lease = 20s, .retry = hardly_ever}, as_tuple);
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(!ec, ec.message());
+    entered = s.w.now();
+  });
+  s.wait(1s);
+  const auto began = s.w.now();
+  s.spawn(x, [&]() -> awaitable<void> {
+    auto ending = held.downgrade(as_tuple);
+    const auto [why] = co_await std::move(ending);
+    BOOST_TEST(!why, why.message());
+  });
+  s.finish();
+  BOOST_TEST((entered - began < 100ms));
+}
+
 // --- Servers that were away, or are new ---
 
 BOOST_AUTO_TEST_CASE(a3_a_renewal_carries_the_grant_to_servers_that_lack_it) {

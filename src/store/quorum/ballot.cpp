@@ -297,6 +297,7 @@ void ballot::grant() {
   }
   sent_ = raise_sent_;
   if (claim_) kind_ == kind::downgrade ? claim_->downgraded(fence_) : claim_->granted(fence_);
+  if (kind_ == kind::downgrade) quorum_.announce(request_.keys.record);
   end_with(status::held, fence_, nth_largest(lefts, quorum_.majority()), nth_largest(depths, quorum_.majority()));
 }
 

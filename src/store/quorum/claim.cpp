@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/quorum/claim.hpp"
 
-#include "protocol/keys.hpp"
 #include "protocol/kind.hpp"
 #include "store/quorum/majority.hpp"
 #include "store/quorum/quorum_store.hpp"
@@ -195,13 +194,8 @@ void claim::conclude(clock::time_point now) {
 }
 
 void claim::report(bool released) {
-  if (released && release_.verb == verb::release) {
-    const auto channel = hint_channel(release_.keys.record);
-    const auto now = clock::now();
-    for (const auto& v : quorum_.voters()) {
-      if (!v->is_full(now)) v->server->publish(channel, "0");
-    }
-  }
+  // If the lock rests, waiters learn when that ends.
+  if (released) quorum_.announce(release_.keys.record);
   outcome o;
   o.released = released;
   report(o);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/quorum/quorum.hpp"
 
+#include "protocol/keys.hpp"
 #include "store/quorum/ballot.hpp"
 #include "store/quorum/claim.hpp"
 #include "store/quorum/majority.hpp"
@@ -174,6 +175,14 @@ void quorum_store::forget(const std::shared_ptr<ballot>& b) {
 void quorum_store::open(const std::shared_ptr<ballot>& b) {
   open_.insert(b);
   if (b->is_attempt()) ++attempts_;
+}
+
+void quorum_store::announce(std::string_view record) {
+  const auto channel = hint_channel(record);
+  const auto now = clock::now();
+  for (const auto& v : voters_) {
+    if (!v->is_full(now)) v->server->publish(channel, "0");
+  }
 }
 
 void quorum_store::note_lease(milliseconds lease) { longest_lease_ = std::max(longest_lease_, lease); }

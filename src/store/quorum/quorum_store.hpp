@@ -102,6 +102,8 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   void end_release() { --releases_; }
   void stop_if_idle();
   clock::time_point late_until() const;
+  // Notifies the waiters of all clients that the lock may be granted now, or earlier than they know.
+  void announce(std::string_view record);
 
   // A server that was restarted has forgotten what it had granted, until every lease of that time has ended.
   bool may_have_forgotten(const voter&, clock::time_point now) const;
