@@ -64,6 +64,18 @@ hold take_to_write(scene& s, process& p, acquire_options o) {
   return std::move(h);
 }
 
+bool can_read_now(scene& s, process& p) {
+  bool can = false;
+  s.run(p, [&]() -> awaitable<void> {
+    const shared_mutex m(p.client(), "n");
+    auto trying = m.try_acquire_shared({.lease = 5s}, as_tuple);
+    const auto [ec, found] = co_await std::move(trying);
+    BOOST_TEST(!ec, ec.message());
+    can = found.has_value();
+  });
+  return can;
+}
+
 awaitable<void> release_within_a_second(scene& s, hold& h) {
   const auto began = s.w.now();
   auto ending = release(h);
@@ -280,6 +292,45 @@ BOOST_AUTO_TEST_CASE(a_late_request_of_an_earlier_downgrade_leaves_the_fence_of_
   BOOST_TEST(late == 2U);
   const hold resumed = resume_now(s, other, t);
   BOOST_TEST(resumed.fence() == t.fence());
+}
+
+// A renewal makes the hold a reader's there, too. Otherwise no reader has a majority when another server is away.
+BOOST_AUTO_TEST_CASE(a_server_that_has_missed_a_downgrade_makes_the_hold_a_reader_s_with_a_renewal) {
+  scene s(3);
+  s.w.fastest = s.w.slowest = 5ms;
+  s.w.lateness = 0.0;
+  process &x = s.add(), &y = s.add();
+  s.wait(200ms);
+  hold held = take_to_write(s, x, {.lease = 9s});
+  s.wait(200ms);
+  s.w.after(2ms, [&s] { s.w.server(2).close_connections(); });
+  downgrade_now(s, x, held);
+  s.wait(3500ms);
+  s.w.server(1).kill();
+  s.wait(100ms);
+  BOOST_TEST(held.valid());
+  BOOST_TEST(can_read_now(s, y));
+}
+
+// This client has made the ticket of a writer before, and writes the hold again where it is missing.
+BOOST_AUTO_TEST_CASE(a_hold_that_another_client_has_downgraded_is_written_again_as_a_reader_s) {
+  scene s(3);
+  s.w.fastest = s.w.slowest = 1ms;
+  process &x = s.add(), &y = s.add(), &z = s.add();
+  s.wait(200ms);
+  hold written = take_to_write(s, x, {.lease = 9s});
+  s.wait(100ms);
+  hold theirs = resume_now(s, y, detach_now(s, x, written));
+  downgrade_now(s, y, theirs);
+  s.wait(100ms);
+  const hold held = resume_now(s, x, detach_now(s, y, theirs));
+  s.w.server(2).execute({"DEL", "n"});
+  s.wait(3500ms);
+  BOOST_TEST(s.w.server(2).execute({"EXISTS", "n"}).integer == 1);
+  s.w.server(1).kill();
+  s.wait(100ms);
+  BOOST_TEST(held.valid());
+  BOOST_TEST(can_read_now(s, z));
 }
 
 // The late answer says that a server lacks the hold, which another client has released meanwhile.

@@ -115,6 +115,12 @@ request ballot::request_of(std::uint32_t tag) const {
       r.exact = voices_[tag / phases].asked_to_restore || lowers_fences();
       return r;
     }
+    case downgrading: {
+      request r(request_);
+      r.verb = verb::downgrade;
+      r.lease = milliseconds(0);
+      return r;
+    }
     default: {
       request r(request_);
       r.fence_text = {};  // A server may have a larger fence.
@@ -193,7 +199,10 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
   its.depth = lease.depth;
   if (claim_) claim_->holds(v, a.sent, lease.left);
   if (kind_ != kind::renew || !claim_ || claim_->fence() == 0) return;
-  if (lease.fence < claim_->fence() || (phase == restoring && lease.fence != claim_->fence())) {
+  if (phase == downgrading) claim_->reads_on(v);
+  if (phase == asking && claim_->may_write_on(v, lease.fence)) {
+    said = ask(v, downgrading) ? answer_is::pending : answer_is::missing;
+  } else if (lease.fence < claim_->fence() || (phase == restoring && lease.fence != claim_->fence())) {
     fence_ = claim_->fence();
     said = answer_is::missing;
     raise(v);

@@ -7,7 +7,7 @@
 //
 // A renewal that a majority confirms writes the grant again on servers that lack it, with the same token and fence. So
 // the number of servers that have the hold does not stay at a bare majority. That costs one more call to such a server,
-// and a second one for the fence.
+// and a second one for the fence. In the same way, a server that has missed a downgrade gets it with a renewal.
 //
 // The quorum owns a ballot until it has answered its caller. Each of its calls on its way owns it, too: late answers
 // still count for the claim.
@@ -52,7 +52,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
  private:
   enum class kind { acquire, renew, resume, downgrade, inspect };
   static kind kind_of(const kept_request&);
-  enum : std::uint32_t { asking, raising, restoring, phases };
+  enum : std::uint32_t { asking, raising, restoring, downgrading, phases };
   enum class answer_is { missing, pending, yes, no, error };
 
   // The answers of one server.

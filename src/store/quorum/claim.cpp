@@ -79,12 +79,20 @@ void claim::holds(const voter& v, clock::time_point sent, milliseconds left) {
 void claim::lacks(const voter& v) {
   auto& p = places_[v.number];
   p.until = std::min(p.until, clock::time_point());  // Long ago: margins and steps are subtracted from it.
+  p.reads = false;
 }
 
 void claim::downgraded(std::uint64_t fence) {
   if (fence_ != 0) fence_ = fence;
   ask_to_read(attempt_.ask);
+  was_writer_ = true;
 }
+
+bool claim::may_write_on(const voter& v, std::uint64_t fence) const {
+  return was_writer_ && fence != fence_ && !places_[v.number].reads;
+}
+
+void claim::reads_on(const voter& v) { places_[v.number].reads = true; }
 
 bool claim::is_missing_on(const voter& v, clock::time_point now) const {
   const auto all = until();

@@ -85,10 +85,14 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   }
   // Nothing is to be done for it any more.
   bool is_quiet() const { return is_let_go_ && !releasing_; }
-  // The hold was detached by another client, and any server may have it.
-  void assume_everywhere();
+  // The hold was detached, perhaps by another client, and any server may have it. `attempt` is what would acquire it.
+  void resumes(const kept_request& attempt);
   // Ends a claim that was made to resume a hold in vain. Nothing is released.
   void forget_unless_held();
+  // The server may have missed the downgrade of the hold, of which it gives this fence.
+  bool may_write_on(const voter&, std::uint64_t fence) const;
+  // The server has made the hold a reader's, if it was not one already.
+  void reads_on(const voter&);
   // There is a hold, and as far as is known this server does not have it, or ends its lease much earlier than the
   // others (by half of the lease): it was away when the hold was extended, or was away for long.
   bool is_missing_on(const voter&, clock::time_point now) const;
@@ -118,6 +122,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
     release_is found = release_is::unknown;
     bool once_more = false;  // Another release follows after the attempt's not-after.
     bool granted = false;    // The server has had the hold.
+    bool reads = false;      // It has been sent a downgrade by a renewal, and has confirmed it.
     clock::time_point until = clock::time_point::min();
 
     bool open() const { return asked && found == release_is::unknown; }
@@ -159,7 +164,8 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   std::chrono::milliseconds lease_{0};
   bool releasing_ = false;
   bool is_let_go_ = false;
-  std::string words_;  // Of a server that refuses.
+  bool was_writer_ = false;  // It is a reader's hold now, and a server may still have a writer's.
+  std::string words_;        // Of a server that refuses.
   struct asker {
     std::shared_ptr<caller> the_caller;
     std::uint32_t tag;

@@ -20,12 +20,16 @@ std::shared_ptr<claim> quorum_store::resumed_claim(const kept_request& r) {
   attempt.verb = verb::acquire;
   attempt.fence_text.clear();
   const auto c = claim_of(attempt);
-  c->assume_everywhere();
+  c->resumes(attempt);
   return c;
 }
 
-void claim::assume_everywhere() {
+void claim::resumes(const kept_request& attempt) {
   for (auto& p : places_) p.asked = true;
+  if (fence_ != 0) return;
+  // Another client may have downgraded it since this client had it, and servers may have missed that.
+  attempt_ = attempt;
+  was_writer_ = attempt_.of_kind == &scripts::shared_mutex && attempt_.ask.starts_with('r');
 }
 
 void claim::forget_unless_held() {
