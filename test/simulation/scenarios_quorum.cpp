@@ -662,6 +662,33 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_never_asked_is_free_at_a_release) {
   BOOST_TEST(s.get("n", 1).empty());
 }
 
+// A server answers BUSY, and has to be asked again for each of these holds.
+BOOST_AUTO_TEST_CASE(releases_that_a_server_cannot_carry_out_become_rare) {
+  scene s(3);
+  process& p = s.add();
+  s.wait(100ms);
+  constexpr std::size_t locks = 200;
+  std::vector<hold> held;
+  const auto name = [](std::size_t i) { return fmt::format("n{}", i); };
+  for (std::size_t i = 0; i < locks; ++i) {
+    held.push_back(s.acquire(p, mutex(p.client(), name(i)), {.lease = 1min}).second);
+  }
+  s.w.server(2).is_busy = true;
+  for (auto& h : held) s.spawn(p, release(h));
+  s.finish();
+  s.wait(3s);
+  std::size_t calls = 0;
+  s.w.server(2).on_run = [&calls](const auto&...) { ++calls; };
+  s.wait(1s);
+  BOOST_TEST(calls >= locks / 2);
+  BOOST_TEST(calls <= 2 * locks);
+  s.w.server(2).is_busy = false;
+  s.wait(1200ms);
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < locks; ++i) left += s.get(name(i), 2).empty() ? 0U : 1U;
+  BOOST_TEST(left == 0U);
+}
+
 // --- Far away ---
 
 // The round trip takes longer than the least patience. A frozen server is waited for in vain, and not for long.

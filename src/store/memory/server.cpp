@@ -63,12 +63,13 @@ void server::arrive(std::function<void(server&)> f) {
 
 reply server::run(const script& s, bool whole_text, scripting::strings keys, scripting::strings arguments, bool asking,
                   bool* wrote) {
-  if (auto refusal = node_ != nullptr ? node_->refuses(keys, asking, /*is_channel=*/false) : std::nullopt) {
+  auto refusal = node_ != nullptr ? node_->refuses(keys, asking, /*is_channel=*/false) : std::nullopt;
+  if (!refusal && is_busy) {
+    refusal = error("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.");
+  }
+  if (refusal) {
     if (on_run) on_run(s, {arguments.begin(), arguments.end()}, *refusal);
     return *std::move(refusal);
-  }
-  if (is_busy) {
-    return error("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.");
   }
   if (whole_text) {
     known_.insert(&s);

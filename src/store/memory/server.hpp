@@ -120,7 +120,7 @@ class server {
   // The number of connections that have subscribed to the channel, as PUBSUB NUMSUB counts.
   std::int64_t subscribers(std::string_view channel) const;
 
-  // Called after each script that has run, or whose slot belongs to another node.
+  // Called after each script that has run, or that was refused because its slot belongs to another node or is_busy.
   std::function<void(const script&, const std::vector<std::string_view>& arguments, const reply&)> on_run;
 
   // What is published is lost if this says so.

@@ -17,8 +17,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The pause before a server that could not answer is asked again.
-constexpr milliseconds pause_between_releases{50};
+// The pause before servers that could not carry out a release are asked again. It doubles: there may be thousands of
+// claims.
+constexpr milliseconds first_pause{50};
+constexpr milliseconds longest_pause{1000};
 
 }  // namespace
 
@@ -105,6 +107,7 @@ void claim::release() {
   releasing_ = true;
   began_ = clock::now();
   woken_ = clock::time_point::min();
+  pause_ = first_pause;
   send_everywhere();
   schedule();
 }
@@ -167,8 +170,9 @@ void claim::answered(std::uint32_t number, const answer& a) {
   } else if (o != nullptr && o->refused == refusal::no) {
     p.found = release_is::refused;
     words_ = o->words;
-  } else if (o != nullptr) {
-    again_at_ = later(a.received, pause_between_releases);
+  } else if (o != nullptr && again_at_ == clock::time_point::max()) {
+    again_at_ = later(a.received, pause_);
+    pause_ = std::min(2 * pause_, longest_pause);
   }
   settle(a.received);
   quorum_.stop_if_idle();

@@ -159,6 +159,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   clock::time_point may_run_until_ = clock::time_point::min();
   clock::time_point gone_by_ = clock::time_point::min();
   clock::time_point again_at_ = clock::time_point::max();
+  std::chrono::milliseconds pause_{0};  // Before that.
   clock::time_point began_{};
   clock::time_point woken_ = clock::time_point::min();
   std::chrono::milliseconds lease_{0};
