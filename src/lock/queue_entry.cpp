@@ -25,6 +25,9 @@ constexpr milliseconds poll_at_end{2000};
 // would be granted the lock by some of the servers only.
 constexpr milliseconds hint_spread{2};
 
+// The messages of all servers about one release arrive within about this.
+constexpr milliseconds hint_echo{10};
+
 }  // namespace
 
 queue_entry::queue_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r)
@@ -97,6 +100,7 @@ void queue_entry::take_token() {
 
 void queue_entry::ask() {
   attempts_.begin(clock::now(), core_->epoch(), first_lease(front().options()));
+  wake_up_.again = false;
   if (core_->send(shared_from_this(), ++attempt_)) {
     state_ = state::asking;
     unset();
@@ -111,7 +115,7 @@ void queue_entry::ask() {
 }
 
 request queue_entry::request_of(std::uint32_t attempt) const {
-  const bool proves = attempt == proof_;
+  const bool proves = attempt == proof_.attempt;
   request r = lock_->request_for(proves ? verb::confirm : verb::acquire, token_);
   r.lease = attempts_.lease();
   if (proves) return r;
@@ -124,7 +128,7 @@ request queue_entry::request_of(std::uint32_t attempt) const {
 }
 
 void queue_entry::sent(std::uint32_t attempt, const sending& s) {
-  if (attempt == proof_) return;
+  if (attempt == proof_.attempt) return;
   attempts_.sent(s);
   if (s.joins_queue) check_.sent(s.at);
 }
@@ -132,7 +136,7 @@ void queue_entry::sent(std::uint32_t attempt, const sending& s) {
 void queue_entry::answered(std::uint32_t attempt, const answer& a) {
   core_->note_round_trip(a);
   const bool current = attempt == attempt_;
-  if (attempt == proof_) {
+  if (attempt == proof_.attempt) {
     if (state_ == state::proving) on_proof(a);
     return;
   }
@@ -198,8 +202,9 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
     state_ = state::pausing;
     const clock::duration until_free =
         lease.left < milliseconds(0) ? clock::duration::max() : lease.left + milliseconds(1);
-    return core_->set(*this,
-                      later(now, std::min<clock::duration>(pauses_.next(core_->identity().random()), until_free)));
+    core_->set(*this, later(now, std::min<clock::duration>(pauses_.next(core_->identity().random()), until_free)));
+    if (wake_up_.again) ask_soon(now);
+    return;
   }
   state_ = state::waiting;
   waited_ = true;
@@ -247,6 +252,12 @@ void queue_entry::pause(clock::time_point now) {
 void queue_entry::rest(clock::time_point now) {
   state_ = state::pausing;
   core_->set(*this, later(now, pauses_.next(core_->identity().random())));
+  if (wake_up_.again) ask_soon(now);
+}
+
+void queue_entry::ask_soon(clock::time_point now) {
+  const auto soon = later(now, std::chrono::duration_cast<clock::duration>(hint_spread * core_->identity().random()));
+  if (soon < due()) core_->set(*this, soon);
 }
 
 void queue_entry::on_watch() {
@@ -258,10 +269,12 @@ void queue_entry::on_watch() {
 void queue_entry::poll_now() {
   // A pause that keeps a place in the queue ends, too: the reason for this call may be that the server answers again.
   if (state_ == state::waiting || (state_ == state::pausing && in_queue_ && core_->has_queue())) return ask();
-  if (state_ != state::pausing || core_->has_queue()) return;
-  const auto soon =
-      later(clock::now(), std::chrono::duration_cast<clock::duration>(hint_spread * core_->identity().random()));
-  if (soon < due()) core_->set(*this, soon);
+  if (core_->has_queue()) return;
+  const auto now = clock::now();
+  const bool is_echo = now - std::exchange(wake_up_.last, now) < hint_echo;
+  if (state_ == state::pausing) return ask_soon(now);
+  // The attempt may wait for a server that does not answer, and fail.
+  if (state_ == state::asking && !is_echo) wake_up_.again = true;
 }
 
 bool queue_entry::drop_late(clock::time_point now) {
@@ -350,7 +363,7 @@ void queue_entry::forget() {
 }
 
 bool queue_entry::wants(std::uint32_t attempt) const {
-  return attempt == attempt_ && (state_ == state::asking || (state_ == state::proving && attempt == proof_));
+  return attempt == attempt_ && (state_ == state::asking || (state_ == state::proving && attempt == proof_.attempt));
 }
 
 void queue_entry::store_is_up() {

@@ -99,6 +99,8 @@ class queue_entry final : public caller,
   void pause(clock::time_point now);
   // A pause that keeps what is known.
   void rest(clock::time_point now);
+  // On a quorum: asks within hint_spread.
+  void ask_soon(clock::time_point now);
   void on_error(const outcome&, clock::time_point now);
   void on_grant(const lease_reply&, const answer&);
   // The grant counts once replicas have acknowledged it.
@@ -132,8 +134,14 @@ class queue_entry final : public caller,
   boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> waiters_;
   pauses pauses_;
   std::uint32_t attempt_ = 0;
-  std::uint32_t proof_ = 0;     // The last attempt that was made to prove a grant,
-  clock::duration stepped_{0};  // and client_core::stepped when it was sent.
+  struct {
+    std::uint32_t attempt = 0;   // The last one that was made to prove a grant,
+    clock::duration stepped{0};  // and client_core::stepped when it was sent.
+  } proof_;
+  struct {
+    clock::time_point last{};  // When a message last said that the lock may be free,
+    bool again = false;        // and whether it came while an attempt was on its way.
+  } wake_up_;                  // Of a quorum.
   grant_check check_;
   attempts attempts_;
   bool answered_ = false;    // The answer for this token was that the lock is busy; no attempt has failed since.

@@ -56,9 +56,9 @@ void queue_entry::prove() {
       std::min({core_->options().command_timeout, o.lease / 2, whole_ms(front().deadline() - clock::now())});
   state_ = state::proving;
   unset();
-  proof_ = ++attempt_;
-  stepped_ = core_->stepped();
-  if (core_->send_acknowledged(shared_from_this(), proof_, o.replicas, limit)) {
+  proof_.attempt = ++attempt_;
+  proof_.stepped = core_->stepped();
+  if (core_->send_acknowledged(shared_from_this(), proof_.attempt, o.replicas, limit)) {
     // The limit is that of WAIT alone: the request may also have to wait for another one, or for a connection.
     const auto until = later(clock::now(), std::min(limit + core_->options().command_timeout, attempts_.lease()));
     return core_->set(*this, until);
@@ -80,7 +80,7 @@ void queue_entry::on_proof(const answer& a) {
     if (std::max(attempts_.lease(), lease.left) > first_lease(o)) return begin_again();
     // WAIT held the reply back. Meanwhile another reply may have shown a step of the clock.
     const auto until =
-        local_deadline(a.sent, attempts_.lease(), lease.left, core_->drift()) - (core_->stepped() - stepped_);
+        local_deadline(a.sent, attempts_.lease(), lease.left, core_->drift()) - (core_->stepped() - proof_.stepped);
     const bool covers = o.at_least.count() == 0 || attempts_.lease() >= o.at_least;
     if (attempts_.lease() < first_lease(o) && (!std::exchange(asked_again_, true) || !covers)) return ask();
     if (a.received < until) return grant(lease.fence, until, a.sent, lease.depth);

@@ -810,6 +810,27 @@ BOOST_AUTO_TEST_CASE(a_reader_on_a_quorum_learns_of_a_writer_s_downgrade) {
   BOOST_TEST((entered - began < 100ms));
 }
 
+// One server has granted the attempt, one has not, and one stands still. While the client waits for that one, the lock
+// is released.
+BOOST_AUTO_TEST_CASE(a_release_wakes_a_waiter_on_a_quorum_whose_attempt_is_on_its_way) {
+  scene s(3);
+  process &x = s.add(), &y = s.add();
+  s.w.server(0).execute({"SET", "n", "another program", "PX", "60000"});
+  hold held = take(s, x, {.lease = 1h, .renew = renewal::none});
+  s.wait(100ms);
+  const auto& waits = s.start(y, {.lease = 20s, .retry = {.first = 1s, .max = 1s, .factor = 1.0, .jitter = 0.0}});
+  s.wait(500ms);
+  s.w.server(0).execute({"DEL", "n"});
+  s.w.server(2).freeze();
+  // The next attempt has been sent to all servers by then.
+  s.wait(550ms);
+  const auto released = s.w.now();
+  s.spawn(x, release(held));
+  s.finish();
+  BOOST_REQUIRE(waits.succeeded());
+  BOOST_TEST((waits.at - released < 500ms));
+}
+
 // --- Servers that were away, or are new ---
 
 BOOST_AUTO_TEST_CASE(a3_a_renewal_carries_the_grant_to_servers_that_lack_it) {
