@@ -626,6 +626,29 @@ BOOST_AUTO_TEST_CASE(a_release_whose_answers_are_lost_is_done_on_a_quorum) {
   BOOST_TEST(p.client().stats().lost == 0U);
 }
 
+// It has too few replicas for a while.
+BOOST_AUTO_TEST_CASE(a_server_that_refuses_a_release_for_a_while_is_asked_again) {
+  for (const std::size_t refusing : {1U, 3U}) {
+    scene s(3);
+    process& p = s.add();
+    hold held = take(s, p, {.lease = 30s});
+    s.wait(100ms);
+    for (std::size_t i = 0; i < refusing; ++i) {
+      s.w.server(i).data().set_refusal_of_writes("NOREPLICAS Not enough good replicas to write.");
+    }
+    s.run(p, [&]() -> awaitable<void> {
+      auto ending = release(held);
+      const auto why = co_await std::move(ending);
+      BOOST_TEST((refusing == 1 ? !why : why == error::refused), why.message());
+    });
+    s.wait(500ms);
+    BOOST_TEST(!s.get("n", 0).empty());
+    for (std::size_t i = 0; i < refusing; ++i) s.w.server(i).data().set_refusal_of_writes("");
+    s.wait(2s);
+    for (std::size_t i = 0; i < 3; ++i) BOOST_TEST(s.get("n", i).empty());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_release_is_done_when_a_majority_is_free) {
   scene s(3);
   process& p = s.add();

@@ -3,6 +3,7 @@
 #include "store/quorum/claim.hpp"
 
 #include "protocol/kind.hpp"
+#include "protocol/refusal.hpp"
 #include "store/quorum/majority.hpp"
 #include "store/quorum/quorum_store.hpp"
 #include "store/quorum/voter.hpp"
@@ -160,7 +161,8 @@ void claim::answered(std::uint32_t number, const answer& a) {
   if (o != nullptr && !o->refused) {
     // If it does not have the token any more, it was released by an earlier one.
     const bool done = o->released || (p.repeated && p.granted && a.received < p.until);
-    if (p.found == release_is::unknown) p.found = done ? release_is::done : release_is::absent;
+    if (p.found == release_is::unknown || p.refuses) p.found = done ? release_is::done : release_is::absent;
+    p.refuses = false;
     // On one connection everything runs in order, so the release ran after the attempt.
     p.once_more = p.unanswered != 0 && p.epoch != v.server->epoch() && a.sent < may_run_until_;
     // Its not-after may have passed meanwhile.
@@ -169,8 +171,10 @@ void claim::answered(std::uint32_t number, const answer& a) {
     p.found = release_is::absent;
   } else if (o != nullptr && o->refused == refusal::no) {
     p.found = release_is::refused;
+    p.refuses = may_pass(o->words);
     words_ = o->words;
-  } else if (o != nullptr && again_at_ == clock::time_point::max()) {
+  }
+  if (o != nullptr && p.open() && again_at_ == clock::time_point::max()) {
     again_at_ = later(a.received, pause_);
     pause_ = std::min(2 * pause_, longest_pause);
   }

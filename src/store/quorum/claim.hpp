@@ -120,12 +120,13 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
     bool sent = false;             // and was sent.
     bool repeated = false;         // One was sent, and has no answer.
     release_is found = release_is::unknown;
+    bool refuses = false;    // For a while: it is asked again.
     bool once_more = false;  // Another release follows after the attempt's not-after.
     bool granted = false;    // The server has had the hold.
     bool reads = false;      // It has been sent a downgrade by a renewal, and has confirmed it.
     clock::time_point until = clock::time_point::min();
 
-    bool open() const { return asked && found == release_is::unknown; }
+    bool open() const { return asked && (found == release_is::unknown || refuses); }
   };
 
   void send_everywhere();
