@@ -24,7 +24,7 @@ namespace leasehold::test {
 BOOST_AUTO_TEST_SUITE(hand_off_of_mutexes)
 
 // Where the quick forms begin.
-const std::vector<std::string> quick_forms{"if what == 'release' and queue and ",
+const std::vector<std::string> quick_forms{"if what == 'release' and queue then",
                                            "if what == 'acquire' and held and (ARGV[5] ",
                                            "if mine and waited_for and what == 'confirm' and ",
                                            "if mine and what == 'renew' and ",
