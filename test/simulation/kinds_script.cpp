@@ -193,6 +193,27 @@ BOOST_AUTO_TEST_CASE(a_repeated_downgrade_changes_nothing) {
   BOOST_TEST(answer(call(s, {"downgrade", "nobody", "0"})).status == 0);
 }
 
+// A refresh tells apart a hold that became a reader's and one that is gone, also if others read by then.
+BOOST_AUTO_TEST_CASE(a_refresh_of_a_writer_that_is_gone_says_so) {
+  const script& s = scripts::shared_mutex;
+  const std::vector<std::string> refresh = {"refresh", "x", "30000", "w", never};
+  acquire(s, "x", "w");
+  BOOST_TEST(answer(call(s, refresh)).status == 1);
+  redis.command("DEL", record);
+  BOOST_TEST(answer(call(s, refresh)).status == 0);
+  BOOST_TEST(redis.size() == 0U);
+  acquire(s, "y", "r");
+  const auto before = fields();
+  BOOST_TEST(answer(call(s, refresh)).status == 0);
+  BOOST_TEST((fields() == before));
+  release(s, "y");
+  acquire(s, "x", "w");
+  call(s, {"downgrade", "x", "0"});
+  const auto reader = fields();
+  BOOST_TEST(answer(call(s, refresh)).status == 2);
+  BOOST_TEST((fields() == reader));
+}
+
 BOOST_AUTO_TEST_CASE(a_repeated_resize_changes_nothing) {
   const script& s = scripts::counting_semaphore;
   BOOST_TEST(answer(call(s, {"resize", "3", never})).status == 1);
