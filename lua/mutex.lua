@@ -72,15 +72,15 @@ if releases_hold then
     local lease = string.format('%d', math.min(tonumber(leases[1]), unconfirmed))
     redis.call('SET', record, 'leasehold:' .. front[1] .. ':' .. fence, 'PX', lease)
     for i, t in ipairs(front) do
-      -- The entries behind it come to the front, and poll often from now on.
+      -- The entries behind it come to the front, and poll often from now on if they can be notified (queue.lua).
       local rarely = dues[i] > now + poll_often + (i == 1 and 0 or slack)
-      if rarely then
-        redis.call('HSET', entries, t, stamps[i] .. ' ' .. leases[i] .. ' ' .. string.format('%d', now + poll_often))
-      end
       local message = i == 1 and 'granted ' .. t .. ' ' .. fence .. ' ' .. stamps[i] .. ' ' .. lease or
         rarely and 'watch ' .. t
       if message then
 -- include: publish
+        if rarely and type(sent) == 'number' then
+          redis.call('HSET', entries, t, stamps[i] .. ' ' .. leases[i] .. ' ' .. string.format('%d', now + poll_often))
+        end
       end
     end
     return 1
@@ -149,9 +149,7 @@ if what == 'acquire' and held and (ARGV[5] or '') ~= '' and now <= tonumber(ARGV
       local w, due = waiting[i], dues[i]
       often = often or due < now - slack or front[w] == token
       if w and due > now + poll_often + slack then
-        local stamp_and_lease = string.match(texts[w + 2], '^%S+ %S+ ')
-        redis.call('HSET', entries, front[w], stamp_and_lease .. string.format('%d', now + poll_often))
-        watching[#watching + 1] = front[w]
+        watching[#watching + 1] = w
       end
     end
     if is_new then
@@ -170,9 +168,14 @@ if what == 'acquire' and held and (ARGV[5] or '') ~= '' and now <= tonumber(ARGV
       redis.call('PEXPIRE', record, ARGV[3])
       left = ARGV[3]
     end
-    for _, t in ipairs(watching) do
+    for _, w in ipairs(watching) do
+      local t = front[w]
       local message = 'watch ' .. t
 -- include: publish
+      if type(sent) == 'number' then
+        local stamp_and_lease = string.match(texts[w + 2], '^%S+ %S+ ')
+        redis.call('HSET', entries, t, stamp_and_lease .. string.format('%d', now + poll_often))
+      end
     end
     return (often and '2 0 ' or '3 0 ') .. string.format('%d', left) .. clock
   end
@@ -209,10 +212,12 @@ if mine and waited_for and what == 'confirm' and tonumber(ARGV[3]) > 0 then
     for i = 1, 2 do
       local t = front[waiting[i]]
       if t then
-        local stamp_and_lease = string.match(texts[waiting[i] + 2], '^%S+ %S+ ')
-        redis.call('HSET', entries, t, stamp_and_lease .. string.format('%d', now + poll_often))
         local message = 'watch ' .. t
 -- include: publish
+        if type(sent) == 'number' then
+          local stamp_and_lease = string.match(texts[waiting[i] + 2], '^%S+ %S+ ')
+          redis.call('HSET', entries, t, stamp_and_lease .. string.format('%d', now + poll_often))
+        end
       end
     end
     return '1 ' .. mine .. ' ' .. string.format('%d', left) .. clock

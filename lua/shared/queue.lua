@@ -125,18 +125,27 @@ local function next_waiting()
 end
 
 -- Keeps a message for the channel on which the client of this token listens. The messages are sent after the record is
--- written: one that cannot be sent undoes nothing, and the entries in front poll often anyway.
+-- written: one that cannot be sent undoes nothing. `e`: the entry, if its client is to poll often from now on.
 local messages = {}
-local function notify(t, message)
-  messages[#messages + 1] = {string.sub(fences, 1, -6) .. string.match(t, '^[^.]+'), message}
+local function notify(t, message, e)
+  messages[#messages + 1] = {string.sub(fences, 1, -6) .. string.match(t, '^[^.]+'), message, e}
 end
 
 -- With tagged keys a message stays in the slot. (The plain layout has the only tag of one character.) A server without
--- channels of slots refuses it: then the client listens on its channel of the plain layout.
+-- channels of slots refuses it: then the client listens on its channel of the plain layout. If the server refuses to
+-- publish at all (ACL), the client keeps the interval of its polls. Its entry must not be silent before the next one.
 local function send_messages()
   for _, m in ipairs(messages) do
-    if string.sub(fences, 12, 13) == '0}' or type(redis.pcall('SPUBLISH', m[1], m[2])) == 'table' then
-      redis.pcall('PUBLISH', 'leasehold:{0}:' .. string.sub(m[1], string.find(m[1], '}', 1, true) + 2), m[2])
+    local sent, e = nil, m[3]
+    if string.sub(fences, 12, 13) ~= '0}' then
+      sent = redis.pcall('SPUBLISH', m[1], m[2])
+    end
+    if type(sent) ~= 'number' then
+      sent = redis.pcall('PUBLISH', 'leasehold:{0}:' .. string.sub(m[1], string.find(m[1], '}', 1, true) + 2), m[2])
+    end
+    if e and type(sent) == 'number' then
+      e[4] = now + poll_often
+      set_entry(e)
     end
   end
 end
@@ -144,9 +153,7 @@ end
 -- An entry that has come to the front polls often from now on.
 local function watch(e)
   if e and e[4] > now + poll_often + slack then
-    e[4] = now + poll_often
-    set_entry(e)
-    notify(e[1], 'watch ' .. e[1])
+    notify(e[1], 'watch ' .. e[1], e)
   end
 end
 
@@ -183,11 +190,9 @@ local function advance(asker, asked)
       local lease = math.min(tonumber(first[3]), unconfirmed)
       local granted = enter(t, first[5], lease)
       -- If its client is dead, the entry is silent before the lease has ended, and is not granted again.
-      if first[4] > now + poll_often then
-        first[4] = now + poll_often
-        set_entry(first)
-      end
-      notify(t, 'granted ' .. t .. ' ' .. granted .. ' ' .. first[2] .. ' ' .. lease .. (depth and depth() or ''))
+      local polls_sooner = first[4] > now + poll_often and first
+      notify(t, 'granted ' .. t .. ' ' .. granted .. ' ' .. first[2] .. ' ' .. lease .. (depth and depth() or ''),
+        polls_sooner)
     end
     first = next_waiting()
   end
