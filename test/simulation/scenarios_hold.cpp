@@ -467,8 +467,8 @@ BOOST_AUTO_TEST_CASE(each_failure_has_its_error_and_is_counted) {
   });
 }
 
-// For a second there were too few replicas, or no snapshot, or another server was the master. The lock would be busy for
-// the whole lease.
+// For a second there were too few replicas, or no snapshot, or another server was the master. The lock would be busy
+// for the whole lease.
 BOOST_AUTO_TEST_CASE(a_release_that_is_refused_for_a_while_is_repeated) {
   for (const std::string words : {"NOREPLICAS Not enough good replicas to write.", "MISCONF Redis cannot save",
                                   "READONLY You can't write against a read only replica."}) {

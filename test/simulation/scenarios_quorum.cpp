@@ -258,7 +258,8 @@ BOOST_AUTO_TEST_CASE(a_late_vote_with_a_larger_fence_counts_for_the_ticket_of_a_
   });
 }
 
-// A downgrade was not decided, and its requests run when the writer has become a reader by another one, and is detached.
+// A downgrade was not decided, and its requests run when the writer has become a reader by another one, and is
+// detached.
 BOOST_AUTO_TEST_CASE(a_late_request_of_an_earlier_downgrade_leaves_the_fence_of_a_ticket) {
   scene s(3);
   s.w.fastest = s.w.slowest = 1ms;
