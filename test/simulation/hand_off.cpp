@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(both_forms_do_the_same_without_the_right_to_publish) { comp
 BOOST_AUTO_TEST_CASE(without_the_right_to_publish_no_waiter_is_passed) {
   constexpr std::int64_t begin = 1800000000000000;
   const std::string polls_rarely = "1 30000 " + std::to_string(begin + 5000000);
-  for (const std::string tag : {std::string("0"), std::string(detail::tag_of_slot(detail::slot_of("record")))}) {
+  for (const std::string& tag : {std::string("0"), std::string(detail::tag_of_slot(detail::slot_of("record")))}) {
     for (const std::string& text : {std::string(detail::scripts::mutex.text), without_the_quick_forms()}) {
       one_form f(without_publish(text), tag);
       f.host.set_time(begin);
