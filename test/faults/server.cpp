@@ -467,6 +467,19 @@ BOOST_AUTO_TEST_CASE(a_server_with_too_many_clients) {
   });
 }
 
+// From now on its snapshots fail.
+awaitable<void> break_snapshots(redis_server& saving) {
+  const std::string folder = saving.folder() / "gone";
+  std::filesystem::create_directory(folder);
+  saving.command("CONFIG", "SET", "dir", folder);
+  saving.command("CONFIG", "SET", "save", "3600 1000000");
+  std::filesystem::remove(folder);
+  saving.command("BGSAVE");
+  co_await eventually("the snapshot fails", [&] {
+    return saving.command("INFO", "persistence").text.find("rdb_last_bgsave_status:err") != std::string::npos;
+  });
+}
+
 // MISCONF: nothing is written while snapshots fail.
 BOOST_AUTO_TEST_CASE(a_server_that_cannot_save) {
   redis_server saving({"enable-protected-configs yes"});
@@ -475,15 +488,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_cannot_save) {
     client c(executor, saving.url(), short_timeouts());
     mutex lock(c, "n");
     hold held = co_await mutex(c, "held").acquire();
-    const std::string folder = saving.folder() / "gone";
-    std::filesystem::create_directory(folder);
-    saving.command("CONFIG", "SET", "dir", folder);
-    saving.command("CONFIG", "SET", "save", "3600 1000000");
-    std::filesystem::remove(folder);
-    saving.command("BGSAVE");
-    co_await eventually("the snapshot fails", [&] {
-      return saving.command("INFO", "persistence").text.find("rdb_last_bgsave_status:err") != std::string::npos;
-    });
+    co_await break_snapshots(saving);
     auto [ec, none] = co_await lock.acquire(as_tuple);
     BOOST_TEST(ec == error::refused, ec.message());
     BOOST_TEST(c.last_refusal().starts_with("MISCONF"), c.last_refusal());
@@ -507,15 +512,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_could_not_save_has_channels) {
     client holder(executor, saving.tcp_url()), waiter(executor, saving.tcp_url());
     hold held = co_await mutex(holder, "n").acquire({.lease = 60s});
     co_await waiter.ready();
-    const std::string folder = saving.folder() / "gone";
-    std::filesystem::create_directory(folder);
-    saving.command("CONFIG", "SET", "dir", folder);
-    saving.command("CONFIG", "SET", "save", "3600 1000000");
-    std::filesystem::remove(folder);
-    saving.command("BGSAVE");
-    co_await eventually("the snapshot fails", [&] {
-      return saving.command("INFO", "persistence").text.find("rdb_last_bgsave_status:err") != std::string::npos;
-    });
+    co_await break_snapshots(saving);
     // It listens before it joins the queue, and the server refuses to write that.
     auto [ec, none] = co_await mutex(waiter, "n").acquire({.wait = 60s}, as_tuple);
     BOOST_TEST(ec == error::refused, ec.message());
