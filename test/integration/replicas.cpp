@@ -102,36 +102,6 @@ BOOST_AUTO_TEST_CASE(a_frozen_replica_acknowledges_nothing) {
   });
 }
 
-// One WAIT stands for several confirmations, and one of these has less time than the replica takes.
-BOOST_AUTO_TEST_CASE(a_confirmation_in_a_hurry_takes_no_time_from_others) {
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    const auto port = free_port();
-    proxy between(executor, redis, port);
-    replica.command("REPLICAOF", "127.0.0.1", std::to_string(port));
-    co_await eventually("the replica is in step", [&] {
-      return replica.command("INFO", "replication").text.find("master_link_status:up") != std::string::npos;
-    });
-    client c(executor, redis.url());
-    hold first = co_await mutex(c, "first").acquire(acknowledged_by(1));  // The connection for WAIT is there.
-    between.slow(100ms);
-    outcome busy, hurried;
-    acquire_options soon = acknowledged_by(1);
-    soon.wait = 300ms;
-    mutex(c, "busy").acquire(acknowledged_by(1), [&](error_code ec, const hold&) { busy.ec = ec; });
-    mutex(c, "hurried").acquire(soon, [&](error_code ec, const hold&) { hurried.ec = ec; });
-    hold patient = co_await mutex(c, "patient").acquire(acknowledged_by(1));
-    BOOST_TEST(c.stats().withdrawn <= 1U);
-    between.slow(0ms);
-    co_await eventually("the others end", [&] { return busy.ended() && hurried.ended(); });
-    co_await patient.release();
-    co_await first.release();
-    co_await c.close();
-    between.refuse();
-    between.cut();
-  });
-}
-
 // As behind a name or a service that stands for another server from now on, while the old one lives on.
 BOOST_AUTO_TEST_CASE(a_replica_that_has_taken_the_master_s_place_is_found) {
   run([&]() -> awaitable<void> {
