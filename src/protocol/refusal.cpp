@@ -99,7 +99,7 @@ bool may_pass(std::string_view words) noexcept {
 }
 
 bool is_lasting(std::string_view words) noexcept {
-  return !is_temporary(classify(words)) && !is_unsaved(words) && !is_about_password(words);
+  return !is_temporary(classify(words)) && !is_about_password(words);
 }
 
 bool is_unknown_script(std::string_view words) noexcept { return words.starts_with("NOSCRIPT"); }

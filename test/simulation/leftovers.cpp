@@ -62,7 +62,7 @@ void leftovers::look_for_hindrances() {
     auto& s = world_.server(i);
     // What was sent on a slow network is still on its way for a while.
     if (s.is_frozen() || !s.is_up() || s.data().is_out_of_memory() || world_.slowest > slow)
-      servers_[i].since = now + longest_pause + 2 * how_slow_;
+      servers_[i] = now + longest_pause + 2 * how_slow_;
   }
   for (auto* const p : world_.processes()) {
     auto& its = clients_[p];
@@ -80,7 +80,7 @@ std::string leftovers::look(const has_function& has) {
     const auto limit = l.by->core().options().command_timeout;
     const auto allowed = limit + limit / 50 + 8 * world_.slowest + milliseconds(200);
     for (std::size_t i = 0; i < servers_.size(); ++i) {
-      const auto since = std::max({l.since, clients_[l.by].since, servers_[i].since});
+      const auto since = std::max({l.since, clients_[l.by].since, servers_[i]});
       if (l.is_gone[i] || now < since + allowed) continue;
       l.is_gone[i] = true;
       // It may take an earlier request for one in time.

@@ -41,7 +41,7 @@ class leftovers {
  private:
   struct reached {
     std::uint64_t connections = 0;
-    clock::time_point since{};  // When something could last keep clients from servers.
+    clock::time_point since{};  // When something could last keep the client from servers.
   };
   struct leftover {
     process* by;
@@ -59,8 +59,9 @@ class leftovers {
   std::set<std::string> excused_;
   std::vector<leftover> leftovers_;
   std::map<const process*, reached> clients_;
-  std::vector<reached> servers_;                // By their numbers.
-  std::vector<clock::duration> first_offsets_;  // Of the servers' clocks.
+  // By the number of the server: when something could last keep clients from it, and its clock at first.
+  std::vector<clock::time_point> servers_;
+  std::vector<clock::duration> first_offsets_;
   clock::duration how_slow_{0};
 };
 

@@ -40,6 +40,24 @@ BOOST_AUTO_TEST_CASE(what_stays_is_told) {
   BOOST_TEST((classify("WRONGTYPE Operation against a key") == refusal::wrong_type));
 }
 
+BOOST_AUTO_TEST_CASE(what_passes_with_the_state_of_a_server_is_told_from_a_missing_right) {
+  for (const char* words : {"MISCONF Redis is configured to save RDB snapshots", "NOREPLICAS Not enough good replicas",
+                            "READONLY You can't write against a read only replica."}) {
+    BOOST_TEST(may_pass(words), words);
+  }
+  for (const char* words : {"NOPERM this user has no permissions", "OOM command not allowed", "NOAUTH", "BUSY Redis"}) {
+    BOOST_TEST(!may_pass(words), words);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_channel_is_refused_for_good_by_a_missing_right_and_not_by_a_password) {
+  BOOST_TEST(is_lasting("NOPERM this user has no permissions to run the 'ssubscribe' command"));
+  BOOST_TEST(is_lasting("ERR unknown command 'SSUBSCRIBE'"));
+  BOOST_TEST(!is_lasting("NOAUTH Authentication required."));
+  BOOST_TEST(!is_lasting("WRONGPASS invalid username-password pair"));
+  BOOST_TEST(!is_lasting("CLUSTERDOWN The cluster is down"));
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_wants_tagged_keys_says_so) {
   BOOST_TEST(is_cross_slot("CROSSSLOT Keys in request don't hash to the same slot"));
   BOOST_TEST(wants_tagged_keys("CROSSSLOT Keys in request don't hash to the same slot"));
