@@ -378,8 +378,10 @@ std::uint64_t judge::recorded_fence(std::size_t server, const held& h) const {
 
 std::size_t judge::number_that_have(const held& h, bool steps) const {
   const auto counts = [&](std::size_t i) {
-    return has(i, h) || !world_.server(i).is_up() || (!rules_.one_server && runs_[i].since > h.asked) ||
-           (steps && may_not_know_of_step(i, h));
+    if (has(i, h)) return true;
+    // The step came first, perhaps, and whatever happened to the server then.
+    if (may_not_know_of_step(i, h)) return steps;
+    return !world_.server(i).is_up() || (!rules_.one_server && runs_[i].since > h.asked);
   };
   if (rules_.one_server) return counts(world_.server_of(h.name)) ? majority() : 0;
   std::size_t have = 0;
@@ -598,7 +600,11 @@ clock::time_point judge::others_wait_since(const std::string& name, std::string_
       in_queue_since_.erase(t.text);
       continue;
     }
-    since = std::min(since, in_queue_since_.try_emplace(t.text, world_.now()).first->second);
+    // It may have left the queue, and have joined it again with the same token.
+    auto& its = in_queue_since_[t.text];
+    const auto score = s.data().execute({"ZSCORE", queue_of(name), t.text}).text;
+    if (its.score != score) its = {score, world_.now()};
+    since = std::min(since, its.since);
   }
   return since;
 }

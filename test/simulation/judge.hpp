@@ -311,10 +311,14 @@ class judge {
     std::string token;
     clock::time_point since{};  // It is idle, another client waits, and nothing hinders either.
   };
-  std::map<std::string, idle_record> idle_;                  // By name.
-  std::map<std::string, clock::time_point> in_queue_since_;  // By token.
-  std::multiset<const process*> wants_all_;                  // An acquire_all of it is under way.
-  std::set<std::string> lost_;                               // Tokens of holds that were lost.
+  std::map<std::string, idle_record> idle_;  // By name.
+  struct place {
+    std::string score;
+    clock::time_point since{};
+  };
+  std::map<std::string, place> in_queue_since_;  // By token.
+  std::multiset<const process*> wants_all_;      // An acquire_all of it is under way.
+  std::set<std::string> lost_;                   // Tokens of holds that were lost.
   // By name, the token of the hold whose release was reported last, as long as the record has had it since then: its
   // client keeps it. (A request that runs late can make a record of the same token again.)
   std::map<std::string, std::string> released_;
