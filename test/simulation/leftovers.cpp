@@ -67,7 +67,8 @@ void leftovers::look_for_hindrances() {
   for (auto* const p : world_.processes()) {
     auto& its = clients_[p];
     const auto before = std::exchange(its.connections, p->connections_so_far());
-    if (before != its.connections || p->is_frozen() || !p->core().up()) its.since = now + soon;
+    // If it stood still between a request and its answer, it knows the clock of the server only so well.
+    if (before != its.connections || p->is_frozen() || !p->core().up()) its.since = now + soon + p->frozen();
   }
 }
 
