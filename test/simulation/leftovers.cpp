@@ -19,6 +19,13 @@ constexpr milliseconds longest_pause{2000};
 // On a slower network releases are judged when it is fast again.
 constexpr milliseconds slow{50};
 
+// Until command_timeout has passed, an earlier request may run; then the release is sent once more. It may have to wait
+// in the client for what other servers answer.
+clock::duration allowed(process& p, clock::duration slowest) {
+  const auto limit = p.core().options().command_timeout;
+  return limit + limit / 50 + 8 * slowest + milliseconds(200);
+}
+
 }  // namespace
 
 leftovers::leftovers(world& w, std::vector<std::string> names)
@@ -40,7 +47,8 @@ void leftovers::released(process& p, const std::string& token) {
 }
 
 void leftovers::is_not_needed(process& p, const std::string& token) {
-  leftovers_.push_back({&p, token, world_.now(), std::vector<bool>(servers_.size())});
+  const auto now = world_.now();
+  leftovers_.push_back({&p, token, now, now + allowed(p, clock::duration{0}), std::vector<bool>(servers_.size())});
 }
 
 void leftovers::is_excused(const std::string& token) {
@@ -72,18 +80,17 @@ void leftovers::look_for_hindrances() {
   }
 }
 
-// Until command_timeout has passed, an earlier request may run; then the release is sent once more. It may have to wait
-// in the client for what other servers answer.
 std::string leftovers::look(const has_function& has) {
   look_for_hindrances();
   const auto now = world_.now();
+  bool looked = false;
   for (auto& l : leftovers_) {
-    const auto limit = l.by->core().options().command_timeout;
-    const auto allowed = limit + limit / 50 + 8 * world_.slowest + milliseconds(200);
+    if (now < l.looked_at) continue;
+    const auto its = std::max(l.since, clients_[l.by].since);
+    const auto before = now - allowed(*l.by, world_.slowest);
     for (std::size_t i = 0; i < servers_.size(); ++i) {
-      const auto since = std::max({l.since, clients_[l.by].since, servers_[i]});
-      if (l.is_gone[i] || now < since + allowed) continue;
-      l.is_gone[i] = true;
+      if (l.is_gone[i] || before < std::max(its, servers_[i])) continue;
+      l.is_gone[i] = looked = true;
       // It may take an earlier request for one in time.
       if (world_.clock_of_server(i).offset != first_offsets_[i]) continue;
       for (const auto& name : names_) {
@@ -93,6 +100,7 @@ std::string leftovers::look(const has_function& has) {
       }
     }
   }
+  if (!looked) return {};
   std::erase_if(leftovers_,
                 [](const auto& l) { return std::find(l.is_gone.begin(), l.is_gone.end(), false) == l.is_gone.end(); });
   return {};

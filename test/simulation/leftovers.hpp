@@ -47,7 +47,8 @@ class leftovers {
     process* by;
     std::string token;
     clock::time_point since{};
-    std::vector<bool> is_gone{};  // By the number of the server.
+    clock::time_point looked_at{};  // Not before.
+    std::vector<bool> is_gone{};    // By the number of the server.
   };
   void is_not_needed(process&, const std::string& token);
   void look_for_hindrances();
