@@ -104,11 +104,7 @@ class other_program {
   template <class Lock>
   awaitable<const hold*> keep(Lock lock, acquire_options o) {
     const auto got = std::make_shared<const hold*>(nullptr);
-    start([this, lock = std::move(lock), o, got]() -> awaitable<void> {
-      const hold h = co_await lock.acquire(o);
-      *got = &h;
-      co_await process_.sleep(std::chrono::hours(24 * 365));
-    });
+    start(keeps(std::move(lock), o, got));
     co_await eventually("the program has the lock", [&got] { return *got != nullptr; });
     co_return *got;
   }
@@ -119,6 +115,13 @@ class other_program {
   void go_on() { process_.thaw(); }
 
  private:
+  template <class Lock>
+  awaitable<void> keeps(Lock lock, acquire_options o, std::shared_ptr<const hold*> got) {
+    const hold h = co_await lock.acquire(o);
+    *got = &h;
+    co_await process_.sleep(std::chrono::hours(24 * 365));
+  }
+
   simulation::process process_;
 };
 

@@ -286,7 +286,8 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_has_failed_half_way_leaves_the_queue) {
     client first(executor, redis.url()), third(executor, redis.url());
     other_program second(redis);
     hold h = co_await mutex(first, "n").acquire({.renew = renewal::none});
-    second.start([lock = mutex(second.client(), "n")]() -> awaitable<void> { co_await lock.acquire(); });
+    const mutex its_lock(second.client(), "n");
+    second.start([&its_lock]() -> awaitable<void> { co_await its_lock.acquire(); });
     co_await one_waits(redis);
     second.stop();
     redis.command("DEL", "n");
