@@ -633,6 +633,10 @@ void judge::look_at_lingering() {
     }
     auto& one = idle_[name];
     if (one.token != token) one = {token, now};
+    // A lease from before the clock was set back lasts longer than its client knows: when it reaches the server again,
+    // it takes the record for gone.
+    const auto server = world_.server_of(name);
+    if (world_.clock_of_server(server).offset < first_offsets_[server] && last_hindered_ > one.since) continue;
     const auto messages = messages_take();
     const bool is_told = waits_since > last_hindered_ + milliseconds(1);
     const auto waited = now - std::max(one.since, last_hindered_);
