@@ -99,8 +99,9 @@ void silence(proxy& p) {
   p.hold_replies();
 }
 
+// (A node that the others took for failed for a while, on a machine that stood still, is a new one to the client.)
 awaitable<void> all_up(const client& c) {
-  co_await eventually("all are up", [&] { return c.stats().connects - c.stats().reconnects == 3; });
+  co_await eventually("all are up", [&] { return c.stats().connects - c.stats().reconnects >= 3; });
 }
 
 }  // namespace
