@@ -85,7 +85,9 @@ hold resume_op::resumed(const answer& a) const {
   g.margin = options_.margin;
   g.asked_at = a.sent;
   g.confirmed_at = a.sent;
-  g.may_last_until = core_->may_last(lease_);
+  // Its earlier holder may have extended it for longer than this lease.
+  const auto ends = later(later(a.received, lease.left), core_->drift().of(lease.left));
+  g.may_last_until = std::max(core_->may_last(lease_), ends);
   g.longest_asked = lease_;
   // By the server's clock, and counted from the arrival of an answer that said what time it was before.
   const std::chrono::microseconds since(std::max<std::int64_t>(0, lease.server_time - detached_->rest_from));

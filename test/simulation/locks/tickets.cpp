@@ -238,6 +238,27 @@ BOOST_AUTO_TEST_CASE(a_resumed_hold_counts_its_lease_from_the_question) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_release_after_a_short_resumed_lease_reaches_the_server_that_has_a_longer_one) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    gate through(redis);
+    client c(executor, redis.url()), worker(executor, through.url());
+    hold first = co_await mutex(c, "n").acquire({.lease = 25s});
+    const ticket t = co_await first.detach();
+    hold h = co_await worker.resume(t, {.lease = 2s});
+    through.refuse();
+    through.cut();
+    const auto [ec] = co_await h.release(as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    co_await pause(8s);
+    BOOST_TEST(redis.ttl("n") > 10000);
+    through.refuse(false);
+    const auto since = now();
+    co_await eventually("the lock is free", [&] { return redis.size() == 0; });
+    BOOST_TEST((now() - since < 5s));
+  });
+}
+
 // Its checksum is right, so only Redis can tell.
 BOOST_AUTO_TEST_CASE(a_forged_ticket_is_lost_and_changes_nothing) {
   for_each_kind(redis, [&](const kind& k) {
