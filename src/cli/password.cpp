@@ -44,7 +44,7 @@ namespace asio = boost::asio;
 constexpr auto lifetime = 75s;
 
 // Longer than any token, and an end for a device.
-constexpr std::size_t longest = 65536;
+constexpr std::size_t longest_password = 65536;
 
 std::string first_line(std::string_view text) {
   std::string_view line = text.substr(0, text.find('\n'));
@@ -72,7 +72,7 @@ std::string password_in(const std::string& path) {
   // A pipe that nothing writes to would stop this process.
   const descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.number < 0) fail(std::strerror(errno));
-  std::string text(longest + 1, '\0');
+  std::string text(longest_password + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
     const auto n = ::read(file.number, text.data() + size, text.size() - size);
@@ -84,7 +84,7 @@ std::string password_in(const std::string& path) {
   text.resize(size);
   std::string line = first_line(text);
   if (line.empty()) fail("there is no password in its first line");
-  if (line.size() > longest) fail("its first line is longer than 65536 bytes");
+  if (line.size() > longest_password) fail("its first line is longer than 65536 bytes");
   return line;
 }
 
@@ -188,7 +188,7 @@ class password_command final : public std::enable_shared_from_this<password_comm
     output_.async_read_some(into, [self = shared_from_this(), run = run_](error_code ec, std::size_t n) {
       if (run != self->run_) return;
       self->text_.append(self->piece_.data(), n);
-      if (self->text_.size() > longest) return self->give_up("it prints more than 65536 bytes");
+      if (self->text_.size() > longest_password) return self->give_up("it prints more than 65536 bytes");
       if (!ec) return self->read();
       self->end();
     });

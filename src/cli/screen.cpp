@@ -17,8 +17,8 @@ namespace leasehold::cli {
 namespace {
 
 // The alternate screen, without cursor. Lines that are too wide after all (characters of two columns) are cut.
-constexpr std::string_view begin = "\x1b[?1049h\x1b[?25l\x1b[?7l";
-constexpr std::string_view end = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+constexpr std::string_view own_screen = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+constexpr std::string_view screen_of_before = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 // False and an error number if the terminal has gone. What a stopped terminal does not take is dropped.
 bool write_if_taken(std::string_view text) noexcept {
@@ -60,7 +60,7 @@ void screen::enter() {
     raw.c_cc[VTIME] = 0;
     ::tcsetattr(STDIN_FILENO, TCSANOW, &raw);
   }
-  write_if_taken(begin);
+  write_if_taken(own_screen);
 }
 
 void screen::leave() noexcept {
@@ -69,7 +69,7 @@ void screen::leave() noexcept {
   // A terminal that Ctrl-S has stopped goes on only if it was stopped in this way, too.
   ::tcflow(STDOUT_FILENO, TCOOFF);
   ::tcflow(STDOUT_FILENO, TCOON);
-  write_if_taken(end);
+  write_if_taken(screen_of_before);
   if (has_keys_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
 }
 

@@ -4,6 +4,7 @@
 
 #include <boost/crc.hpp>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 

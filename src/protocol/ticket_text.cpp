@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 namespace leasehold::detail {
 namespace {

@@ -229,15 +229,15 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     execs_.push_back(std::move(then));
     link_->send([l = link_, all](memory_server& at) {
       std::vector<client_reply> replies;
-      for (const auto& words : all) flatten(at.execute(words), replies.emplace_back());
+      for (const auto& command : all) flatten(at.execute(command), replies.emplace_back());
       l->reply_to_client([replies = std::move(replies)](memory_store& self) { self.on_executed(replies); });
     });
   }
 
   void publish(const std::string& channel, std::string_view message) override {
     if (!up_) return;
-    link_->send([words = std::vector<std::string>{"PUBLISH", channel, std::string(message)}](memory_server& at) {
-      at.execute(words);
+    link_->send([command = std::vector<std::string>{"PUBLISH", channel, std::string(message)}](memory_server& at) {
+      at.execute(command);
     });
   }
 
