@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Which room of src/ includes which (src/README.md): arrows run one way, and no units include each other in a circle.
-// One file of the library calls the operating system.
+// A file includes what it names. One file of the library calls the operating system.
 #include "support/unit_test.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <istream>
 #include <iterator>
 #include <map>
@@ -144,6 +147,202 @@ BOOST_AUTO_TEST_CASE(a_wrong_arrow_and_a_circle_are_found) {
   BOOST_TEST(circle(sources).size() >= 2U);
   sources["attic/box.cpp"];
   BOOST_TEST(wrong_arrows(sources).size() == 2U);
+}
+
+// Where the names of std are that the library uses most.
+const std::map<std::string, std::string, std::less<>> header_of_std{
+    {"all_of", "algorithm"},
+    {"any_of", "algorithm"},
+    {"clamp", "algorithm"},
+    {"count_if", "algorithm"},
+    {"find", "algorithm"},
+    {"find_if", "algorithm"},
+    {"max", "algorithm"},
+    {"min", "algorithm"},
+    {"sort", "algorithm"},
+    {"array", "array"},
+    {"atomic", "atomic"},
+    {"from_chars", "charconv"},
+    {"chrono", "chrono"},
+    {"size_t", "cstddef"},
+    {"int64_t", "cstdint"},
+    {"uint64_t", "cstdint"},
+    {"deque", "deque"},
+    {"exception_ptr", "exception"},
+    {"function", "functional"},
+    {"initializer_list", "initializer_list"},
+    {"numeric_limits", "limits"},
+    {"list", "list"},
+    {"map", "map"},
+    {"make_shared", "memory"},
+    {"make_unique", "memory"},
+    {"shared_ptr", "memory"},
+    {"unique_ptr", "memory"},
+    {"weak_ptr", "memory"},
+    {"mutex", "mutex"},
+    {"accumulate", "numeric"},
+    {"optional", "optional"},
+    {"queue", "queue"},
+    {"set", "set"},
+    {"span", "span"},
+    {"invalid_argument", "stdexcept"},
+    {"runtime_error", "stdexcept"},
+    {"string", "string"},
+    {"string_view", "string_view"},
+    {"tuple", "tuple"},
+    {"is_same_v", "type_traits"},
+    {"unordered_map", "unordered_map"},
+    {"unordered_set", "unordered_set"},
+    {"exchange", "utility"},
+    {"forward", "utility"},
+    {"move", "utility"},
+    {"pair", "utility"},
+    {"variant", "variant"},
+    {"vector", "vector"},
+};
+
+// What a file includes, and what it names.
+struct source_file {
+  std::set<std::string> files;    // Of the project, by their paths: "src/lock/lock_state.hpp".
+  std::set<std::string> headers;  // Of others: "vector".
+  std::set<std::string> of_std, of_asio;
+  // Types of the project, each with an underscore (other words mean too much): those that the file defines, and those
+  // that it only declares.
+  std::set<std::string> defined, declared;
+  std::set<std::string> words;  // With an underscore, and nothing in front that says whose they are.
+};
+using project = std::map<std::string, source_file>;
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// A line without its comment and the contents of its texts.
+std::string code_of(std::string_view line) {
+  std::string code;
+  for (bool in_text = false; !line.empty(); line.remove_prefix(1)) {
+    if (!in_text && line.starts_with("//")) break;
+    if (in_text && line.front() == '\\' && line.size() > 1)
+      line.remove_prefix(1);
+    else if (line.front() == '"')
+      in_text = !in_text;
+    else if (!in_text)
+      code += line.front();
+  }
+  return code;
+}
+
+void note_words(source_file& f, std::string_view code) {
+  for (std::size_t at = 0; at < code.size();) {
+    auto end = at;
+    while (end < code.size() && is_word(code[end])) ++end;
+    const std::string word(code.substr(at, end - at));
+    const auto before = code.substr(0, at);
+    if (before.ends_with("std::")) {
+      f.of_std.insert(word);
+    } else if (before.ends_with("asio::")) {
+      f.of_asio.insert(word);
+    } else if (word.find('_') != word.npos && before.find_last_of(".>:") != at - 1) {
+      f.words.insert(word);
+    }
+    at = end + 1;
+  }
+  // "class name : base {", "struct name;"
+  for (const std::string_view key : {"class ", "struct ", "enum class "}) {
+    if (!code.starts_with(key)) continue;
+    auto name = code.substr(key.size());
+    name = name.substr(0, std::find_if_not(name.begin(), name.end(), is_word) - name.begin());
+    if (name.find('_') != name.npos) (code.ends_with(';') ? f.declared : f.defined).emplace(name);
+  }
+}
+
+project read_project() {
+  const fs::path top = LEASEHOLD_SOURCE_DIR;
+  project found;
+  for (const auto* folder : {"src", "include"}) {
+    for (const auto& file : fs::recursive_directory_iterator(top / folder)) {
+      const auto extension = file.path().extension();
+      if (extension != ".cpp" && extension != ".hpp") continue;
+      const auto name = fs::relative(file.path(), top).generic_string();
+      auto& f = found[name];
+      std::ifstream text(file.path());
+      for (std::string line; std::getline(text, line);) {
+        if (const auto own = included_by(line); !own.empty()) {
+          f.files.insert(fs::exists(top / "src" / own) ? "src/" + own : room_of(name) + "/" + own);
+        } else if (line.starts_with("#include <")) {
+          const auto header = line.substr(10, line.find('>') - 10);
+          if (header.starts_with("leasehold/"))
+            f.files.insert("include/" + header);
+          else
+            f.headers.insert(header);
+        } else {
+          note_words(f, code_of(line));
+        }
+      }
+    }
+  }
+  return found;
+}
+
+// The file, and what it includes of the project, directly or not.
+void add_included(const project& all, const std::string& file, std::set<std::string>& into) {
+  if (!all.contains(file) || !into.insert(file).second) return;
+  for (const auto& other : all.at(file).files) add_included(all, other, into);
+}
+
+// What files of src name though neither they nor headers of the project that they include say where it is: compiled
+// together with others that do, it would not be missed.
+std::vector<std::string> missing_includes(const project& all) {
+  std::set<std::string> every_header;
+  std::map<std::string, std::set<std::string>> where;  // Type -> files.
+  for (const auto& [name, f] : all) {
+    every_header.insert(f.headers.begin(), f.headers.end());
+    if (!name.ends_with(".hpp")) continue;
+    for (const auto& type : f.defined) where[type].insert(name);
+  }
+  std::vector<std::string> missing;
+  for (const auto& [name, f] : all) {
+    if (!name.starts_with("src/")) continue;
+    std::set<std::string> files, headers, types;
+    add_included(all, name, files);
+    for (const auto& other : files) {
+      const auto& o = all.at(other);
+      headers.insert(o.headers.begin(), o.headers.end());
+      types.insert(o.declared.begin(), o.declared.end());
+    }
+    for (const auto& word : f.of_std) {
+      const auto known = header_of_std.find(word);
+      if (known != header_of_std.end() && !headers.contains(known->second)) missing.push_back(name + ": std::" + word);
+    }
+    for (const auto& word : f.of_asio) {
+      const auto header = "boost/asio/" + word + ".hpp";
+      // (Words without an underscore are namespaces, too.)
+      if (word.find('_') != word.npos && every_header.contains(header) && !headers.contains(header)) {
+        missing.push_back(name + ": asio::" + word);
+      }
+    }
+    for (const auto& word : f.words) {
+      const auto known = where.find(word);
+      if (known == where.end() || known->second.size() != 1 || types.contains(word)) continue;
+      if (!files.contains(*known->second.begin())) missing.push_back(name + ": " + word);
+    }
+  }
+  return missing;
+}
+
+BOOST_AUTO_TEST_CASE(a_file_includes_what_it_names) {
+  for (const auto& name : missing_includes(read_project())) BOOST_ERROR("not included: " << name);
+}
+
+BOOST_AUTO_TEST_CASE(a_missing_include_is_found) {
+  auto all = read_project();
+  all["src/lock/box.cpp"].headers = {"vector"};
+  note_words(all["src/lock/box.cpp"], code_of("std::vector<hold_state> a;  // std::optional"));
+  note_words(all["src/lock/box.cpp"], code_of("std::optional<int> b = asio::co_spawn(\"std::set\");"));
+  const std::vector<std::string> expected{"src/lock/box.cpp: std::optional", "src/lock/box.cpp: asio::co_spawn",
+                                          "src/lock/box.cpp: hold_state"};
+  BOOST_TEST(missing_includes(all) == expected, boost::test_tools::per_element());
+  all["src/lock/box.cpp"].headers.insert({"optional", "boost/asio/co_spawn.hpp"});
+  all["src/lock/box.cpp"].files.insert("src/lock/hold_state.hpp");
+  BOOST_TEST(missing_includes(all).empty());
 }
 
 // The headers of C++, and of what the library depends on. All others are the operating system's.
