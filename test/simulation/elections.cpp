@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "simulation/elections.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <fmt/format.h>
 
@@ -17,8 +15,6 @@ namespace leasehold::simulation {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
 
 // Above every value of its term.
 constexpr std::uint64_t over = std::numeric_limits<std::uint64_t>::max();

@@ -9,6 +9,9 @@
 
 #include <leasehold/election.hpp>
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -20,6 +23,9 @@
 #include <vector>
 
 namespace leasehold::simulation {
+
+// For results instead of exceptions.
+inline constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
 
 class elections {
  public:

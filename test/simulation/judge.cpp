@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "simulation/judge.hpp"
 
-#include "protocol/slots.hpp"
-
 #include "lock/hold_state.hpp"
 #include "protocol/keys.hpp"
 #include "protocol/slots.hpp"
@@ -33,12 +31,6 @@ constexpr milliseconds patience{110};
 clock::duration longest_pause(const held& h, clock::duration slowest) {
   return std::min(h.options.lease / 10, milliseconds(500)) + 6 * slowest + milliseconds(100);
 }
-
-// After a cut a client connects again within this, if it was connected.
-constexpr milliseconds longest_reconnection{60};
-
-// The longest of client_options::reconnect, and jitter.
-constexpr milliseconds longest_pause_between_connections{2000};
 
 constexpr std::int64_t two_days = 172800000;
 

@@ -12,10 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// After a cut a client connects again within this, if it was connected; otherwise after client_options::reconnect.
-constexpr milliseconds soon{60};
-constexpr milliseconds longest_pause{2000};
-
 // On a slower network releases are judged when it is fast again.
 constexpr milliseconds slow{50};
 
@@ -70,13 +66,15 @@ void leftovers::look_for_hindrances() {
     auto& s = world_.server(i);
     // What was sent on a slow network is still on its way for a while.
     if (s.is_frozen() || !s.is_up() || s.data().is_out_of_memory() || world_.slowest > slow)
-      servers_[i] = now + longest_pause + 2 * how_slow_;
+      servers_[i] = now + longest_pause_between_connections + 2 * how_slow_;
   }
   for (auto* const p : world_.processes()) {
     auto& its = clients_[p];
     const auto before = std::exchange(its.connections, p->connections_so_far());
     // If it stood still between a request and its answer, it knows the clock of the server only so well.
-    if (before != its.connections || p->is_frozen() || !p->core().up()) its.since = now + soon + p->frozen();
+    if (before != its.connections || p->is_frozen() || !p->core().up()) {
+      its.since = now + longest_reconnection + p->frozen();
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "simulation/world.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,6 +17,12 @@
 #include <vector>
 
 namespace leasehold::simulation {
+
+// After a cut a client connects again within this, if it was connected.
+inline constexpr std::chrono::milliseconds longest_reconnection{60};
+
+// Otherwise after the longest of client_options::reconnect, and jitter.
+inline constexpr std::chrono::milliseconds longest_pause_between_connections{2000};
 
 class leftovers {
  public:

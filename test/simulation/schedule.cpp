@@ -8,13 +8,11 @@
 #include <leasehold/election.hpp>
 #include <leasehold/ticket.hpp>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <fmt/format.h>
 
@@ -27,8 +25,6 @@ namespace leasehold::simulation {
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr auto as_tuple = asio::as_tuple(asio::use_awaitable);
 
 // While one user of a process wants a lock or has it.
 class need {
