@@ -7,6 +7,7 @@
 #include <leasehold/admin.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -62,11 +63,12 @@ struct with_users : with_redis {
   }
 };
 
-constexpr acquire_options quick{.lease = 300ms, .wait = 5s};
+constexpr acquire_options quick{.lease = 1s, .wait = 5s};
 
 // Acquires, renews, waits in vain, waits and is handed the lock, extends, releases. The second one waits for the first.
 template <class First, class Second>
 awaitable<void> use(client a, client b, First first, Second second, report& r, std::string what) {
+  const auto before = a.stats();
   auto [acquired, h] = co_await first.acquire(quick, as_tuple);
   r.note(what + " acquire", acquired);
   if (acquired) co_return;
@@ -76,7 +78,6 @@ awaitable<void> use(client a, client b, First first, Second second, report& r, s
   r.note(what + " try_acquire", tried);
   auto [waited, none] = co_await second.acquire({.lease = 300ms, .wait = 20ms}, as_tuple);
   if (waited != error::timed_out) r.note(what + " waiting in vain", waited);
-  const auto before = a.stats();
   co_await eventually("it is renewed", [&] {
     const auto s = a.stats();
     return s.renewed > before.renewed || s.renewal_failed > before.renewal_failed || s.lost > before.lost;
@@ -320,7 +321,9 @@ BOOST_AUTO_TEST_CASE(each_right_that_is_missing_is_told) {
       if (t->missing == "eval") {
         co_await work(*t);
       } else {
-        asio::co_spawn(co_await asio::this_coro::executor, work(*t), asio::detached);
+        asio::co_spawn(co_await asio::this_coro::executor, work(*t), [](std::exception_ptr e) {
+          if (e) std::rethrow_exception(e);
+        });
       }
     }
     co_await eventually("all end",
