@@ -315,6 +315,7 @@ class judge {
   struct place {
     std::string score;
     clock::time_point since{};
+    bool ran_out = false;  // Its client has not asked in time.
   };
   std::map<std::string, place> in_queue_since_;  // By token.
   std::multiset<const process*> wants_all_;      // An acquire_all of it is under way.

@@ -66,21 +66,27 @@ std::string included_by(std::string_view line) {
   return std::string(line.substr(0, line.find('"')));
 }
 
-graph read_sources(const fs::path& top) {
-  graph found;
-  for (const auto& file : fs::recursive_directory_iterator(top)) {
+// Calls `use` with the name of each file, from `top` on, and each of its lines.
+template <class Use>
+void for_each_line(const fs::path& top, const std::string& folder, Use use) {
+  for (const auto& file : fs::recursive_directory_iterator(top / folder)) {
     const auto extension = file.path().extension();
     if (extension != ".cpp" && extension != ".hpp") continue;
     const auto name = fs::relative(file.path(), top).generic_string();
-    auto& included = found[name];
     std::ifstream text(file.path());
-    for (std::string line; std::getline(text, line);) {
-      const auto other = included_by(line);
-      if (other.empty()) continue;
-      // Those of the command are written from their own folder on.
-      included.push_back(fs::exists(top / other) ? other : room_of(name) + "/" + other);
-    }
+    for (std::string line; std::getline(text, line);) use(name, line);
   }
+}
+
+graph read_sources(const fs::path& top) {
+  graph found;
+  for_each_line(top, "", [&](const std::string& name, const std::string& line) {
+    auto& included = found[name];
+    const auto other = included_by(line);
+    if (other.empty()) return;
+    // Those of the command are written from their own folder on.
+    included.push_back(fs::exists(top / other) ? other : room_of(name) + "/" + other);
+  });
   return found;
 }
 
@@ -258,26 +264,20 @@ project read_project() {
   const fs::path top = LEASEHOLD_SOURCE_DIR;
   project found;
   for (const auto* folder : {"src", "include"}) {
-    for (const auto& file : fs::recursive_directory_iterator(top / folder)) {
-      const auto extension = file.path().extension();
-      if (extension != ".cpp" && extension != ".hpp") continue;
-      const auto name = fs::relative(file.path(), top).generic_string();
+    for_each_line(top, folder, [&](const std::string& name, const std::string& line) {
       auto& f = found[name];
-      std::ifstream text(file.path());
-      for (std::string line; std::getline(text, line);) {
-        if (const auto own = included_by(line); !own.empty()) {
-          f.files.insert(fs::exists(top / "src" / own) ? "src/" + own : room_of(name) + "/" + own);
-        } else if (line.starts_with("#include <")) {
-          const auto header = line.substr(10, line.find('>') - 10);
-          if (header.starts_with("leasehold/"))
-            f.files.insert("include/" + header);
-          else
-            f.headers.insert(header);
-        } else {
-          note_words(f, code_of(line));
-        }
+      if (const auto own = included_by(line); !own.empty()) {
+        f.files.insert(fs::exists(top / "src" / own) ? "src/" + own : room_of(name) + "/" + own);
+      } else if (line.starts_with("#include <")) {
+        const auto header = line.substr(10, line.find('>') - 10);
+        if (header.starts_with("leasehold/"))
+          f.files.insert("include/" + header);
+        else
+          f.headers.insert(header);
+      } else {
+        note_words(f, code_of(line));
       }
-    }
+    });
   }
   return found;
 }
