@@ -328,7 +328,7 @@ BOOST_AUTO_TEST_CASE(without_redis_requests_end_in_time) {
 }
 
 BOOST_AUTO_TEST_CASE(a_killed_instance_costs_a_lease) {
-  instance alpha = start_booking("alpha", {"--lease", "1s", "--work", "5m"});
+  instance alpha = start_booking("alpha", {"--lease", short_lease, "--work", "5m"});
   const instance beta = start_booking("beta");
   auto buying = ask_meanwhile(alpha.post("/seats/A1/buy", ann));
   is_held(beta, "A1", "alpha");
@@ -340,7 +340,7 @@ BOOST_AUTO_TEST_CASE(a_killed_instance_costs_a_lease) {
 }
 
 BOOST_AUTO_TEST_CASE(a_row_refuses_who_was_stopped_for_longer_than_the_lease) {
-  instance alpha = start_booking("alpha", {"--lease", "1s", "--work", "1500ms"});
+  instance alpha = start_booking("alpha", {"--lease", short_lease, "--work", "4s"});
   const instance beta = start_booking("beta");
   BOOST_TEST(ask(beta.post("/seats/A1/reserve", ann)).result_int() == 200U);
   auto paying = ask_meanwhile(alpha.post("/seats/A1/pay"));
@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(a_row_refuses_a_smaller_fence) {
 }
 
 BOOST_AUTO_TEST_CASE(a_request_at_work_is_answered_before_the_end) {
-  instance alpha = start_booking("alpha", {"--work", "600ms"});
+  instance alpha = start_booking("alpha", {"--work", "2s"});
   auto buying = ask_meanwhile(alpha.post("/seats/A1/buy", ann));
   is_held(alpha, "A1", "alpha");
   alpha.process->signal(SIGTERM);

@@ -25,7 +25,7 @@ struct with_draws : with_examples {
 
   child instance(const std::string& name, const options& other = {}) const {
     options all{
-        {"--table", file}, {"--draw", "christmas"}, {"--instance", name}, {"--lease", short_lease}, {"--work", "20ms"}};
+        {"--table", file}, {"--draw", "christmas"}, {"--instance", name}, {"--lease", "10m"}, {"--work", "20ms"}};
     for (const auto& [option, value] : other) all[option] = value;
     words command{"draw"};
     for (const auto& [option, value] : all) command.insert(command.end(), {option, value});
@@ -82,7 +82,7 @@ std::string in_a_second() {
 BOOST_FIXTURE_TEST_SUITE(draw, with_draws)
 
 BOOST_AUTO_TEST_CASE(of_five_instances_that_start_together_one_draws) {
-  const options together{{"--at", in_a_second()}, {"--lease", "10s"}};
+  const options together{{"--at", in_a_second()}};
   child instances[] = {instance("alpha", together), instance("beta", together), instance("gamma", together),
                        instance("delta", together), instance("epsilon", together)};
   std::size_t drawings = 0;
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(who_waits_for_the_time_can_be_ended) {
 }
 
 BOOST_AUTO_TEST_CASE(another_one_draws_if_the_first_dies_in_the_middle) {
-  child first = instance("first", {{"--work", "10m"}});
+  child first = instance("first", {{"--lease", short_lease}, {"--work", "10m"}});
   next(first, "waiting");
   const auto dead = next(first, "drawing").number("fence");
   child second = instance("second");
@@ -145,8 +145,8 @@ BOOST_AUTO_TEST_CASE(another_one_draws_if_the_first_dies_in_the_middle) {
 }
 
 BOOST_AUTO_TEST_CASE(one_that_was_frozen_is_refused_when_the_draw_is_done) {
-  child before_writing = instance("before_writing", {{"--stall", "1s"}});
-  child at_work = instance("at_work", {{"--draw", "easter"}, {"--work", "10m"}});
+  child before_writing = instance("before_writing", {{"--lease", short_lease}, {"--stall", "3s"}});
+  child at_work = instance("at_work", {{"--draw", "easter"}, {"--lease", short_lease}, {"--work", "10m"}});
   next(at_work, "waiting");
   next(at_work, "drawing");
   at_work.stop();
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_frozen_is_refused_when_the_draw_is_done) {
 }
 
 BOOST_AUTO_TEST_CASE(one_that_was_frozen_is_refused_while_another_one_draws) {
-  child frozen = instance("frozen", {{"--stall", "1s"}});
+  child frozen = instance("frozen", {{"--lease", short_lease}, {"--stall", "3s"}});
   next(frozen, "waiting");
   next(frozen, "drawing");
   next(frozen, "writing");
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(one_that_was_frozen_is_refused_while_another_one_draws) {
 }
 
 BOOST_AUTO_TEST_CASE(the_table_has_the_last_word) {
-  child slow = instance("slow", {{"--draw", "easter"}, {"--stall", "1s"}, {"--lease", "10s"}});
+  child slow = instance("slow", {{"--draw", "easter"}, {"--stall", "3s"}});
   next(slow, "waiting");
   next(slow, "drawing");
   next(slow, "writing");

@@ -15,6 +15,10 @@
 
 namespace leasehold::test {
 
+// Of those that are to lose what they hold: so short that tests can wait for its end, and so long that one that is
+// not to lose it yet outlasts a machine that stands still for a second or two.
+inline const std::string short_lease = "3s";
+
 using words = std::vector<std::string>;
 
 struct ended {

@@ -67,7 +67,7 @@ class way {
 struct with_leaders : with_examples {
   std::string log = folder / "log";
 
-  child instance(const std::string& name, const std::string& lease = short_lease) const {
+  child instance(const std::string& name, const std::string& lease = "10m") const {
     return start({"leader", "--log", log, "--instance", name, "--lease", lease, "--every", "5ms"});
   }
 
@@ -103,7 +103,7 @@ struct with_leaders : with_examples {
 BOOST_FIXTURE_TEST_SUITE(leader, with_leaders)
 
 BOOST_AUTO_TEST_CASE(a_follower_leads_when_the_leader_dies) {
-  child first = instance("first");
+  child first = instance("first", short_lease);
   next(first, "following");
   const told dead = next(first, "leading");
   child second = instance("second");
@@ -117,11 +117,11 @@ BOOST_AUTO_TEST_CASE(a_follower_leads_when_the_leader_dies) {
 }
 
 BOOST_AUTO_TEST_CASE(at_sigterm_the_leader_makes_way_at_once) {
-  // Nobody could wait for the end of this lease.
-  child first = instance("first", "10m");
+  // Nobody could wait for the end of its lease.
+  child first = instance("first");
   next(first, "following");
   const told before = next(first, "leading");
-  child second = instance("second", "10m");
+  child second = instance("second");
   next(second, "following");
   wait_until("a follower in the queue", [this] { return redis.size() > 2; });
   await_lines_of(before);
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(at_sigterm_the_leader_makes_way_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(nobody_leads_while_redis_does_not_answer) {
-  child first = instance("first");
+  child first = instance("first", short_lease);
   next(first, "following");
   const told before = next(first, "leading");
   // A connection that is cut and comes up again costs nothing.
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(a_leader_that_is_cut_off_stops_and_a_follower_leads) {
 
 BOOST_AUTO_TEST_CASE(somebody_leads_anew_on_a_redis_that_has_lost_all) {
   // It is not the end of this lease that tells the leader.
-  child first = instance("first", "10m");
+  child first = instance("first");
   next(first, "following");
   const told before = next(first, "leading");
   await_lines_of(before);
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(a_leader_whose_work_fails_makes_way) {
 }
 
 BOOST_AUTO_TEST_CASE(a_leader_that_was_frozen_follows) {
-  child first = instance("first");
+  child first = instance("first", short_lease);
   next(first, "following");
   const told frozen = next(first, "leading");
   child second = instance("second");
@@ -242,14 +242,14 @@ BOOST_AUTO_TEST_CASE(a_leader_that_was_frozen_follows) {
 BOOST_AUTO_TEST_CASE(clients_find_each_leader_at_its_address) {
   child client = start({"leader_client"});
   next(client, "nobody");
-  child first = instance("first", "10m");
+  child first = instance("first");
   next(first, "following");
   const told before = next(first, "leading");
   const told found = next(client, "found");
   BOOST_TEST(found.number("fence") == before.number("fence"));
   BOOST_TEST(found.text("value").starts_with("127.0.0.1:"));
   BOOST_TEST(next(client, "answered").number("fence") == before.number("fence"));
-  child second = instance("second", "10m");
+  child second = instance("second");
   next(second, "following");
   wait_until("a follower in the queue", [this] { return redis.size() > 2; });
   first.signal(SIGTERM);

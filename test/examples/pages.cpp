@@ -53,7 +53,8 @@ BOOST_AUTO_TEST_CASE(the_unit_test_of_a_service_passes_at_once) {
   const auto begin = std::chrono::steady_clock::now();
   const ended e = run({"unit_test"});
   BOOST_TEST(e.status == 0, e.output + e.errors);
-  BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(2)));
+  // On its own clock, nearly two minutes.
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < limit));
 }
 
 BOOST_AUTO_TEST_CASE(two_first_servers_do_the_same_work_one_after_the_other) {

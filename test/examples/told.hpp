@@ -43,11 +43,4 @@ inline told next(child& c, const std::string& what) {
   return {*line};
 }
 
-// So short that tests can wait for its end, and so long that a busy machine renews it in time.
-#ifdef __SANITIZE_ADDRESS__
-inline const std::string short_lease = "1500ms";
-#else
-inline const std::string short_lease = "1s";
-#endif
-
 }  // namespace leasehold::test

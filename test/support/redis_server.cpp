@@ -71,7 +71,10 @@ void redis_connection::send(const std::vector<std::string>& words) {
 void redis_connection::fill() {
   if (read_ > 65536) buffer_.erase(0, std::exchange(read_, 0));
   char piece[65536];
-  const auto n = ::recv(socket_, piece, sizeof piece, 0);
+  ssize_t n = 0;
+  // A process that was stopped and goes on is interrupted in a wait that has a limit (signal(7)).
+  do n = ::recv(socket_, piece, sizeof piece, 0);
+  while (n < 0 && errno == EINTR);
   if (n <= 0) throw std::system_error(n < 0 ? errno : ECONNRESET, std::generic_category(), "receive from redis-server");
   buffer_.append(piece, static_cast<std::size_t>(n));
 }

@@ -61,6 +61,9 @@ sentinel_group::sentinel_group(settings s) {
   watch.insert(watch.end(), s.of_sentinels.begin(), s.of_sentinels.end());
   for (std::size_t i = 0; i < s.sentinels; ++i) {
     sentinels_.push_back(std::make_unique<redis_server>(watch, std::vector<std::string>(), special));
+    // A Sentinel that stood still for two seconds does nothing for thirty ("TILT mode" in Redis' documentation of
+    // Sentinel); by then the replicas have been cut off for too long to be chosen. Redis 6 cannot be told otherwise.
+    sentinels_.back()->command("SENTINEL", "DEBUG", "TILT-TRIGGER", "60000");
   }
   wait_until_ok();
 }
