@@ -85,6 +85,7 @@ BOOST_AUTO_TEST_CASE(a_list_has_the_locks_of_all_nodes_or_none) {
 // What the new master knows goes on: the hold, its renewals, and the queue in its order.
 BOOST_AUTO_TEST_CASE(a_fail_over_that_loses_nothing) {
   cluster_servers cluster(3, 1);
+  cluster.notice_failures_soon();
   for (const char* how : {"by command", "by death"}) {
     BOOST_TEST_CONTEXT(how) {
       run([&]() -> awaitable<void> {
@@ -147,6 +148,7 @@ BOOST_AUTO_TEST_CASE(a_grant_that_the_new_master_does_not_know) {
     co_await works(one, "n");
     const auto old = cluster.master_of(slot);
     const auto replica = cluster.replica_of(slot);
+    cluster.notice_failures_soon();
     // What comes now is not even sent to it.
     cluster.node(replica).stop();
     cluster.node(old).command("CLIENT", "KILL", "TYPE", "replica");
@@ -179,6 +181,7 @@ BOOST_AUTO_TEST_CASE(a_master_that_hangs) {
     co_await works(c, "n");
     const auto old = cluster.master_of(slot);
     const auto replica = cluster.replica_of(slot);
+    cluster.notice_failures_soon();
     cluster.node(old).stop();
     co_await works(c, "n");
     BOOST_TEST(cluster.is_master(replica));

@@ -36,6 +36,7 @@ BOOST_AUTO_TEST_CASE(a_cluster_fails_over) {
   const std::size_t old = cluster.master_of("n");
   const std::size_t replica = cluster.replica_of(cluster_servers::slot_of("n"));
   BOOST_TEST(replica == old + 3);
+  cluster.notice_failures_soon();
   cluster.fail_over(replica);
   BOOST_TEST(cluster.master_of("n") == replica);
   // And by itself.

@@ -56,7 +56,8 @@ cluster_servers::cluster_servers(std::size_t masters, std::size_t replicas_per_m
                                  const std::vector<std::string>& environment,
                                  const std::vector<std::string>& of_the_first)
     : tls_(!tls.empty()) {
-  std::vector<std::string> lines{"cluster-enabled yes", "cluster-node-timeout 1000",
+  // A machine that stands still for some seconds makes no node fail, nor a node forget that it meets another one.
+  std::vector<std::string> lines{"cluster-enabled yes", "cluster-node-timeout 10000",
                                  "cluster-replica-validity-factor 0", "repl-diskless-sync-delay 0",
                                  "repl-ping-replica-period 1"};
   lines.insert(lines.end(), configuration.begin(), configuration.end());
@@ -193,6 +194,12 @@ void cluster_servers::move_slot(int slot, std::size_t from, std::size_t to) {
   begin_moving(slot, from, to);
   move_keys(slot, from, to);
   end_moving(slot, from, to);
+}
+
+void cluster_servers::notice_failures_soon() {
+  for (std::size_t i = 0; i < size(); ++i) {
+    check(node(i).command("CONFIG", "SET", "cluster-node-timeout", "1000"), "CONFIG SET cluster-node-timeout");
+  }
 }
 
 void cluster_servers::fail_over(std::size_t replica, const std::string& how) {

@@ -48,6 +48,8 @@ class cluster_servers {
   void move_key(const std::string& key, std::size_t from, std::size_t to);
   void end_moving(int slot, std::size_t from, std::size_t to);
 
+  // From now on a node that does not answer for a second has failed, and a replica takes its place.
+  void notice_failures_soon();
   // Makes this replica a master and returns when it is and everybody knows. `how`: "", "FORCE" or "TAKEOVER".
   void fail_over(std::size_t replica, const std::string& how = {});
 

@@ -150,6 +150,8 @@ class sentinel : public deployment {
 // The clocks of all nodes are stepped together, as those of a Sentinel group.
 class cluster : public deployment {
  public:
+  cluster() { nodes_.notice_failures_soon(); }
+
   std::vector<std::string> urls() const override { return {nodes_.url()}; }
   std::vector<redis_server*> servers() override {
     std::vector<redis_server*> all;
@@ -203,6 +205,7 @@ class cluster : public deployment {
     f.heal = [this, heal = f.heal] {
       heal();
       nodes_.wait_until_ok();
+      nodes_.notice_failures_soon();  // A node that was started again does not know it.
     };
     return f;
   }
