@@ -47,6 +47,7 @@ std::string decode(std::string_view text) {
 redis::config config_of(std::string_view url) {
   redis::config config;
   config.reconnect_wait_interval = std::chrono::seconds(0);  // Never.
+  config.health_check_interval = std::chrono::seconds(10);   // Of two seconds, a busy machine would be taken for dead.
   std::string_view rest = url;
   std::string_view db;
   if (drop(rest, "unix://")) {

@@ -29,6 +29,7 @@ constexpr std::chrono::seconds limit{10};
 redis::config parse(const std::string& url) {
   redis::config config;
   config.reconnect_wait_interval = std::chrono::seconds(0);  // A connection that has ended stays so.
+  config.health_check_interval = limit;
   std::string_view rest = url;
   const auto drop = [&](std::string_view prefix) {
     if (!rest.starts_with(prefix)) return false;
