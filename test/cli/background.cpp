@@ -5,14 +5,11 @@
 #include "leasehold_command.hpp"
 #include "support/terminal.hpp"
 
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <optional>
 
 namespace leasehold::test {
-
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -35,12 +32,11 @@ BOOST_AUTO_TEST_CASE(the_lock_is_released_when_the_command_has_ended) {
 
 BOOST_AUTO_TEST_CASE(or_when_all_processes_that_it_has_started_have_ended) {
   for (const auto& leaves_behind : {background, daemon}) {
-    child c =
-        start({"run", "--wait-children", "--lease", "1s", "n", "--", "sh", "-c", leaves_behind + "echo $$; exit 3"});
+    child c = start({"run", "--wait-children", "--lease", short_lease, "--grace", "0", "n", "--", "sh", "-c",
+                     leaves_behind + "echo $$; exit 3"});
     const std::string command = c.read_line().value();
     wait_until("the command has ended", [&] { return !std::filesystem::exists("/proc/" + command); });
-    const auto begin = std::chrono::steady_clock::now();
-    wait_until("a lease", [&] { return std::chrono::steady_clock::now() > begin + 1100ms; });
+    wait_for_renewal("n");
     BOOST_TEST(!c.status());
     BOOST_TEST(redis.get("n").has_value());
     BOOST_TEST(!std::filesystem::exists(folder / "ended"));
@@ -63,7 +59,8 @@ BOOST_AUTO_TEST_CASE(then_signals_and_the_loss_of_the_lease_reach_them) {
       for (const bool loses : {false, true}) {
         BOOST_TEST_CONTEXT(leaves_behind << (in_terminal ? ", in a terminal" : "") << (loses ? ", loss" : ", signal")) {
           words command = leasehold_command(
-              {"run", "--wait-children", "--lease", "1s", "n", "--", "sh", "-c", leaves_behind + "exit 3", "sh", told});
+              {"run", "--wait-children", "n", "--", "sh", "-c",
+               leaves_behind + "echo $$ > $FOLDER/new; mv $FOLDER/new $FOLDER/command; exit 3", "sh", told});
           std::optional<terminal> t;
           std::optional<child> c;
           if (in_terminal) {
@@ -73,18 +70,18 @@ BOOST_AUTO_TEST_CASE(then_signals_and_the_loss_of_the_lease_reach_them) {
             c.emplace(command, environment());
           }
           wait_until("its begin", [&] { return std::filesystem::exists(folder / "begun"); });
-          // The command itself has ended, too.
-          const auto begin = std::chrono::steady_clock::now();
-          wait_until("a moment", [&] { return std::chrono::steady_clock::now() > begin + 100ms; });
+          wait_until("the command itself", [&] { return std::filesystem::exists(folder / "command"); });
+          const std::string pid = read_file(folder / "command");
+          const std::string process = "/proc/" + pid.substr(0, pid.find('\n'));
+          wait_until("its end", [&] { return !std::filesystem::exists(process); });
           if (loses) {
-            redis.command("DEL", "n");
+            lose("n");
           } else {
             t ? t->signal(SIGTERM) : c->signal(SIGTERM);
           }
           BOOST_TEST((t ? t->wait() : c->wait()) == (loses ? 74 : 3));
           BOOST_TEST(std::filesystem::exists(folder / "ended"));
-          std::filesystem::remove(folder / "begun");
-          std::filesystem::remove(folder / "ended");
+          for (const std::string file : {"begun", "command", "ended"}) std::filesystem::remove(folder / file);
         }
       }
     }
@@ -100,8 +97,8 @@ BOOST_AUTO_TEST_CASE(the_loss_of_the_lease_is_reported_to_all_of_them_before_the
       BOOST_TEST_CONTEXT("'" << trap << "'" << (in_terminal ? ", in a terminal" : "")) {
         const std::string command = "(setsid sh -c \"$1\" sh \"$2\" > /dev/null 2>&1 &); while :; do sleep 0.01; done";
         const std::string daemon_with_worker = trap + "sh -c \"$1\" & wait $!; wait $!";
-        words all = leasehold_command({"run", "--wait-children", "--lease", "1s", "n", "--", "sh", "-c", command, "sh",
-                                       daemon_with_worker, worker});
+        words all = leasehold_command(
+            {"run", "--wait-children", "n", "--", "sh", "-c", command, "sh", daemon_with_worker, worker});
         std::optional<terminal> t;
         std::optional<child> c;
         if (in_terminal) {
@@ -111,7 +108,7 @@ BOOST_AUTO_TEST_CASE(the_loss_of_the_lease_is_reported_to_all_of_them_before_the
           c.emplace(all, environment());
         }
         wait_until("its begin", [&] { return std::filesystem::exists(folder / "begun"); });
-        redis.command("DEL", "n");
+        lose("n");
         BOOST_TEST((t ? t->wait() : c->wait()) == 74);
         BOOST_TEST(std::filesystem::exists(folder / "ended"));
         std::filesystem::remove(folder / "begun");
@@ -128,15 +125,15 @@ BOOST_AUTO_TEST_CASE(what_a_password_command_leaves_behind_is_none_of_them) {
       "[ ! -e $FOLDER/again ] || { setsid sleep 1000 > /dev/null 2>&1 & echo $! > $FOLDER/new; "
       "mv $FOLDER/new $FOLDER/daemon; rm $FOLDER/again; }; echo secret";
   for (const bool loses : {false, true}) {
-    child c = start({"run", "--wait-children", "--lease", "1s", "--user", "locker", "--password-command", command, "n",
-                     "--", "sh", "-c", wait_for_a_signal});
+    child c = start({"run", "--wait-children", "--user", "locker", "--password-command", command, "n", "--", "sh", "-c",
+                     wait_for_a_signal});
     BOOST_TEST(c.read_line().value_or("") == "ready");
     folder.write("again", "");
     redis.command("CLIENT", "KILL", "USER", "locker");
     wait_until("a daemon", [&] { return std::filesystem::exists(folder / "daemon"); });
     wait_until("a connection", [&] { return contains(redis.command("CLIENT", "LIST").text, "user=locker"); });
     if (loses) {
-      redis.command("DEL", "n");
+      lose("n");
     } else {
       c.signal(SIGTERM);
     }

@@ -9,7 +9,7 @@ namespace leasehold::test {
 BOOST_FIXTURE_TEST_SUITE(break_by_force, with_leasehold)
 
 BOOST_AUTO_TEST_CASE(a_lock_is_freed_and_its_holder_stops) {
-  child holder = start({"run", "--lease", "3s", "n", "--", "sh", "-c",
+  child holder = start({"run", "--lease", "10m", "n", "--", "sh", "-c",
                         "echo $LEASEHOLD_TOKEN; echo $LEASEHOLD_FENCE; " + wait_for_a_signal});
   const std::string token = holder.read_line().value();
   const std::string fence = holder.read_line().value();
@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(a_lock_is_freed_and_its_holder_stops) {
 }
 
 BOOST_AUTO_TEST_CASE(the_next_in_the_queue_gets_it) {
-  child holder = start({"run", "--lease", "3s", "n", "--", "sh", "-c", "echo ready; " + wait_for_a_signal});
+  child holder = start({"run", "--lease", "10m", "n", "--", "sh", "-c", "echo ready; " + wait_for_a_signal});
   BOOST_TEST(holder.read_line().value() == "ready");
   child next = start({"run", "n", "--", "sh", "-c", "echo $LEASEHOLD_TOKEN"});
   wait_until("the next waits", [&] { return contains(run({"status", "n"}).output, ", 1 waiting"); });

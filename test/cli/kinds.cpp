@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(the_table_tells_kinds_and_how_far_they_are_taken) {
 }
 
 BOOST_AUTO_TEST_CASE(break_ends_all_holds) {
-  words how{"run", "--lease", "3s", "--shared", "n", "--", "sh", "-c", "echo $LEASEHOLD_TOKEN; " + wait_for_a_signal};
+  words how{"run", "--lease", "10m", "--shared", "n", "--", "sh", "-c", "echo $LEASEHOLD_TOKEN; " + wait_for_a_signal};
   child one = start(how);
   child two = start(how);
   const std::string token = one.read_line().value();
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(break_ends_all_holds) {
 }
 
 BOOST_AUTO_TEST_CASE(a_reader_whose_hold_is_gone_is_stopped) {
-  child c = start({"run", "--lease", "1s", "--shared", "n", "--", "sh", "-c", wait_for_a_signal});
+  child c = start({"run", "--lease", short_lease, "--shared", "n", "--", "sh", "-c", wait_for_a_signal});
   BOOST_TEST(c.read_line().value() == "ready");
   redis.command("DEL", "n");
   const ended e = end_of(c);

@@ -8,7 +8,9 @@
 #include "support/unit_test.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -60,9 +62,44 @@ struct with_leasehold {
   child start(words arguments) const { return child(leasehold_command(std::move(arguments)), environment()); }
   ended run(words arguments) const { return run_leasehold(std::move(arguments), environment()); }
   words environment() const { return {"LEASEHOLD_REDIS=" + redis.url(), "FOLDER=" + folder.path()}; }
+
+  // The lock is broken, of which its holder gets a message: it knows at once, however long the lease is.
+  void lose(const std::string& name) const { BOOST_TEST(run({"break", name}).status == 0); }
+
+  void wait_for_renewal(const std::string& name) {
+    auto left = redis.ttl(name);
+    wait_until("a renewal", [&] {
+      const auto before = std::exchange(left, redis.ttl(name));
+      return left > before;
+    });
+  }
 };
 
 // What the tests run while a lock is held. It writes "ready" when it has set its traps.
 inline const std::string wait_for_a_signal = "echo ready; while :; do sleep 0.01; done";
+
+// A lease whose end or renewal is waited for. The machine may stand still for three seconds at any moment, so it is so
+// long that it is not lost before the command has begun: the default grace takes a third of it. With --grace 0 it is
+// not lost later, either, if the renewal after its first third is late by that much.
+inline const std::string short_lease = "6s";
+
+// For what such a moment can spoil: the first result that is as wanted, or else the last of five.
+template <class F, class Condition>
+auto best_of_five(F run_once, Condition is_wanted) {
+  auto result = run_once();
+  for (int i = 1; i < 5 && !is_wanted(result); ++i) result = run_once();
+  return result;
+}
+
+// Whether something happens that a request has been sent for. (A queue that nobody uses runs out after a minute.)
+template <class Condition>
+bool happens_soon(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  bool happened;
+  while (!(happened = condition()) && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return happened;
+}
 
 }  // namespace leasehold::test

@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <filesystem>
 
 namespace leasehold::test {
 
@@ -26,7 +25,7 @@ bool is_alive(pid_t pid) { return ::kill(pid, 0) == 0; }
 BOOST_FIXTURE_TEST_SUITE(loss, with_leasehold)
 
 BOOST_AUTO_TEST_CASE(a_deleted_key_stops_the_command) {
-  child c = start({"run", "--lease", "1s", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
+  child c = start({"run", "--lease", short_lease, "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
   BOOST_TEST(c.read_line().value() == "ready");
   redis.command("DEL", "n");
   const ended e = end_of(c);
@@ -38,7 +37,8 @@ BOOST_AUTO_TEST_CASE(a_deleted_key_stops_the_command) {
 
 // The lock of a command that hangs is not immortal.
 BOOST_AUTO_TEST_CASE(with_a_limit_to_the_renewals_a_command_that_hangs_is_stopped) {
-  child c = start({"run", "--lease", "1s", "--renewals", "2", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
+  child c = start(
+      {"run", "--lease", short_lease, "--renewals", "2", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
   BOOST_TEST(c.read_line().value() == "ready");
   const ended e = end_of(c);
   BOOST_TEST(e.output == "terminated\n");
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(with_a_limit_to_the_renewals_a_command_that_hangs_is_stoppe
 }
 
 BOOST_AUTO_TEST_CASE(a_key_that_somebody_else_has_taken_stops_the_command_and_stays) {
-  child c = start({"run", "--lease", "1s", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
+  child c = start({"run", "--lease", short_lease, "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
   BOOST_TEST(c.read_line().value() == "ready");
   redis.command("SET", "n", "somebody else");
   const ended e = end_of(c);
@@ -57,23 +57,30 @@ BOOST_AUTO_TEST_CASE(a_key_that_somebody_else_has_taken_stops_the_command_and_st
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_hangs_stops_the_command_before_the_lease_can_end) {
-  child c = start({"run", "--lease", "6s", "--grace", "4s", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
-  BOOST_TEST(c.read_line().value() == "ready");
-  const auto before = steady_clock::now();
-  redis.stop();
-  const auto stopped = steady_clock::now();
-  BOOST_TEST(c.read_line().value() == "terminated");
-  // A third of the lease before its end, which was at most six seconds ahead.
-  BOOST_TEST((steady_clock::now() - stopped < 5500ms));
-  // And no sooner, though the grace is longer; two of the four seconds until then may have been over.
-  BOOST_TEST((steady_clock::now() - before > 1800ms));
-  BOOST_TEST(c.wait() == 74);
-  BOOST_TEST(is_error_line(c.errors(), "'n'"));
-  redis.go_on();
+  struct times {
+    steady_clock::duration at_least, at_most;
+  };
+  const auto run_once = [&] {
+    child c = start({"run", "--lease", "6s", "--grace", "4s", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
+    BOOST_TEST(c.read_line().value() == "ready");
+    const auto before = steady_clock::now();
+    redis.stop();
+    const auto stopped = steady_clock::now();
+    BOOST_TEST(c.read_line().value() == "terminated");
+    const auto terminated = steady_clock::now();
+    BOOST_TEST(c.wait() == 74);
+    BOOST_TEST(is_error_line(c.errors(), "'n'"));
+    redis.go_on();
+    return times{terminated - stopped, terminated - before};
+  };
+  // A third of the lease before its end, which was at most six seconds ahead. And no sooner, though the grace is
+  // longer: after the last renewal that would be two seconds, and it is four, of which a third may have been over.
+  const auto is_right = [](const times& t) { return t.at_least < 5500ms && t.at_most > 2500ms; };
+  BOOST_TEST(is_right(best_of_five(run_once, is_right)));
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_comes_back_empty_stops_the_command) {
-  child c = start({"run", "--lease", "2s", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
+  child c = start({"run", "--lease", "10m", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
   BOOST_TEST(c.read_line().value() == "ready");
   redis.kill();
   redis.start();
@@ -83,47 +90,46 @@ BOOST_AUTO_TEST_CASE(a_server_that_comes_back_empty_stops_the_command) {
 }
 
 BOOST_AUTO_TEST_CASE(a_command_that_ignores_sigterm_is_killed_after_the_grace) {
-  child c = start(
-      {"run", "--lease", "600ms", "--grace", "300ms", "n", "--", "sh", "-c", ignore + "echo $$; " + wait_for_a_signal});
+  child c = start({"run", "--grace", "300ms", "n", "--", "sh", "-c", ignore + "echo $$; " + wait_for_a_signal});
   const pid_t command = std::stoi(c.read_line().value());
   BOOST_TEST(c.read_line().value() == "ready");
-  const auto deleted = steady_clock::now();
-  redis.command("DEL", "n");
+  const auto lost = steady_clock::now();
+  lose("n");
   BOOST_TEST(c.wait() == 74);
-  BOOST_TEST((steady_clock::now() - deleted >= 300ms));
+  BOOST_TEST((steady_clock::now() - lost >= 300ms));
   BOOST_TEST(!is_alive(command));
 }
 
 BOOST_AUTO_TEST_CASE(without_grace_it_is_killed_at_once) {
-  child c = start({"run", "--lease", "600ms", "--grace", "0", "n", "--", "sh", "-c", ignore + wait_for_a_signal});
+  child c = start({"run", "--grace", "0", "n", "--", "sh", "-c", ignore + wait_for_a_signal});
   BOOST_TEST(c.read_line().value() == "ready");
-  redis.command("DEL", "n");
+  lose("n");
   BOOST_TEST(c.wait() == 74);
 }
 
 // A test has a terminal or has none; setsid makes sure of the latter.
 BOOST_AUTO_TEST_CASE(the_commands_children_are_stopped_as_well) {
   words command =
-      leasehold_command({"run", "--lease", "600ms", "--grace", "300ms", "n", "--", "sh", "-c",
+      leasehold_command({"run", "--grace", "300ms", "n", "--", "sh", "-c",
                          "sleep 1000 & echo $!; (trap '' TERM; exec sleep 1000) & echo $!; " + wait_for_a_signal});
   command.insert(command.begin(), "setsid");
   child c(command, environment());
   const pid_t polite = std::stoi(c.read_line().value());
   const pid_t stubborn = std::stoi(c.read_line().value());
   BOOST_TEST(c.read_line().value() == "ready");
-  redis.command("DEL", "n");
+  lose("n");
   BOOST_TEST(c.wait() == 74);
   BOOST_TEST(!is_alive(polite));
   BOOST_TEST(!is_alive(stubborn));
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_command_is_woken_to_end) {
-  child c = start({"run", "--lease", "600ms", "n", "--", "sh", "-c",
-                   "trap 'echo terminated; exit 0' TERM; echo $$; kill -STOP $$; sleep 60"});
+  child c =
+      start({"run", "n", "--", "sh", "-c", "trap 'echo terminated; exit 0' TERM; echo $$; kill -STOP $$; sleep 60"});
   const pid_t command = std::stoi(c.read_line().value());
   wait_until("it has stopped",
              [&] { return contains(read_file("/proc/" + std::to_string(command) + "/status"), "State:\tT"); });
-  redis.command("DEL", "n");
+  lose("n");
   BOOST_TEST(c.read_line().value() == "terminated");
   BOOST_TEST(c.wait() == 74);
 }
@@ -132,31 +138,39 @@ BOOST_AUTO_TEST_CASE(a_stopped_command_is_woken_to_end) {
 BOOST_AUTO_TEST_CASE(a_full_standard_error_does_not_keep_the_command_running) {
   const std::string full = "mkfifo $FOLDER/pipe; exec 8<> $FOLDER/pipe; dd if=/dev/zero bs=65536 count=1 >&8 2>&-; ";
   words command{"sh", "-c", full + "exec \"$@\" 2>&8", "sh"};
-  for (auto& w : leasehold_command({"run", "--lease", "1s", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal})) {
+  for (auto& w : leasehold_command({"run", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal})) {
     command.push_back(std::move(w));
   }
   child c(command, environment());
   BOOST_TEST(c.read_line().value() == "ready");
-  redis.command("DEL", "n");
+  lose("n");
   BOOST_TEST(c.read_line().value() == "terminated");
 }
 
 // Both at the same time, since leasehold stood still: the command was not stopped, so its own failure says more.
 BOOST_AUTO_TEST_CASE(a_command_that_ended_by_itself_in_a_lost_lease_is_not_silently_lost) {
-  for (const int status : {0, 9}) {
-    child c = start({"run", "--lease", "1s", "n", "--", "sh", "-c",
-                     "echo $$; until [ -e $FOLDER/end ]; do sleep 0.01; done; exit " + std::to_string(status)});
-    const std::string command = c.read_line().value();
-    c.stop();
-    folder.write("end", "");
+  const auto begin = [&](const std::string& name, int status) {
+    return start({"run", "--lease", short_lease, name, "--", "sh", "-c",
+                  "echo $$; until [ -e $FOLDER/end ]; do sleep 0.01; done; exit " + std::to_string(status)});
+  };
+  child success = begin("a", 0);
+  child failure = begin("b", 9);
+  words commands;
+  for (child* c : {&success, &failure}) {
+    commands.push_back(c->read_line().value());
+    c->stop();
+  }
+  folder.write("end", "");
+  for (const std::string& command : commands) {
     wait_until("the command has ended",
                [&] { return contains(read_file("/proc/" + command + "/status"), "State:\tZ"); });
-    wait_until("the lease has ended", [&] { return !redis.get("n"); });
-    c.signal(SIGCONT);
-    const ended e = end_of(c);
-    BOOST_TEST(e.status == (status == 0 ? 74 : status));
-    BOOST_TEST(is_error_line(e.errors, "'n'"), e.errors);
-    std::filesystem::remove(folder / "end");
+  }
+  wait_until("the leases have ended", [&] { return !redis.get("a") && !redis.get("b"); });
+  for (child* c : {&success, &failure}) {
+    c->signal(SIGCONT);
+    const ended e = end_of(*c);
+    BOOST_TEST(e.status == (c == &success ? 74 : 9));
+    BOOST_TEST(is_error_line(e.errors, c == &success ? "'a'" : "'b'"), e.errors);
   }
 }
 
@@ -196,7 +210,7 @@ BOOST_AUTO_TEST_CASE(a_release_that_is_answered_late_is_not_reported) {
 }
 
 BOOST_AUTO_TEST_CASE(after_a_pause_past_the_lease_the_command_is_stopped) {
-  child c = start({"run", "--lease", "500ms", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
+  child c = start({"run", "--lease", short_lease, "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal});
   BOOST_TEST(c.read_line().value() == "ready");
   c.stop();
   wait_until("the lease has ended", [&] { return !redis.get("n"); });

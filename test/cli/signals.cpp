@@ -102,8 +102,8 @@ BOOST_AUTO_TEST_CASE(a_command_that_cannot_be_signalled_is_told) {
   fs::copy_file("/usr/bin/setpriv", folder / "as");
   fs::permissions(folder / "as", fs::perms(04755));
   words command{"/usr/bin/setpriv", "--reuid=65534", "--clear-groups"};
-  for (auto& w : leasehold_command({"run", "--redis", "redis://127.0.0.1:" + std::to_string(redis.port()), "--lease",
-                                    "1s", "--grace", "200ms", "n", "--", folder / "as", "--reuid=0", "sh", "-c",
+  for (auto& w : leasehold_command({"run", "--redis", "redis://127.0.0.1:" + std::to_string(redis.port()), "--grace",
+                                    "200ms", "n", "--", folder / "as", "--reuid=0", "sh", "-c",
                                     "echo $$; until [ -e $FOLDER/end ]; do sleep 0.01; done"})) {
     command.push_back(std::move(w));
   }
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_command_that_cannot_be_signalled_is_told) {
   c.signal(SIGUSR1);
   wait_until("the words",
              [&] { return contains(c.errors(), "leasehold: the command cannot be signalled: Operation not"); });
-  redis.command("DEL", "n");
+  lose("n");
   wait_until("the words again",
              [&] { return contains(c.errors(), "stopping the command\nleasehold: the command cannot be signalled"); });
   BOOST_TEST(!c.status());
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_signal_while_waiting_leaves_no_trace) {
     BOOST_TEST(e.status == 128 + signal);
     BOOST_TEST(e.output + e.errors == "");
     BOOST_TEST(redis.get("n").value() == "somebody else");
-    BOOST_TEST(redis.size() == 1U);
+    BOOST_TEST(happens_soon([&] { return redis.size() == 1U; }));
   }
   redis.command("DEL", "n");
   BOOST_TEST(redis.size() == 0U);
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_the_waiting_for_a_server_that_does_not_answer
 
 BOOST_AUTO_TEST_CASE(if_we_are_killed_the_command_gets_sigterm_and_the_next_gets_the_lock_within_the_lease) {
   child first =
-      start({"run", "--lease", "1s", "n", "--", "sh", "-c",
+      start({"run", "--lease", short_lease, "n", "--", "sh", "-c",
              "trap 'echo terminated > $FOLDER/first; exit' TERM; echo $LEASEHOLD_FENCE; " + wait_for_a_signal});
   const std::string fence = first.read_line().value();
   child second = start({"run", "n", "--", "sh", "-c", "echo $LEASEHOLD_FENCE"});
@@ -173,8 +173,8 @@ BOOST_AUTO_TEST_CASE(if_we_are_killed_the_command_gets_sigterm_and_the_next_gets
   first.signal(SIGKILL);
   const auto killed = std::chrono::steady_clock::now();
   const std::string next = second.read_line().value();
-  // The lease and a pause between two attempts, and the machine may be busy.
-  BOOST_TEST((std::chrono::steady_clock::now() - killed < 1s + 500ms + 3s));
+  // The lease and a pause between two attempts, and the machine may be busy or stand still.
+  BOOST_TEST((std::chrono::steady_clock::now() - killed < 6s + 500ms + 4s));
   BOOST_TEST(second.wait() == 0);
   BOOST_TEST(std::stoull(next) > std::stoull(fence));
   wait_until("SIGTERM for the command", [&] { return std::filesystem::exists(folder / "first"); });

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_hold_outlives_the_process_that_acquired_it_and_the_one_th
   std::uint64_t fence = 0;
   test::run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
-    hold h = co_await mutex(c, "n").acquire({.lease = 5s});
+    hold h = co_await mutex(c, "n").acquire({.lease = 30s});
     fence = h.fence();
     const ticket t = co_await h.detach();
     text = t.to_string();
@@ -153,7 +153,8 @@ BOOST_AUTO_TEST_CASE(acquire_waits_and_gives_up_as_run_does) {
   BOOST_TEST(busy.status == 75);
   BOOST_TEST(busy.output == "");
   BOOST_TEST(is_error_line(busy.errors, "'n': not acquired"), busy.errors);
-  const ended silent = run({"acquire", "--wait", "200ms", "--conflict-exit-code", "0", "n"});
+  // So long that the store is reached in time on a machine that stands still meanwhile.
+  const ended silent = run({"acquire", "--wait", "4s", "--conflict-exit-code", "0", "n"});
   BOOST_TEST(silent.status == 0);
   BOOST_TEST(silent.output + silent.errors == "");
   child c = start({"acquire", "n"});
@@ -174,7 +175,7 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_the_waiting_and_leaves_nothing) {
     const ended e = end_of(c);
     BOOST_TEST(e.status == 128 + signal);
     BOOST_TEST(e.output == "");
-    BOOST_TEST(waiters() == 0);
+    BOOST_TEST(happens_soon([&] { return waiters() == 0; }));
   }
   // One that is ignored, as by nohup, stays ignored.
   child c({"sh", "-c", "trap '' HUP; exec \"$0\" acquire n", LEASEHOLD_CLI_PATH}, environment());
@@ -229,7 +230,7 @@ BOOST_AUTO_TEST_CASE(three_hosts_run_a_short_job_once) {
     // Cron starts them that far apart; no event is waited for.
     if (i != 0) std::this_thread::sleep_for(400ms);
     hosts.push_back(std::make_unique<child>(leasehold_command({"run", "--no-wait", "--conflict-exit-code", "0",
-                                                               "--at-least", "5s", "n", "--", "sh", "-c", job}),
+                                                               "--at-least", "1m", "n", "--", "sh", "-c", job}),
                                             environment()));
   }
   const auto last = std::chrono::steady_clock::now();
@@ -238,11 +239,11 @@ BOOST_AUTO_TEST_CASE(three_hosts_run_a_short_job_once) {
     BOOST_TEST(e.status == 0);
     BOOST_TEST(e.output + e.errors == "");
   }
-  BOOST_TEST((std::chrono::steady_clock::now() - last < 3s));
+  BOOST_TEST((std::chrono::steady_clock::now() - last < 30s));
   BOOST_TEST(read_file(folder.path() + "/ran") == "ran\n");
-  // It rests, and no process keeps it.
-  BOOST_TEST(redis.command("PTTL", "n").integer > 1000);
-  BOOST_TEST(redis.command("PTTL", "n").integer < 4500);
+  // It rests, and no process keeps it: for a minute from the grant, and for a hundredth more, since clocks differ.
+  BOOST_TEST(redis.command("PTTL", "n").integer > 30000);
+  BOOST_TEST(redis.command("PTTL", "n").integer < 60500);
   const auto status = run({"status", "n"}).output;
   BOOST_TEST(contains(status, "n: resting, "), status);
   BOOST_TEST(contains(status, ", token ~"), status);

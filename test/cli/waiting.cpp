@@ -25,7 +25,9 @@ struct with_waiter : with_leasehold {
   std::unique_ptr<child> waiter(words command) {
     redis.command("SET", "n", "somebody else");
     auto c = std::make_unique<child>(leasehold_command(std::move(command)), environment());
-    wait_until("an entry in the queue", [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 1; });
+    // A machine that stands still may leave it no time to wait.
+    wait_until("an entry in the queue",
+               [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 1 || c->status(); });
     return c;
   }
 
@@ -61,12 +63,14 @@ BOOST_AUTO_TEST_CASE(a_deadline_holds_though_the_store_has_gone_meanwhile) {
           dies ? redis.kill() : redis.stop();
           const ended e = end_of(*c);
           const auto end = steady_clock::now();
-          BOOST_TEST(e.status == 69, e.errors);
+          // On a machine that stood still the deadline may have come first.
+          const bool too_early = e.status == 75;
+          BOOST_TEST((e.status == 69 || too_early), e.errors);
           BOOST_TEST(e.output == "");
           dies ? redis.start() : redis.go_on();
           wait_until("the entry has gone",
                      [&] { return redis.command("ZCARD", "leasehold:{0}:queue:n").integer == 0; });
-          return end - begin;
+          return too_early ? steady_clock::duration::max() : end - begin;
         },
         4500ms);
     BOOST_TEST((took < 4500ms));
@@ -98,17 +102,23 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_the_waiting_though_the_store_has_gone_meanwhi
 // Without a signal it tries for some seconds to release the lock.
 BOOST_AUTO_TEST_CASE(a_signal_shortens_the_release_to_a_store_that_stands_still) {
   load_scripts();
-  child c = start({"run", "n", "--", "sh", "-c", "exec 2> /dev/null; trap 'exit 3' TERM; " + wait_for_a_signal});
-  BOOST_TEST(c.read_line().value() == "ready");
-  redis.stop();
-  const auto begin = steady_clock::now();
-  c.signal(SIGTERM);
-  BOOST_TEST(c.wait() == 3);
-  BOOST_TEST((steady_clock::now() - begin < 3s));
-  BOOST_TEST(is_error_line(c.errors(), "'n'"), c.errors());
-  redis.go_on();
-  // The request was sent.
-  wait_until("the release", [&] { return !redis.get("n"); });
+  const auto took = least(
+      [&] {
+        child c = start({"run", "n", "--", "sh", "-c", "exec 2> /dev/null; trap 'exit 3' TERM; " + wait_for_a_signal});
+        BOOST_TEST(c.read_line().value() == "ready");
+        redis.stop();
+        const auto begin = steady_clock::now();
+        c.signal(SIGTERM);
+        BOOST_TEST(c.wait() == 3);
+        const auto end = steady_clock::now();
+        BOOST_TEST(is_error_line(c.errors(), "'n'"), c.errors());
+        redis.go_on();
+        // The request was sent.
+        wait_until("the release", [&] { return !redis.get("n"); });
+        return end - begin;
+      },
+      3s);
+  BOOST_TEST((took < 3s));
 }
 
 BOOST_AUTO_TEST_CASE(a_second_signal_ends_the_release) {
@@ -166,9 +176,9 @@ BOOST_AUTO_TEST_CASE(a_terminal_is_told_of_several_holders_and_of_a_store_that_h
 
 BOOST_AUTO_TEST_CASE(without_a_terminal_it_waits_in_silence) {
   redis.command("SET", "n", "somebody else");
-  const ended e = run({"run", "--wait", "2s", "n", "--", "echo", "no"});
+  const ended e = run({"run", "--wait", "4s", "n", "--", "echo", "no"});
   BOOST_TEST(e.status == 75);
-  BOOST_TEST(is_error_line(e.errors, "not acquired within 2s"), e.errors);
+  BOOST_TEST(is_error_line(e.errors, "not acquired within 4s"), e.errors);
 }
 
 // It would wait forever.
