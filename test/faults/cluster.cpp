@@ -266,7 +266,9 @@ BOOST_AUTO_TEST_CASE(resharding_under_load) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
     std::vector<client> clients;
-    for (int i = 0; i < 3; ++i) clients.emplace_back(executor, cluster.url(), quick());
+    client_options o = quick();
+    o.connect_timeout = limit;  // Of close, on a machine that stands still.
+    for (int i = 0; i < 3; ++i) clients.emplace_back(executor, cluster.url(), o);
     const auto work = [&](std::size_t who) -> awaitable<void> {
       for (int i = 0; moving || i < 20; ++i) {
         const std::size_t n = (who + static_cast<std::size_t>(i)) % names.size();

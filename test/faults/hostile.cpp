@@ -81,7 +81,8 @@ const child_program victim("victim", [](const std::vector<std::string>& argument
     client_options o = quick();
     o.reconnect = {.first = 200ms, .max = 200ms, .factor = 1.0, .jitter = 0.0};
     client c(co_await asio::this_coro::executor, arguments[0], o);
-    const acquire_options options{.wait = 3s};
+    // Long enough for an attempt on a machine that stands still for three seconds.
+    const acquire_options options{.wait = 5s};
     const auto [ec, h] = co_await mutex(c, "n").acquire(options, as_tuple);
     say(std::to_string(most_memory()));
     say(ec.message());
@@ -206,10 +207,10 @@ BOOST_AUTO_TEST_CASE(words_of_any_length_are_kept_short) {
 BOOST_AUTO_TEST_CASE(a_server_that_never_knows_the_script_refuses) {
   hostile_server server(to_scripts({"-NOSCRIPT No matching script.\r\n"}));
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, server.url(), quick());
+    client c(co_await asio::this_coro::executor, server.url(), patient());
     co_await c.ready();
     const auto before = server.commands();
-    const acquire_options options{.wait = 1s};
+    const acquire_options options{.wait = limit / 2};
     const auto [ec, h] = co_await mutex(c, "n").acquire(options, as_tuple);
     BOOST_TEST(ec == error::refused);
     BOOST_TEST(c.last_refusal() == "NOSCRIPT No matching script.");
@@ -319,7 +320,7 @@ BOOST_AUTO_TEST_CASE(topologies_have_a_size) {
   });
   port = server.port();
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, "redis+cluster://" + server.host(), quick());
+    client c(co_await asio::this_coro::executor, "redis+cluster://" + server.host(), patient());
     const auto [ec] = co_await c.ready(as_tuple);
     BOOST_TEST(ec == error::refused);
     BOOST_TEST(c.last_refusal() == "the cluster has more than 1000 nodes");
@@ -335,7 +336,7 @@ BOOST_AUTO_TEST_CASE(topologies_have_a_size) {
     return w[1] == "SENTINELS" ? others : array({"127.0.0.1", std::to_string(port)});
   });
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, "redis+sentinel://" + sentinel.host() + "/m", quick());
+    client c(co_await asio::this_coro::executor, "redis+sentinel://" + sentinel.host() + "/m", patient());
     const auto [ec] = co_await c.ready(as_tuple);
     BOOST_TEST(ec == error::refused);
     BOOST_TEST(c.last_refusal() == "Sentinel " + sentinel.host() + ": names more than 100 Sentinels");

@@ -83,7 +83,8 @@ struct watch {
 BOOST_FIXTURE_TEST_SUITE(servers, with_redis)
 
 BOOST_AUTO_TEST_CASE(a_holder_that_is_killed_lets_the_next_in_after_its_lease) {
-  child process(holder.command({redis.url(), "1500"}));
+  // It still has the lock when the next one asks, even if the machine stands still for three seconds in between.
+  child process(holder.command({redis.url(), "4000"}));
   const std::string line = process.read_line().value();
   const auto fence = std::stoull(line.substr(line.rfind(' ') + 1));
   run([&]() -> awaitable<void> {
@@ -93,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_holder_that_is_killed_lets_the_next_in_after_its_lease) {
     BOOST_TEST(!busy.has_value());
     process.signal(SIGKILL);
     process.wait();
-    BOOST_TEST(redis.ttl("n") <= 1500);
+    BOOST_TEST(redis.ttl("n") <= 4000);
     hold h = co_await lock.acquire();
     BOOST_TEST(h.valid());
     BOOST_TEST(h.fence() > fence);

@@ -78,7 +78,7 @@ struct with_tls_cluster {
   }
 
   awaitable<void> accepts(std::string url) {
-    client c(co_await asio::this_coro::executor, url);
+    client c(co_await asio::this_coro::executor, url, patient());
     auto [ec] = co_await c.ready(as_tuple);
     BOOST_TEST(!ec, url << ": " << c.last_failure());
     for (const auto* name : {"a", "b", "c"}) {

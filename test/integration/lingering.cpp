@@ -19,7 +19,7 @@ BOOST_AUTO_TEST_CASE(a_lock_lingers_until_another_client_wants_it) {
     const auto executor = co_await asio::this_coro::executor;
     client one(executor, redis.url()), other(executor, redis.url());
     const mutex mine(one, "n"), theirs(other, "n");
-    const acquire_options lingers{.lease = 60s, .linger = 15s};
+    const acquire_options lingers{.lease = 10min, .linger = 3min};
     std::uint64_t last = 0, commands = 0;
     for (int i = 0; i < 100; ++i) {
       hold h = co_await mine.acquire(lingers);
@@ -34,8 +34,8 @@ BOOST_AUTO_TEST_CASE(a_lock_lingers_until_another_client_wants_it) {
     BOOST_TEST(status.lingers);
     const auto busy = co_await theirs.try_acquire(asio::use_awaitable);
     BOOST_TEST(!busy.has_value());
-    // It would linger for 15 s.
-    hold h = co_await theirs.acquire({.lease = 60s, .wait = 5s});
+    // It would linger for three minutes.
+    hold h = co_await theirs.acquire({.lease = 60s, .wait = limit});
     BOOST_TEST(h.fence() > last);
     BOOST_TEST(one.stats().wanted == 1U);
     co_await h.release();

@@ -36,10 +36,10 @@ struct told {
   std::string event;
 };
 
-awaitable<told> try_to_use(std::string url) {
+awaitable<told> try_to_use(std::string url, std::chrono::milliseconds patience = limit) {
   told t;
   client_options o;
-  o.connect_timeout = 600ms;
+  o.connect_timeout = patience;
   o.reconnect = {.first = 5ms, .max = 50ms, .factor = 2.0, .jitter = 0.5};
   o.observer = [&t](const event& e) {
     if (e.what == event::kind::refused || e.what == event::kind::unreachable) t.event = e.text;
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(a_proxy_that_closes_the_connection_at_hello_is_told) {
   nothing.close = true;
   hostile_server server(but({{"HELLO", nothing}}));
   run([&]() -> awaitable<void> {
-    const told t = co_await try_to_use(server.url());
+    const told t = co_await try_to_use(server.url(), 600ms);
     BOOST_TEST(t.ready == error::unreachable);
     BOOST_TEST(t.failure == "End of file in place of an answer to HELLO: is this a proxy that does not know it?");
     BOOST_TEST(t.event == t.failure);

@@ -178,9 +178,9 @@ BOOST_AUTO_TEST_CASE(servers_and_sentinels_are_verified) {
   s.tls = issued.configuration("name");
   sentinel_group of_another_name(s);
   run([&]() -> awaitable<void> {
-    const auto ready = [](std::string url) -> awaitable<error_code> {
+    const auto ready = [](std::string url, std::chrono::milliseconds patience = 1500ms) -> awaitable<error_code> {
       client_options o;
-      o.connect_timeout = 1500ms;
+      o.connect_timeout = patience;
       client c(co_await asio::this_coro::executor, url, o);
       auto [ec] = co_await c.ready(as_tuple);
       if (!ec) {
@@ -192,17 +192,17 @@ BOOST_AUTO_TEST_CASE(servers_and_sentinels_are_verified) {
     };
     const std::string ca = "?ca=" + issued.authority();
     BOOST_TEST(group.url().starts_with("rediss+sentinel://"));
-    error_code ec = co_await ready(group.url() + ca);
+    error_code ec = co_await ready(group.url() + ca, limit);
     BOOST_TEST(!ec);
     ec = co_await ready(group.url());
     BOOST_TEST(ec == error::unreachable);
-    ec = co_await ready(group.url() + "?insecure=1");
+    ec = co_await ready(group.url() + "?insecure=1", limit);
     BOOST_TEST(!ec);
     // By its name the Sentinel is verified, but the master is an address.
     const std::string port = std::to_string(of_another_name.sentinel(0).second_port());
     ec = co_await ready("rediss+sentinel://localhost:" + port + "/mymaster" + ca);
     BOOST_TEST(ec == error::unreachable);
-    ec = co_await ready("rediss+sentinel://localhost:" + port + "/mymaster?insecure=1");
+    ec = co_await ready("rediss+sentinel://localhost:" + port + "/mymaster?insecure=1", limit);
     BOOST_TEST(!ec);
     ec = co_await ready("redis+sentinel://localhost:" + port + "/mymaster");
     BOOST_TEST(ec == error::unreachable);

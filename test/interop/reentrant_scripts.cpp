@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(a_hash_without_an_expiry_is_waited_for_and_repaired_on_requ
     client_options repairing;
     repairing.repair_missing_expiry = true;
     client d(executor, redis.url(), repairing);
-    waiter second(recursive_mutex(d, "n", "ours"), {.lease = 1500ms});
+    waiter second(recursive_mutex(d, "n", "ours"), {.lease = 5s});
     co_await eventually("both are in", [&] { return patient.is_in() && second.is_in(); });
     co_await second.got().release();
     co_await patient.got().release();
