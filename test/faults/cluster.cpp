@@ -14,10 +14,11 @@ BOOST_AUTO_TEST_SUITE(cluster_faults)
 
 namespace {
 
-client_options quick() {
+// `connect_timeout`: where no node hangs it may be long, so that close outlasts a machine that stands still.
+client_options quick(std::chrono::milliseconds connect_timeout = 500ms) {
   client_options o;
   o.command_timeout = 300ms;
-  o.connect_timeout = 500ms;
+  o.connect_timeout = connect_timeout;
   o.reconnect = {.first = 5ms, .max = 50ms, .factor = 2.0, .jitter = 0.5};
   return o;
 }
@@ -90,9 +91,9 @@ BOOST_AUTO_TEST_CASE(a_fail_over_that_loses_nothing) {
     BOOST_TEST_CONTEXT(how) {
       run([&]() -> awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        client one(executor, cluster.url(), quick());
-        client two(executor, cluster.url(), quick());
-        client three(executor, cluster.url(), quick());
+        client one(executor, cluster.url(), quick(limit));
+        client two(executor, cluster.url(), quick(limit));
+        client three(executor, cluster.url(), quick(limit));
         hold h = co_await mutex(one, "n").acquire();
         outcome lost;
         h.lost(lost.handler());
@@ -266,9 +267,7 @@ BOOST_AUTO_TEST_CASE(resharding_under_load) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
     std::vector<client> clients;
-    client_options o = quick();
-    o.connect_timeout = limit;  // Of close, on a machine that stands still.
-    for (int i = 0; i < 3; ++i) clients.emplace_back(executor, cluster.url(), o);
+    for (int i = 0; i < 3; ++i) clients.emplace_back(executor, cluster.url(), quick(limit));
     const auto work = [&](std::size_t who) -> awaitable<void> {
       for (int i = 0; moving || i < 20; ++i) {
         const std::size_t n = (who + static_cast<std::size_t>(i)) % names.size();
@@ -280,8 +279,11 @@ BOOST_AUTO_TEST_CASE(resharding_under_load) {
         co_await turn(3);
         const bool in_time = h.valid();
         --inside[n];
+        const auto since = now();
         auto [ec] = co_await h.release(as_tuple);
-        BOOST_TEST((!ec || !in_time), ec.message());
+        // On a machine that stands still, the time for an answer may be over.
+        const bool stood_still = now() - since > 2s;
+        BOOST_TEST((!ec || !in_time || stood_still), ec.message());
       }
       ++done;
     };

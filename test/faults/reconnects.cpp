@@ -23,7 +23,9 @@ BOOST_FIXTURE_TEST_SUITE(reconnects, with_redis)
 // Nothing piles up: neither connections nor subscriptions, nor what waits for an answer. A hold outlives all of it.
 BOOST_AUTO_TEST_CASE(a_connection_that_is_cut_again_and_again) {
   run([&]() -> awaitable<void> {
-    client_options o = patient();
+    client_options o;
+    o.command_timeout = 5s;  // The machine may stand still for three seconds.
+    o.connect_timeout = 10s;
     o.reconnect = {.first = 1ms, .max = 5ms, .factor = 2.0, .jitter = 0.5};
     client c(co_await asio::this_coro::executor, redis.url(), o);
     mutex lock(c, "held");
