@@ -132,8 +132,9 @@ class [[nodiscard]] hold {
   /// @par Errors
   /// error::lost: the hold was already lost; another client may have had the lock meanwhile. (Success after lost(): the
   /// hold was still there, within acquire_options::margin or the allowance for drift.) error::not_held: released
-  /// already, or empty. error::unreachable: no answer before the lease had ended. error::refused: with NOREPLICAS,
-  /// MISCONF and READONLY, which may pass, the release goes on in the background.
+  /// already, or empty. error::unreachable: no answer before the lease had ended, or, if it had ended before, within
+  /// client_options::command_timeout or a second, whichever is less. error::refused: with NOREPLICAS, MISCONF and
+  /// READONLY, which may pass, the release goes on in the background.
   /// @par Cancellation
   /// Terminal and partial end the wait only; the release goes on.
   template <asio::completion_token_for<void(error_code)> Token>

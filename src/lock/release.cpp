@@ -24,6 +24,8 @@ void release_op::start(listener l) {
   listener_ = std::move(l);
   core_->add(*this);
   core_->begin_work();
+  const auto now = clock::now();
+  report_by_ = lease_end_ > now ? lease_end_ : later(now, std::min(quick, core_->options().command_timeout));
   send();
 }
 
@@ -33,9 +35,7 @@ void release_op::send() {
   const auto now = clock::now();
   asking_ = core_->send(self_, 0);
   if (asking_) {
-    // If the lease has already ended, the operation waits only for a quick answer.
-    if (listener_)
-      core_->set(*this, lease_end_ > now ? lease_end_ : later(now, std::min(quick, core_->options().command_timeout)));
+    if (listener_) core_->set(*this, report_by_);
     return;
   }
   if (core_->stopped() || now >= pointless()) return end(error::unreachable);

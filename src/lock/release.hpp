@@ -97,6 +97,8 @@ class release_op final : public caller, public activity, public alarm, public st
   const std::shared_ptr<const lock_identity> lock_;
   const std::string token_;
   const clock::time_point lease_end_;
+  // Then it is reported as unreachable: when the lease has ended. If it had ended before, only a quick answer counts.
+  clock::time_point report_by_{};
   clock::time_point may_last_until_{};
   clock::time_point rests_until_ = clock::time_point::min();
   unanswered_attempt unanswered_;

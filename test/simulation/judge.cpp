@@ -59,7 +59,11 @@ bool judge::is_valid(const held& h) const {
   return valid;
 }
 
-void judge::complain(const std::string& what) const { throw broken(what); }
+void judge::complain(const std::string& what) const {
+  // What the coroutine of a user says is thrown later than what is seen meanwhile.
+  if (complaint_.empty()) complaint_ = what;
+  throw broken(complaint_);
+}
 
 std::shared_ptr<held> judge::granted(held h) {
   ++grants_;

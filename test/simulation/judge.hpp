@@ -277,7 +277,7 @@ class judge {
   std::map<const process*, test::process_history> histories_;
   clock::time_point lost_data_at_{};
   std::uint64_t lost_fences_below_ = 0;
-  std::string complaint_;  // To be made at the next look.
+  mutable std::string complaint_;  // To be made at the next look.
   std::vector<run> runs_;  // By the number of the server.
   // What a client has heard of a server since its clock was stepped.
   struct answer {

@@ -31,6 +31,9 @@ namespace leasehold::simulation {
 
 using std::chrono::milliseconds;
 
+// How long a message takes at the most while the network is slow.
+constexpr milliseconds slow_network{300};
+
 using any_lock = std::variant<mutex, recursive_mutex, counting_semaphore, shared_mutex, shared_mutex::reader_side>;
 
 class schedule {

@@ -60,6 +60,25 @@ struct cluster_scene : scene {
   }
 };
 
+// Each answer is another redirection, or the words that a slot is on its way.
+BOOST_AUTO_TEST_CASE(a_release_after_the_end_of_the_lease_waits_no_longer_while_its_slot_moves) {
+  cluster_scene s;
+  process& p = s.add(with_timeout(600ms));
+  hold held = take(s, p, {.lease = 300ms, .renew = renewal::none});
+  s.wait(400ms);
+  BOOST_TEST(!held.valid());
+  s.w.cluster()->begin_to_move(s.slot, s.other);
+  s.move_key(s.fence);
+  s.w.fastest = s.w.slowest = 100ms;
+  const auto began = s.w.now();
+  s.run(p, [&]() -> awaitable<void> {
+    auto ending = release(held);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(why == error::unreachable);
+  });
+  BOOST_TEST(s.w.now() - began <= 601ms);
+}
+
 BOOST_AUTO_TEST_CASE(a_waiter_that_gives_up_while_its_slot_moves_leaves_the_queue) {
   cluster_scene s;
   process &x = s.add(), &y = s.add();

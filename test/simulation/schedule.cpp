@@ -272,8 +272,14 @@ asio::awaitable<void> schedule::proclaim(std::shared_ptr<held> h) {
 
 asio::awaitable<bool> schedule::detach(dice& own, std::shared_ptr<held> h) {
   const auto began = world_.now();
+  const auto frozen = h->by->frozen();
   auto waiting = h->held_by_user().detach(as_tuple);
   const auto [ec, found] = co_await std::move(waiting);
+  // It may have to wait until an earlier request can no longer run, by the server's clock, which the client knows as well
+  // as its longest round trip allows.
+  const auto longest_round_trip = frozen + 2 * slow_network;
+  judge_->ended(*h->by, "detach", began, frozen,
+                2 * h->by->core().options().command_timeout + 2 * longest_round_trip);
   count("detach " + text_of(ec));
   if (with_history_) note(h->worker, fmt::format("detaches {}: {}", h->name, text_of(ec)));
   if (ec) co_return false;
@@ -296,9 +302,11 @@ asio::awaitable<void> schedule::resume(dice& d, dice& own, process& p, const std
   o.renew = own.chance(0.7) ? renewal::automatic : renewal::none;
   if (own.chance(0.2)) o.margin = one.lease / 5;
   const auto began = world_.now();
+  const auto frozen = p.frozen();
   if (with_history_) note(who, fmt::format("resumes {} of {}", before.name, before.worker));
   auto waiting = p.client().resume(ticket::parse(one.ticket), o, as_tuple);
   auto [ec, h] = co_await std::move(waiting);
+  judge_->ended(p, "resume", began, frozen, p.core().options().command_timeout);
   count("resume " + text_of(ec));
   if (with_history_) note(who, fmt::format("has resumed {} of {}: {}", before.name, before.worker, text_of(ec)));
   if (ec == error::lost) judge_->not_resumed(before);
@@ -337,16 +345,21 @@ asio::awaitable<void> schedule::use(dice& d, dice& own, process& p, const std::s
   if (d.chance(0.15)) {
     const auto lease = milliseconds(d.between(shortest_lease_.count(), 2 * longest_lease_.count()));
     const auto began = world_.now(), began_there = p.now();
+    const auto frozen = p.frozen();
     auto waiting = h->held_by_user().extend(lease, as_tuple);
     const auto [ec] = co_await std::move(waiting);
+    judge_->ended(p, "extend", began, frozen, p.core().options().command_timeout);
     if (!ec) judge_->extended(*h, began, began_there, lease);
     count("extend " + text_of(ec));
     if (with_history_) note(who, fmt::format("extends {} to {} ms: {}", h->name, lease.count(), text_of(ec)));
   }
   if (writer && d.chance(0.3)) {
     judge_->downgrades(*h);
+    const auto began = world_.now();
+    const auto frozen = p.frozen();
     auto waiting = h->held_by_user().downgrade(as_tuple);
     const auto [ec] = co_await std::move(waiting);
+    judge_->ended(p, "downgrade", began, frozen, p.core().options().command_timeout);
     if (!ec) judge_->downgraded(*h);
     count("downgrade " + text_of(ec));
     if (with_history_) note(who, fmt::format("downgrades {}: {}", h->name, text_of(ec)));
@@ -364,8 +377,14 @@ asio::awaitable<void> schedule::use(dice& d, dice& own, process& p, const std::s
     co_return;
   }
   if (with_history_) note(who, "releases " + h->name);
+  const auto began = world_.now();
+  const auto frozen = p.frozen();
+  // No later than the lease ends. If it has ended, which the client may find out in this instant, a quick answer counts.
+  const clock::duration left = detail::access::state(h->held_by_user())->deadline() - p.now();
+  const auto limit = std::max<clock::duration>(left, p.core().options().command_timeout);
   auto waiting = h->held_by_user().release(as_tuple);
   const auto [ec] = co_await std::move(waiting);
+  judge_->ended(p, "release", began, frozen, limit);
   count("release " + text_of(ec));
   if (!ec) judge_->released(*h);
   if (!ec && leads) elections_->resigned(*h);

@@ -297,7 +297,7 @@ void schedule::plan_faults() {
       }
       case 9: {
         f.what = "the network becomes slow";
-        f.strike = [this] { world_.slowest = 300ms; };
+        f.strike = [this] { world_.slowest = slow_network; };
         f.end = [this] { world_.slowest = 2ms; };
         break;
       }
