@@ -278,7 +278,7 @@ class judge {
   clock::time_point lost_data_at_{};
   std::uint64_t lost_fences_below_ = 0;
   mutable std::string complaint_;  // To be made at the next look.
-  std::vector<run> runs_;  // By the number of the server.
+  std::vector<run> runs_;          // By the number of the server.
   // What a client has heard of a server since its clock was stepped.
   struct answer {
     clock::time_point since = clock::time_point::max();  // It has come by then, unless a connection was cut.

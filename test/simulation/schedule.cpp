@@ -275,11 +275,10 @@ asio::awaitable<bool> schedule::detach(dice& own, std::shared_ptr<held> h) {
   const auto frozen = h->by->frozen();
   auto waiting = h->held_by_user().detach(as_tuple);
   const auto [ec, found] = co_await std::move(waiting);
-  // It may have to wait until an earlier request can no longer run, by the server's clock, which the client knows as well
-  // as its longest round trip allows.
+  // It may have to wait until an earlier request can no longer run, by the server's clock, which the client knows as
+  // well as its longest round trip allows.
   const auto longest_round_trip = frozen + 2 * slow_network;
-  judge_->ended(*h->by, "detach", began, frozen,
-                2 * h->by->core().options().command_timeout + 2 * longest_round_trip);
+  judge_->ended(*h->by, "detach", began, frozen, 2 * h->by->core().options().command_timeout + 2 * longest_round_trip);
   count("detach " + text_of(ec));
   if (with_history_) note(h->worker, fmt::format("detaches {}: {}", h->name, text_of(ec)));
   if (ec) co_return false;
@@ -379,7 +378,8 @@ asio::awaitable<void> schedule::use(dice& d, dice& own, process& p, const std::s
   if (with_history_) note(who, "releases " + h->name);
   const auto began = world_.now();
   const auto frozen = p.frozen();
-  // No later than the lease ends. If it has ended, which the client may find out in this instant, a quick answer counts.
+  // No later than the lease ends. If it has ended, which the client may find out in this instant, a quick answer
+  // counts.
   const clock::duration left = detail::access::state(h->held_by_user())->deadline() - p.now();
   const auto limit = std::max<clock::duration>(left, p.core().options().command_timeout);
   auto waiting = h->held_by_user().release(as_tuple);
