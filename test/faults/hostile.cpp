@@ -160,7 +160,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_closes_after_the_handshake_gets_few_connectio
     co_await eventually("it lets the client in", [&] { return c.stats().connects > 1; });
     co_await pause(1s);
     BOOST_TEST(server.connections() <= 10U);
-    BOOST_TEST(c.last_failure() != "");
+    // At this moment it may be connected.
+    co_await eventually("it is told why not", [&] { return !c.last_failure().empty(); });
     co_await c.close();
   });
 }
