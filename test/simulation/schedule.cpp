@@ -4,6 +4,8 @@
 
 #include "simulation/one_schedule.hpp"
 
+#include "lock/hold_state.hpp"
+
 #include <leasehold/acquire_all.hpp>
 #include <leasehold/election.hpp>
 #include <leasehold/ticket.hpp>
