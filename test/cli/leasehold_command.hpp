@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -83,23 +82,7 @@ inline const std::string wait_for_a_signal = "echo ready; while :; do sleep 0.01
 // not lost later, either, if the renewal after its first third is late by that much.
 inline const std::string short_lease = "6s";
 
-// For what such a moment can spoil: the first result that is as wanted, or else the last of five.
-template <class F, class Condition>
-auto best_of_five(F run_once, Condition is_wanted) {
-  auto result = run_once();
-  for (int i = 1; i < 5 && !is_wanted(result); ++i) result = run_once();
-  return result;
-}
-
-// Whether something happens that a request has been sent for. (A queue that nobody uses runs out after a minute.)
-template <class Condition>
-bool happens_soon(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  bool happened;
-  while (!(happened = condition()) && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return happened;
-}
+// For what follows a request that has been sent: a queue that nobody uses runs out after a minute, and is no proof.
+inline constexpr std::chrono::seconds soon{20};
 
 }  // namespace leasehold::test

@@ -175,7 +175,8 @@ BOOST_AUTO_TEST_CASE(a_signal_ends_the_waiting_and_leaves_nothing) {
     const ended e = end_of(c);
     BOOST_TEST(e.status == 128 + signal);
     BOOST_TEST(e.output == "");
-    BOOST_TEST(happens_soon([&] { return waiters() == 0; }));
+    wait_until(
+        "its entry is gone", [&] { return waiters() == 0; }, soon);
   }
   // One that is ignored, as by nohup, stays ignored.
   child c({"sh", "-c", "trap '' HUP; exec \"$0\" acquire n", LEASEHOLD_CLI_PATH}, environment());

@@ -22,7 +22,7 @@ inline const std::string short_lease = "3s";
 using words = std::vector<std::string>;
 
 struct ended {
-  int status = 0;
+  int status;
   std::string output;
   std::string errors;
 };

@@ -383,7 +383,7 @@ asio::awaitable<void> schedule::use(dice& d, dice& own, process& p, const std::s
   // No later than the lease ends. If it has ended, which the client may find out in this instant, a quick answer
   // counts.
   const clock::duration left = detail::access::state(h->held_by_user())->deadline() - p.now();
-  const auto limit = std::max<clock::duration>(left, p.core().options().command_timeout);
+  const auto limit = std::max<clock::duration>(left, std::min(milliseconds(1s), p.core().options().command_timeout));
   auto waiting = h->held_by_user().release(as_tuple);
   const auto [ec] = co_await std::move(waiting);
   judge_->ended(p, "release", began, frozen, limit);
