@@ -442,13 +442,13 @@ void judge::note_what_was_heard() {
   if (last_step_ == clock::time_point()) return;
   for (const auto& h : holds_) {
     auto& c = connections_[h->by];
-    if (c.so_far != h->by->connections_so_far()) c = {h->by->connections_so_far(), world_.now()};
+    if (c.so_far != h->by->connections_so_far() || h->by->is_cut_off()) c = {h->by->connections_so_far(), world_.now()};
     const auto found = answers_.find(h->client);
     if (found == answers_.end()) continue;
     for (auto& a : found->second) {
       if (a.has_come || a.since == clock::time_point::max()) continue;
       // An answer that has waited in the client, or came after a connection was cut, may not show the step.
-      if (h->by->is_frozen() || a.connections != h->by->connections_so_far()) {
+      if (h->by->is_frozen() || h->by->is_cut_off() || a.connections != h->by->connections_so_far()) {
         a = {};
       } else if (world_.now() >= a.since) {
         a.has_come = true;
@@ -569,7 +569,7 @@ void judge::look_for_hindrances() {
   for (auto* const p : world_.processes()) {
     if (p->is_dead()) continue;
     so_far += p->connections_so_far();
-    hindered = hindered || p->is_frozen() || !p->core().up();
+    hindered = hindered || p->is_frozen() || p->is_cut_off() || !p->core().up();
   }
   // Between two looks nothing happens: what was so at the last one has lasted until now.
   const bool was_hindered = std::exchange(was_hindered_, hindered);
@@ -666,12 +666,25 @@ bool judge::are_as_if_new() const {
   return first->since != clock::time_point() && last->since - first->since < std::chrono::seconds(3);
 }
 
+// On a quorum: every server, or enough of those that have the hold.
+bool judge::reaches_its_servers(const held& h) const {
+  if (rules_.one_server) return !h.by->is_cut_off();
+  std::vector<std::size_t> reached;
+  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+    auto& s = world_.server(i);
+    if (s.is_up() && !s.is_frozen() && !s.data().is_out_of_memory() && h.by->reaches(s)) reached.push_back(i);
+  }
+  if (reached.size() == world_.number_of_servers()) return true;
+  const auto have = std::count_if(reached.begin(), reached.end(), [&](std::size_t i) { return has(i, h); });
+  return static_cast<std::size_t>(have) >= majority();
+}
+
 void judge::look_for_trouble() {
   bool everywhere = false;
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const auto& s = world_.server(i);
     if (runs_[i].id != s.run_id()) runs_[i] = {s.run_id(), runs_[i].id.empty() ? clock::time_point() : world_.now()};
-    everywhere = everywhere || s.is_frozen() || !s.is_up();
+    everywhere = everywhere || (rules_.one_server && (s.is_frozen() || !s.is_up()));
   }
   if (!rules_.one_server && !is_lossy_ && may_be_lost_ && are_as_if_new()) {
     data_were_lost();
@@ -691,7 +704,8 @@ void judge::look_for_trouble() {
   }
   everywhere = everywhere || world_.now() < slow_until_;
   for (const auto& h : holds_) {
-    const bool is_in_trouble = everywhere || h->by->is_frozen() || h->by->is_dead() || !h->by->core().up();
+    const bool is_in_trouble =
+        everywhere || h->by->is_dead() || h->by->is_frozen() || !h->by->core().up() || !reaches_its_servers(*h);
     // Between two looks nothing happens: what was so at the last one has lasted until now.
     if (is_in_trouble || h->was_in_trouble) h->last_trouble = world_.now();
     h->was_in_trouble = is_in_trouble;
@@ -758,6 +772,8 @@ void judge::look() {
 
 void judge::extended(const held& h, clock::time_point began, clock::time_point began_there, milliseconds lease) const {
   if (h.told || !works(h) || last_step_ >= began) return;
+  // A vote of a quorum may have waited for what was held back.
+  if (!rules_.one_server && h.by->is_cut_off(began)) return;
   auto allowed = detail::drift_allowance{}.of(lease);
   // A vote of a quorum may rest on the write-back that followed, which found less of the lease left. (It may have
   // waited for what was sent when the network was slower.)

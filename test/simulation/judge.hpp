@@ -239,6 +239,7 @@ class judge {
   process* process_of(std::string_view client) const;
   bool are_as_if_new() const;
   void look_for_trouble();
+  bool reaches_its_servers(const held&) const;
   void look_at_counter(std::size_t server, const std::string& key) const;
 
   // What a hold with at_least keeps busy, whatever becomes of it.

@@ -59,6 +59,7 @@ class schedule {
   void step_forward(std::size_t server, clock::duration);
   void plan_more();
   void plan_lingering();
+  void plan_partitions();
   void plan_uses();
   void plan_cluster();
   void make_process(std::size_t i);
@@ -133,6 +134,7 @@ class schedule {
   bool asks_ = false;                   // Some holders wait until another client wants the lock.
   std::deque<parked> parked_;
   std::vector<fault> faults_;
+  std::vector<std::shared_ptr<way>> closed_;  // Until faults stop; their processes may have died.
   std::function<void(const std::shared_ptr<held>&, const std::shared_ptr<process>&)> at_grant_;
   std::function<void(std::size_t server)> at_raise_;
   bool clocks_agree_ = true;       // Those of a cluster's nodes.

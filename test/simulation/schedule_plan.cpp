@@ -121,6 +121,7 @@ void schedule::plan() {
   if (rules_.one_server) plan_more();
   plan_lingering();
   plan_uses();
+  plan_partitions();
 }
 
 // Choices of their own, which leave all others as they are.
@@ -193,6 +194,37 @@ void schedule::plan_uses() {
   rules_.rests = longest_rest_ != 0ms;
   judge_.emplace(world_, rules_);
   if (elects) elections_.emplace(world_, *judge_, reached_);
+}
+
+// Choices of their own: some processes cannot reach some servers for a while, or are not reached by them, and others
+// can.
+void schedule::plan_partitions() {
+  dice d(seed_, 10);
+  if (!d.chance(0.25)) return;
+  world_.has_ways = true;
+  const auto length = ends_ - world_.now();
+  for (auto n = d.between(1, 4); n > 0; --n) {
+    const auto i = static_cast<std::size_t>(d.between(0, std::int64_t(client_options_.size()) - 1));
+    const auto from = static_cast<std::size_t>(d.between(0, std::int64_t(world_.number_of_servers()) - 1));
+    const auto how = d.between(0, 2);
+    const auto for_how_long = d.between(1ms, d.chance(0.5) ? 300ms : 3s);
+    fault f;
+    f.when = d.between(clock::duration(0), length);
+    f.what = fmt::format("for {} ms no message arrives {}", for_how_long / 1ms,
+                         how == 0   ? fmt::format("at server {} from p{}", from, i)
+                         : how == 1 ? fmt::format("at p{} from server {}", i, from)
+                                    : fmt::format("between p{} and server {}", i, from));
+    f.strike = [this, i, from, how, for_how_long] {
+      const auto its = processes_[i]->way_to(world_.server(from));
+      its->close(how != 1, how != 0);
+      closed_.push_back(its);
+      world_.after(for_how_long, [its] { its->open(); });
+    };
+    f.end = [this] {
+      for (const auto& one : std::exchange(closed_, {})) one->open();
+    };
+    faults_.push_back(std::move(f));
+  }
 }
 
 // Which of them break no promise: a server's clock that is stepped forward and lost data make a schedule lossy.

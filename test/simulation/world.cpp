@@ -148,6 +148,7 @@ detail::server_maker make_servers(const asio::any_io_executor& executor, const c
                                           detail::store::events& events, detail::redis_server::router* router) {
     auto to = the_world->at_name(where.hosts.front().host);
     if (p != nullptr) to.on_connect = [p](const std::shared_ptr<detail::memory::connection>& c) { p->note(c); };
+    if (p != nullptr && the_world->has_ways) to.over = p->way_to(*to.to);
     return detail::memory::make_memory_store(strand, std::move(to), options, std::move(channel), events, router);
   };
   return {strand, options, std::move(client), make};
@@ -169,6 +170,46 @@ clock::duration skewed_clock::when(clock::duration shown) const {
   while (at(world) < shown) world += std::max((shown - at(world)) * 99 / 100, clock::duration(1));
   while (at(world - clock::duration(1)) >= shown) world -= clock::duration(1);
   return world;
+}
+
+void way::close(bool to_server, bool to_client) {
+  to_server_.is_closed = to_server_.is_closed || to_server;
+  to_client_.is_closed = to_client_.is_closed || to_client;
+}
+
+void way::open() {
+  if (is_open()) return;
+  opened_at_ = world_.now();
+  to_server_.open();
+  to_client_.open();
+}
+
+void way::half::arrive(std::function<void()> f) {
+  if (!is_closed) return f();
+  held_back.push_back(std::move(f));
+}
+
+void way::half::open() {
+  is_closed = false;
+  for (const auto& f : std::exchange(held_back, {})) f();
+}
+
+clock::duration way::takes() { return world_.takes(); }
+clock::duration way::gathers() { return world_.gathers(); }
+std::optional<clock::duration> way::late() { return world_.late(); }
+clock::time_point way::now() { return world_.now(); }
+void way::at(clock::time_point when, std::function<void()> what) { world_.at(when, std::move(what)); }
+
+void way::to_server(clock::time_point when, std::function<void()> arrives) {
+  world_.at(when, [self = shared_from_this(), arrives = std::move(arrives)]() mutable {
+    self->to_server_.arrive(std::move(arrives));
+  });
+}
+
+void way::to_client(clock::time_point when, std::function<void()> arrives) {
+  world_.at(when, [self = shared_from_this(), arrives = std::move(arrives)]() mutable {
+    self->to_client_.arrive(std::move(arrives));
+  });
 }
 
 world::world(std::uint64_t seed, std::size_t servers) : network_(seed, 1), library_(seed, 2), now_(beginning) {
@@ -326,6 +367,21 @@ void process::cut_connections() {
   for (const auto& weak : std::exchange(connections_, {})) {
     if (const auto c = weak.lock()) c->cut();
   }
+}
+
+const std::shared_ptr<way>& process::way_to(detail::memory::server& s) {
+  auto& its = ways_[&s];
+  if (!its) its = std::make_shared<way>(world_);
+  return its;
+}
+
+bool process::reaches(const detail::memory::server& s) const {
+  const auto its = ways_.find(&s);
+  return its == ways_.end() || its->second->is_open();
+}
+
+bool process::is_cut_off(clock::time_point since) const {
+  return std::any_of(ways_.begin(), ways_.end(), [since](const auto& w) { return w.second->opened_at() >= since; });
 }
 
 asio::awaitable<void> process::sleep(clock::duration d) {

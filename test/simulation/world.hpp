@@ -79,6 +79,41 @@ struct skewed_clock {
 };
 
 class process;
+class world;
+
+// The way between a process and a server, which can be closed in each direction. What is sent meanwhile arrives when it
+// is opened again, as TCP's repetitions do.
+class way final : public detail::memory::network, public std::enable_shared_from_this<way> {
+ public:
+  explicit way(world& w) : world_(w) {}
+
+  void close(bool to_server, bool to_client);
+  void open();
+  bool is_open() const { return !to_server_.is_closed && !to_client_.is_closed; }
+  // Since then it has been open.
+  clock::time_point opened_at() const { return is_open() ? opened_at_ : clock::time_point::max(); }
+
+  clock::duration takes() override;
+  clock::duration gathers() override;
+  std::optional<clock::duration> late() override;
+  clock::time_point now() override;
+  void at(clock::time_point, std::function<void()>) override;
+  void to_server(clock::time_point when, std::function<void()> arrives) override;
+  void to_client(clock::time_point when, std::function<void()> arrives) override;
+
+ private:
+  struct half {
+    bool is_closed = false;
+    std::vector<std::function<void()>> held_back;
+
+    void arrive(std::function<void()> f);
+    void open();
+  };
+
+  world& world_;
+  half to_server_, to_client_;
+  clock::time_point opened_at_{};
+};
 
 class world final : public detail::memory::network {
  public:
@@ -92,9 +127,11 @@ class world final : public detail::memory::network {
   // --- The network ---
 
   clock::duration fastest = std::chrono::microseconds(50), slowest = std::chrono::milliseconds(2);
-  // How often what was sent on a connection that is cut arrives later than the cut.
   // For how long at most a client gathers calls (memory::network::gathers).
   clock::duration gathering{0};
+  // Each process has ways of its own to the servers (process::way_to). Before there are processes.
+  bool has_ways = false;
+  // How often what was sent on a connection that is cut arrives later than the cut.
   double lateness = 0.5;
   clock::duration latest = std::chrono::milliseconds(500);
 
@@ -189,6 +226,12 @@ class process {
   void die();
   bool is_dead() const { return !context_; }
   void cut_connections();
+  // Only in a world with ways.
+  const std::shared_ptr<way>& way_to(detail::memory::server&);
+  bool reaches(const detail::memory::server&) const;
+  // At least one way is closed, or was closed then or later.
+  bool is_cut_off() const { return is_cut_off(clock::time_point::max()); }
+  bool is_cut_off(clock::time_point since) const;
 
   // In the world's time.
   asio::awaitable<void> sleep(clock::duration);
@@ -208,6 +251,7 @@ class process {
   const skewed_clock clock_;
   std::unique_ptr<asio::io_context> context_;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
+  std::map<const detail::memory::server*, std::shared_ptr<way>> ways_;
   std::optional<leasehold::client> client_;
   bool is_frozen_ = false;
   clock::duration frozen_before_{0};
