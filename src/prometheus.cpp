@@ -51,7 +51,7 @@ constexpr metric<statistics, std::uint64_t> counters[] = {
     {"leasehold_renewal_failed_total", "Renewals without an answer, or refused.", &statistics::renewal_failed},
     {"leasehold_withdrawn_total", "Attempts that were withdrawn.", &statistics::withdrawn},
     {"leasehold_refused_total", "Refusals by the server.", &statistics::refused},
-    {"leasehold_commands_total", "Scripts sent.", &statistics::commands},
+    {"leasehold_commands_total", "Requests sent.", &statistics::commands},
     {"leasehold_connects_total", "Connections that came up.", &statistics::connects},
     {"leasehold_reconnects_total", "Connections that came up after another was lost.", &statistics::reconnects},
     {"leasehold_clock_jumps_total", "Forward steps of the server's clock.", &statistics::clock_jumps},

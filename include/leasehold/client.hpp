@@ -259,7 +259,7 @@ struct statistics {
   std::uint64_t renewal_failed = 0;  ///< Renewals that got no answer or were refused; each is tried again.
   std::uint64_t withdrawn = 0;       ///< Attempts withdrawn: places in queues, late or unknown grants.
   std::uint64_t refused = 0;         ///< Refusals by the server.
-  std::uint64_t commands = 0;        ///< Scripts sent; on a quorum, a script for all servers counts once.
+  std::uint64_t commands = 0;        ///< Requests sent; on a quorum, one to all servers counts once.
   std::uint64_t connects = 0;        ///< Connections that came up, also after client_options::idle_timeout.
   std::uint64_t reconnects = 0;      ///< Connections that came up after another was lost.
   std::uint64_t clock_jumps = 0;     ///< Forward steps of the server's clock noticed.
@@ -323,7 +323,7 @@ void start_resume(const std::shared_ptr<client_handle>&, asio::any_completion_ha
 ///
 /// Several URLs make a quorum of independent servers, best three or five: a lock is held while a majority of them holds
 /// it, and a minority may be down (docs/guarantees.md). Each URL is one of the above, except a cluster
-/// (error::not_supported); the same one twice is error::invalid_url. A quorum has no queue and no semaphores.
+/// or tagged keys (error::not_supported); the same one twice is error::invalid_url. A quorum has no queue and no semaphores.
 ///
 /// `io_context::run()` can return
 /// - after `close()`;
