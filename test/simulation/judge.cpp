@@ -238,6 +238,9 @@ void judge::judge_histories() {
 void judge::look_at_fence(const held& h) {
   // The grant is lost, and its reply or message was on its way.
   if (h.fence < lost_fences_below_) return;
+  // A late attempt may have given a server what another one has ended by a step of its clock, and that one may have
+  // granted it meanwhile (docs/how-we-test.md, "Not mended").
+  if (!rules_.one_server && !h.ticket.empty() && last_step_ != clock::time_point()) return;
   auto& highest = highest_fence_[h.name];
   auto& writer = highest_writer_[h.name];
   switch (rules_.of) {
@@ -561,10 +564,7 @@ void judge::look_for_hindrances() {
   const auto now = world_.now();
   // What was sent on a slow network may still be on its way, and what follows it on its connection, too.
   bool hindered = world_.slowest > milliseconds(2) || now < slow_until_ || now < last_slow_ + 2 * how_slow_;
-  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
-    auto& s = world_.server(i);
-    hindered = hindered || s.is_frozen() || !s.is_up() || s.data().is_out_of_memory();
-  }
+  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) hindered = hindered || !world_.serves(i);
   std::uint64_t so_far = 0;
   for (auto* const p : world_.processes()) {
     if (p->is_dead()) continue;
@@ -671,8 +671,7 @@ bool judge::reaches_its_servers(const held& h) const {
   if (rules_.one_server) return !h.by->is_cut_off();
   std::vector<std::size_t> reached;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
-    auto& s = world_.server(i);
-    if (s.is_up() && !s.is_frozen() && !s.data().is_out_of_memory() && h.by->reaches(s)) reached.push_back(i);
+    if (world_.serves(i) && h.by->reaches(world_.server(i))) reached.push_back(i);
   }
   if (reached.size() == world_.number_of_servers()) return true;
   const auto have = std::count_if(reached.begin(), reached.end(), [&](std::size_t i) { return has(i, h); });
@@ -684,7 +683,8 @@ void judge::look_for_trouble() {
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const auto& s = world_.server(i);
     if (runs_[i].id != s.run_id()) runs_[i] = {s.run_id(), runs_[i].id.empty() ? clock::time_point() : world_.now()};
-    everywhere = everywhere || (rules_.one_server && (s.is_frozen() || !s.is_up()));
+    // (What is out of memory still renews.)
+    everywhere = everywhere || (rules_.one_server && (s.is_frozen() || !s.is_up() || s.is_busy));
   }
   if (!rules_.one_server && !is_lossy_ && may_be_lost_ && are_as_if_new()) {
     data_were_lost();

@@ -63,9 +63,8 @@ void leftovers::look_for_hindrances() {
   const auto now = world_.now();
   if (world_.slowest > slow) how_slow_ = std::max(how_slow_, world_.slowest);
   for (std::size_t i = 0; i < servers_.size(); ++i) {
-    auto& s = world_.server(i);
     // What was sent on a slow network is still on its way for a while.
-    if (s.is_frozen() || !s.is_up() || s.data().is_out_of_memory() || world_.slowest > slow)
+    if (!world_.serves(i) || world_.slowest > slow)
       servers_[i] = now + longest_pause_between_connections + 2 * how_slow_;
   }
   for (auto* const p : world_.processes()) {

@@ -60,6 +60,7 @@ class schedule {
   void plan_more();
   void plan_lingering();
   void plan_partitions();
+  void plan_slow_scripts();
   void plan_uses();
   void plan_cluster();
   void make_process(std::size_t i);

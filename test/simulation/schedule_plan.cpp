@@ -122,6 +122,7 @@ void schedule::plan() {
   plan_lingering();
   plan_uses();
   plan_partitions();
+  plan_slow_scripts();
 }
 
 // Choices of their own, which leave all others as they are.
@@ -223,6 +224,25 @@ void schedule::plan_partitions() {
     f.end = [this] {
       for (const auto& one : std::exchange(closed_, {})) one->open();
     };
+    faults_.push_back(std::move(f));
+  }
+}
+
+// Choices of their own: a script of another program runs for too long, and the server refuses all others.
+void schedule::plan_slow_scripts() {
+  dice d(seed_, 11);
+  if (!d.chance(0.15)) return;
+  for (auto n = d.between(1, 3); n > 0; --n) {
+    const auto i = static_cast<std::size_t>(d.between(0, std::int64_t(world_.number_of_servers()) - 1));
+    const auto for_how_long = d.between(1ms, d.chance(0.5) ? 100ms : 2s);
+    fault f;
+    f.when = d.between(clock::duration(0), ends_ - world_.now());
+    f.what = fmt::format("server {} is busy with a script for {} ms", i, for_how_long / 1ms);
+    f.strike = [this, i, for_how_long] {
+      world_.server(i).is_busy = true;
+      world_.after(for_how_long, [this, i] { world_.server(i).is_busy = false; });
+    };
+    f.end = [this, i] { world_.server(i).is_busy = false; };
     faults_.push_back(std::move(f));
   }
 }

@@ -252,6 +252,11 @@ detail::memory::endpoint world::at_name(std::string_view name) {
   return {servers_.at(number).get(), std::shared_ptr<detail::memory::network>(std::shared_ptr<void>(), this), {}};
 }
 
+bool world::serves(std::size_t i) {
+  auto& s = *servers_[i];
+  return s.is_up() && !s.is_frozen() && !s.is_busy && !s.data().is_out_of_memory();
+}
+
 void world::make_cluster(std::size_t masters) {
   std::vector<detail::memory::server*> nodes;
   for (const auto& s : servers_) nodes.push_back(s.get());

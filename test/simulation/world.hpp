@@ -149,6 +149,8 @@ class world final : public detail::memory::network {
   // "memory:s0" and so on; of a cluster "memory+cluster:s0".
   std::size_t number_of_servers() const { return servers_.size(); }
   detail::memory::server& server(std::size_t i) { return *servers_[i]; }
+  // It is up, does not stand still and refuses nothing.
+  bool serves(std::size_t i);
   std::vector<std::string> urls() const;
   // Another one; returns its number.
   std::size_t add_server();
