@@ -27,8 +27,8 @@ end
 local function limit_of_queue()
   local first = next_waiting()
   chunk, place, behind, silent = {}, 1, 0, 0
-  waited_for = first ~= nil or redis.call('EXISTS', queue) == 1
-  return first and first[5] or string.match(redis.call('HGET', entries, token) or '', '%S+$')
+  waited_for = first ~= nil or not is_empty and redis.call('EXISTS', queue) == 1
+  return first and first[5] or waited_for and string.match(redis.call('HGET', entries, token) or '', '%S+$')
 end
 
 -- status -2: the asker's limit is wrong; the reply has the semaphore's in the place of what is left of a lease

@@ -77,13 +77,19 @@ end
 -- How many entries in front have been visited and stay where they are; how many of them are silent.
 local behind, silent = 0, 0
 
+-- The last entry has left. A slot that is being moved refuses a script that touches a key which it has emptied, and
+-- what the script has done until then stays done.
+local is_empty = false
 local function leave_queue(t)
-  if redis.call('ZREM', queue, t) == 0 then
+  local size = is_empty and 0 or redis.call('ZCARD', queue)
+  if size == 0 or redis.call('ZREM', queue, t) == 0 then
     return false
   end
-  redis.call('HDEL', entries, t)
-  if redis.call('EXISTS', queue) == 0 then
+  is_empty = size == 1
+  if is_empty then
     redis.call('DEL', entries)
+  else
+    redis.call('HDEL', entries, t)
   end
   return true
 end
@@ -92,7 +98,7 @@ end
 -- silent for too long are taken out; those that have been granted stay until they confirm.
 local chunk, place = {}, 1
 local function next_waiting()
-  while silent < 32 and behind < 256 do
+  while not is_empty and silent < 32 and behind < 256 do
     local t = chunk[place]
     if not t then
       if #chunk == 1 then

@@ -45,15 +45,14 @@ class both {
   memory::server& node(std::size_t i) { return *servers_[i]; }
 
   // As EVAL with these keys, behind ASKING or not.
-  std::string of_real(std::size_t node, const strings& keys, bool asking) {
+  std::string of_real(std::size_t node, const strings& keys, bool asking, const detail::script& s = one) {
     redis_connection c(real.node(node).socket_path());
     if (asking) c.command({"ASKING"});
-    strings words{"EVAL", std::string(text), std::to_string(keys.size())};
+    strings words{"EVAL", std::string(s.text), std::to_string(keys.size())};
     words.insert(words.end(), keys.begin(), keys.end());
     return shown(c.command(words));
   }
-  std::string of_model(std::size_t node, const strings& keys, bool asking) {
-    const detail::script s{"test", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", text};
+  std::string of_model(std::size_t node, const strings& keys, bool asking, const detail::script& s = one) {
     const std::vector<std::string_view> all(keys.begin(), keys.end());
     const auto r = servers_[node]->run(s, /*whole_text=*/true, all, {}, asking);
     return r.is_error() ? r.text : "served";
@@ -70,7 +69,7 @@ class both {
     return words;
   }
 
-  static constexpr std::string_view text = "return 1";
+  static constexpr detail::script one{"test", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "return 1"};
   cluster_servers real;
   std::optional<memory::cluster> model;
 };
@@ -127,6 +126,51 @@ BOOST_AUTO_TEST_CASE(a_slot_that_moves_key_by_key) {
   b.model->end_move(slot);
   for (std::size_t i = 0; i < b.real.size(); ++i) b.model->announce_slots(i);
   compare("at the end");
+}
+
+// What the script has done until then stays done.
+BOOST_AUTO_TEST_CASE(a_script_that_reads_what_it_has_deleted_from_a_slot_that_moves) {
+  constexpr detail::script alone{"test", "b5c533f60d6516fd595540e1e35a4042fc7c4983",
+                                 "redis.call('DEL', KEYS[1]) return redis.call('EXISTS', KEYS[1])"};
+  constexpr detail::script together{"test", "79f6a199e4c91b24cff3e70f1e2d2b12cd8dfdba",
+                                    "redis.call('DEL', KEYS[1]) return redis.call('EXISTS', KEYS[1], KEYS[2])"};
+  both b;
+  const std::string record = "n";
+  const auto slot = detail::slot_of(record);
+  const strings keys{record, std::string(detail::fence_key(slot))};
+  const auto from = b.real.master_of(record);
+  const auto to = (from + 1) % b.real.size();
+  const auto set = [&](std::size_t node) {
+    for (const auto& key : keys) {
+      redis_connection c(b.real.node(node).socket_path());
+      c.command({"ASKING"});
+      c.command({"SET", key, "x"});
+      b.node(node).execute({"SET", key, "x"});
+    }
+  };
+  const auto is_refused = [](const std::string& words) {
+    return words.find("attempted to access a non local key") != words.npos;
+  };
+  const auto check = [&](std::string_view when, std::size_t node, bool asking, const detail::script& s, bool refused) {
+    const auto right = b.of_real(node, keys, asking, s), model = b.of_model(node, keys, asking, s);
+    BOOST_TEST(is_refused(right) == refused, when << ": " << right);
+    BOOST_TEST(is_refused(model) == refused, when << ": " << model);
+    BOOST_TEST((refused || model == right), when << ": " << model << " is not " << right);
+    BOOST_TEST(b.node(node).execute({"EXISTS", record}).integer == 0);
+    redis_connection c(b.real.node(node).socket_path());
+    c.command({"ASKING"});
+    BOOST_TEST(c.command({"EXISTS", record}).integer == 0);
+  };
+  set(from);
+  check("at first", from, false, alone, false);
+  set(from);
+  b.real.begin_moving(slot, from, to);
+  b.model->begin_to_move(slot, to);
+  check("at the source", from, false, alone, true);
+  set(to);
+  check("at the target", to, true, alone, false);
+  set(to);
+  check("at the target", to, true, together, true);
 }
 
 // What a session hears.

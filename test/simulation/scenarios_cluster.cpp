@@ -9,8 +9,10 @@
 #include "protocol/keys.hpp"
 #include "protocol/slots.hpp"
 
+#include <leasehold/counting_semaphore.hpp>
 #include <leasehold/election.hpp>
 #include <leasehold/mutex.hpp>
+#include <leasehold/recursive_mutex.hpp>
 #include <leasehold/shared_mutex.hpp>
 
 #include <chrono>
@@ -77,6 +79,52 @@ BOOST_AUTO_TEST_CASE(a_release_after_the_end_of_the_lease_waits_no_longer_while_
     BOOST_TEST(why == error::unreachable);
   });
   BOOST_TEST(s.w.now() - began <= 601ms);
+}
+
+// A pushed grant is released before it is confirmed: its entry is the last one of the queue, on a node that refuses
+// scripts what they have emptied themselves.
+BOOST_AUTO_TEST_CASE(a_release_that_empties_the_queue_while_its_slot_begins_to_move_leaves_nothing) {
+  const auto check = [](const char* kind, auto make) {
+    BOOST_TEST_CONTEXT(kind) {
+      cluster_scene s;
+      process &x = s.add(), &y = s.add(), &z = s.add();
+      auto [ec, held] = s.acquire(x, make(x, "x"), {.lease = 60s});
+      BOOST_REQUIRE(!ec);
+      s.spawn(y, [lock = make(y, "y")]() -> awaitable<void> {
+        auto waiting = acquire(lock, {.lease = 60s});
+        auto [why, got] = co_await std::move(waiting);
+        BOOST_REQUIRE(!why);
+        auto ending = release(got);
+        const auto released = co_await std::move(ending);
+        BOOST_TEST(!released, released.message());
+      });
+      s.wait(1s);
+      s.w.cluster()->begin_to_move(s.slot, s.other);
+      s.spawn(x, [&h = held]() -> awaitable<void> {
+        auto ending = release(h);
+        const auto released = co_await std::move(ending);
+        BOOST_TEST(!released, released.message());
+      });
+      s.finish();
+      BOOST_TEST(!s.has(s.home, s.record));
+      BOOST_TEST(!s.has(s.home, s.queue));
+      BOOST_TEST(!s.has(s.home, s.entries));
+      s.move_key(s.fence);
+      s.w.cluster()->end_move(s.slot);
+      s.tell_all();
+      const auto& first = s.start(x, make(x, "x"), {.lease = 60s});
+      s.wait(1s);
+      const auto& second = s.start(z, make(z, "z"), {.lease = 60s, .wait = 1s});
+      s.finish();
+      BOOST_TEST(first.succeeded());
+      BOOST_TEST(!second.succeeded());
+    }
+  };
+  check("mutex", [](process& p, const std::string&) { return mutex(p.client(), "n"); });
+  check("recursive_mutex",
+        [](process& p, const std::string& owner) { return recursive_mutex(p.client(), "n", owner); });
+  check("shared_mutex", [](process& p, const std::string&) { return shared_mutex(p.client(), "n"); });
+  check("counting_semaphore", [](process& p, const std::string&) { return counting_semaphore(p.client(), "n", 1); });
 }
 
 BOOST_AUTO_TEST_CASE(a_waiter_that_gives_up_while_its_slot_moves_leaves_the_queue) {

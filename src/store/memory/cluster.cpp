@@ -99,6 +99,20 @@ std::string cluster::nodes(const node& asked) const {
   return text;
 }
 
+bool cluster::node::is_in_motion(std::string_view key) const { return cluster_->target(slot_of(key)).has_value(); }
+
+// A command of a script is checked as one that a client sends is, by scriptVerifyClusterState of redis-server. What
+// the script itself has emptied is missing.
+bool cluster::node::are_local(scripting::strings keys) {
+  if (keys.empty()) return true;
+  const auto to = cluster_->target(slot_of(keys.front()));
+  const bool is_coming = to && *to == number;
+  if (is_coming && keys.size() == 1) return true;
+  return std::all_of(keys.begin(), keys.end(), [this](std::string_view key) {
+    return its->data().execute({"EXISTS", key}).integer != 0;
+  });
+}
+
 // Decides like getNodeByQuery of redis-server.
 std::optional<reply> cluster::node::refuses(scripting::strings keys, bool asking, bool is_channel) {
   if (keys.empty()) return std::nullopt;

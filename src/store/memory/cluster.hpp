@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace leasehold::detail::memory {
@@ -57,6 +58,8 @@ class cluster {
    public:
     node(cluster& c, std::size_t i, server& s) : number(i), its(&s), cluster_(&c) {}
     std::optional<reply> refuses(scripting::strings keys, bool asking, bool is_channel) override;
+    bool is_in_motion(std::string_view key) const override;
+    bool are_local(scripting::strings keys) override;
     std::string nodes() const override { return text; }
 
     const std::size_t number;

@@ -824,6 +824,9 @@ reply database::execute_in_script(const command* c, words w, bool& has_written) 
   const bool writes = c->is(command::writes);
   if (writes && !refusal_of_writes_.empty()) return error(refusal_of_writes_);
   if (is_out_of_memory_ && !has_written && c->is(command::needs_memory)) return error(out_of_memory);
+  if (may_access_ && !may_access_(keys_in(c, w))) {
+    return error("ERR Script attempted to access a non local key in a cluster node");
+  }
   if (writes) has_written = true;
   return run(*c, w);
 }

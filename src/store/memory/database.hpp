@@ -50,6 +50,9 @@ class database {
   // From now on, scripts may not call this command, as if an ACL denies it. Empty: they may call all of them.
   void deny_in_scripts(std::string command) { denied_in_scripts_ = std::move(command); }
 
+  // From now on, scripts may only call commands whose keys this accepts. Null: all of them.
+  void limit_scripts(std::function<bool(words keys)> may_access) { may_access_ = std::move(may_access); }
+
   reply execute(words);
   reply execute(std::initializer_list<std::string_view> w) { return execute(words(w.begin(), w.size())); }
   reply execute(const std::vector<std::string>&);
@@ -101,6 +104,7 @@ class database {
   bool is_out_of_memory_ = false;
   std::string refusal_of_writes_;
   std::string denied_in_scripts_;
+  std::function<bool(words)> may_access_;
   publisher publish_;
 };
 

@@ -81,7 +81,10 @@ reply server::run(const script& s, bool whole_text, scripting::strings keys, scr
   if (keys.empty()) return error("ERR Lua scripts without any input keys are not supported.");
   database& d = data();
   const auto before = d.changes();
+  const bool is_in_motion = node_ != nullptr && node_->is_in_motion(keys.front());
+  if (is_in_motion) d.limit_scripts([this](database::words accessed) { return node_->are_local(accessed); });
   reply r = scripting_.run_digest(s.sha1, keys, arguments, d, scripting::may_access::declared_keys);
+  if (is_in_motion) d.limit_scripts(nullptr);
   if (wrote != nullptr) *wrote = d.changes() != before;
   if (on_run) on_run(s, {arguments.begin(), arguments.end()}, r);
   return r;

@@ -44,6 +44,10 @@ class slots_of_node {
   // The error for a request with these keys, or about this channel, if the node does not serve their slot. `asking`:
   // the request came after ASKING.
   virtual std::optional<reply> refuses(scripting::strings keys, bool asking, bool is_channel) = 0;
+  // Whether the slot of this key is on its way to or from the node. Then a script that runs already may only call
+  // commands whose keys are local.
+  virtual bool is_in_motion(std::string_view key) const = 0;
+  virtual bool are_local(scripting::strings keys) = 0;
   // As CLUSTER NODES.
   virtual std::string nodes() const = 0;
 
