@@ -54,8 +54,7 @@ void hold_state::on_close() {
     const auto closed = static_cast<std::uint8_t>(flags | is_released | by_close);
     if (flags_.compare_exchange_weak(flags, closed, std::memory_order_acq_rel)) return release(nullptr);
   }
-  if ((flags & is_guarded) == 0) return;
-  // with_lock releases it when its body has ended.
+  // Its release has begun, and comes on the strand; or with_lock releases it when its body has ended.
   close_waits_ = true;
   core_->begin_work();
 }

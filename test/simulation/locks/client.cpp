@@ -223,6 +223,23 @@ BOOST_AUTO_TEST_CASE(close_of_a_client_that_never_connected_is_bounded) {
   redis.go_on();
 }
 
+// It is sent when the strand has the turn, which is after that of close.
+BOOST_AUTO_TEST_CASE(close_waits_for_releases_that_have_begun) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold dropped = co_await mutex(c, "dropped").acquire();
+    hold released = co_await mutex(c, "released").acquire();
+    outcome closed, ended;
+    c.close(closed.handler());
+    dropped = hold();
+    released.release(ended.handler());
+    co_await eventually("it is closed", [&] { return closed.ended() && ended.ended(); });
+    BOOST_TEST(!*closed.ec);
+    BOOST_TEST(!*ended.ec);
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(close_says_what_could_not_be_released) {
   run([&]() -> awaitable<void> {
     client_options o;
