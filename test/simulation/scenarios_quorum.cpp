@@ -318,6 +318,34 @@ BOOST_AUTO_TEST_CASE(a_server_that_has_missed_a_downgrade_makes_the_hold_a_reade
   expect_a_reader_s_without_the_second(s, held, y);
 }
 
+// A renewal has found that a server lacks the hold, and writes it again as a writer's while the others make it a
+// reader's. The fence that it writes there is the reader's.
+BOOST_AUTO_TEST_CASE(a_server_that_is_written_again_during_a_downgrade_has_a_reader_s_hold) {
+  scene s(3);
+  s.w.fastest = s.w.slowest = 5ms;
+  s.w.lateness = 0.0;
+  process &x = s.add(), &y = s.add();
+  s.wait(200ms);
+  hold held = take_to_write(s, x, {.lease = 9s});
+  s.wait(200ms);
+  s.w.server(2).execute({"DEL", "n"});
+  s.spawn(x, [&]() -> awaitable<void> {
+    auto ending = held.downgrade(as_tuple);
+    const auto [why] = co_await std::move(ending);
+    BOOST_TEST(!why, why.message());
+  });
+  s.wait(2ms);
+  s.spawn(x, [&]() -> awaitable<void> {
+    auto waiting = held.extend(9s, as_tuple);
+    const auto [why] = co_await std::move(waiting);
+    BOOST_TEST(!why, why.message());
+  });
+  s.finish();
+  s.wait(3500ms);
+  BOOST_TEST(s.w.server(2).execute({"EXISTS", "n"}).integer == 1);
+  expect_a_reader_s_without_the_second(s, held, y);
+}
+
 // This client has made the ticket of a writer before, and writes the hold again where it is missing.
 BOOST_AUTO_TEST_CASE(a_hold_that_another_client_has_downgraded_is_written_again_as_a_reader_s) {
   scene s(3);

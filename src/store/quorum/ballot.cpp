@@ -136,6 +136,7 @@ request ballot::request_of(std::uint32_t tag) const {
 
 void ballot::sent(std::uint32_t tag, const sending& s) {
   if (tag % phases == restoring) {
+    voices_[tag / phases].restored_as_writer = !claim_->was_writer();
     claim_->may_run(s.may_run_until, left_at(s.at));
   } else if (tag % phases == asking && kind_ == kind::acquire) {
     claim_->may_run(s.may_run_until, request_.lease);
@@ -200,7 +201,8 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
   if (claim_) claim_->holds(v, a.sent, lease.left);
   if (kind_ != kind::renew || !claim_ || claim_->fence() == 0) return;
   if (phase == downgrading) claim_->reads_on(v);
-  if (phase == asking && claim_->may_write_on(v, lease.fence)) {
+  const bool missed_downgrade = phase == restoring && its.restored_as_writer && claim_->was_writer();
+  if (missed_downgrade || (phase == asking && claim_->may_write_on(v, lease.fence))) {
     said = ask(v, downgrading) ? answer_is::pending : answer_is::missing;
   } else if (lease.fence < claim_->fence() || (phase == restoring && lease.fence != claim_->fence())) {
     fence_ = claim_->fence();

@@ -67,6 +67,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
     bool asked_to_raise = false;
     answer_is raised = answer_is::missing;
     bool asked_to_restore = false;
+    bool restored_as_writer = false;  // It was asked to before the hold became a reader's.
   };
 
   // --- With each server ---

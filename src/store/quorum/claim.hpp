@@ -75,6 +75,8 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   }
   // The same, and the hold is a reader's now.
   void downgraded(std::uint64_t fence);
+  // It was, and is a reader's now.
+  bool was_writer() const { return was_writer_; }
   // With which fence a downgrade goes on for which a majority has given this one: not with a smaller one than an
   // earlier downgrade that was not decided, whose requests may still run.
   std::uint64_t fence_to_read_with(std::uint64_t given) { return read_with_ = std::max(read_with_, given); }
