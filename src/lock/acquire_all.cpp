@@ -212,7 +212,7 @@ void acquire_all_op::acquire_next() {
         std::all_of(holds_.begin(), holds_.end(), [](const hold& h) { return !access::state(h)->outlived(); });
     // A lease that is shorter than the drift allowance is never valid: trying again would go on forever.
     if (all_there || core_->drift().of(options_.lease) >= options_.lease) return complete(error_code());
-    if (now >= deadline_) return release_all(error::timed_out);
+    if (now >= deadline_ || options_.wait == std::chrono::milliseconds(0)) return release_all(error::timed_out);
     return begin_again();
   }
   if (next_ != 0 && now >= deadline_) return release_all(error::timed_out);

@@ -35,9 +35,10 @@ request resize_op::request_of(std::uint32_t) const {
 
 void resize_op::take(const outcome& o, const answer& a) {
   const lease_reply& told = o.lease;
-  if (told.understood) core().observe_time(told.server_time, a);
+  if (!told.understood) return ask_later(a);
+  core().observe_time(told.server_time, a);
   // Too late: the request was long on its way, or Redis's clock was stepped forward.
-  if (told.understood && told.status == status::too_late) return ask_again();
+  if (told.status == status::too_late) return ask_again();
   lock_->limit.store(limit_, std::memory_order_relaxed);
   end(error_code());
 }

@@ -111,6 +111,26 @@ BOOST_AUTO_TEST_CASE(the_loss_of_one_is_the_loss_of_them) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(without_waiting_there_is_one_attempt_though_the_leases_end_on_its_way) {
+  run([&]() -> awaitable<void> {
+    gate network(redis);
+    client c(co_await asio::this_coro::executor, network.url());
+    co_await c.ready();
+    network.slow(30ms);
+    int attempts = 0;
+    redis.server().on_run = [&attempts](const detail::script& s, const auto&...) {
+      attempts += s.name == "all" ? 1 : 0;
+    };
+    acquire_options o = waiting(0ms);
+    o.lease = 50ms;
+    const auto [ec, none] = co_await acquire_all(o, mutex(c, "a"), mutex(c, "b"))(asio::as_tuple(asio::use_awaitable));
+    BOOST_TEST(ec == error::timed_out, ec.message());
+    BOOST_TEST(attempts == 1);
+    co_await c.close();
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(if_one_is_busy_none_is_held_at_the_end) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
