@@ -20,7 +20,8 @@ constexpr milliseconds least_left{1};
 // Whether the lease leaves no more time than the next holder asked for: that holder may die, or may have limited its
 // renewals.
 bool is_brief_enough(const hold_state::grant& g, const acquire_options& next, clock::time_point now) {
-  return g.deadline <= later(now, next.lease) && (!g.tenure || g.tenure->lengthening <= next.lease);
+  return g.deadline <= later(now, next.lease) && g.lengthening <= next.lease &&
+         (!g.tenure || g.tenure->lengthening <= next.lease);
 }
 
 // Replicas acknowledge only what Redis grants. And a hold that is passed on does not bring a lease that covers
@@ -73,6 +74,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
       grant_.fence = kept.fence;
       grant_.passes = 0;
       grant_.contended = false;
+      grant_.lengthening = milliseconds(0);
       if (grant_.tenure) {
         grant_.tenure->recorded_fence = kept.fence;
         grant_.tenure->asked = grant_.tenure->refreshing;

@@ -92,6 +92,7 @@ void detach_op::answered(std::uint32_t tag, const answer& a) {
   core_->note_round_trip(a);
   asking_ = false;
   if (a.from_store == nullptr) return send();
+  if (tag == renewing) hold_->is_lengthened();
   const outcome& o = *a.from_store;
   if (o.refused) {
     switch (*o.refused) {

@@ -60,6 +60,7 @@ void extend_op::answered(std::uint32_t, const answer& a) {
   asking_ = false;
   const auto hold = hold_;
   if (a.from_store == nullptr) return send();
+  if (lease_) hold->is_lengthened();
   const outcome& o = *a.from_store;
   if (o.refused) {
     switch (*o.refused) {

@@ -37,6 +37,7 @@ hold_state::grant hold_state::as_granted() const {
   g.confirmed_at = confirmed_at_;
   g.may_last_until = confirmed_ ? left_until() : may_last_until_;
   g.longest_asked = longest_asked_;
+  g.lengthening = lengthening_.lease;
   return g;
 }
 

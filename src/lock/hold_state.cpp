@@ -27,7 +27,9 @@ hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<co
       handle_(std::move(handle)),
       renewals_left_(grant_.renew.limit()),
       may_last_until_(grant_.may_last_until),
-      longest_asked_(grant_.longest_asked) {}
+      longest_asked_(grant_.longest_asked) {
+  lengthening_.lease = grant_.lengthening;
+}
 
 hold_state::~hold_state() = default;
 
@@ -171,8 +173,11 @@ request hold_state::request_of(std::uint32_t tag) const {
   return r;
 }
 
+// (A confirmation is that of the cohort: cohort_tenure::lengthening.)
 void hold_state::sent(std::uint32_t tag, const sending&) {
-  if (tag != checking) lengthens(grant_.lease);
+  if (tag == checking) return;
+  lengthens(grant_.lease);
+  if (tag == confirming) is_lengthened();
 }
 
 void hold_state::answered(std::uint32_t tag, const answer& a) {
@@ -181,6 +186,7 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
     if (a.from_store != nullptr) grant_.tenure->lengthening = milliseconds(0);
     if (const auto next = heir()) return next->answered(confirming, a);
   }
+  if ((tag == renewing || tag == lengthening) && a.from_store != nullptr) is_lengthened();
   core_->note_round_trip(a);
   asking_ = false;
   if (loss_reported_ || released()) {

@@ -96,6 +96,8 @@ class hold_state final : public caller, public activity, public alarm, public st
     clock::time_point may_last_until{};
     // The longest lease that such a request asked for. The server may carry it out late.
     std::chrono::milliseconds longest_asked{0};
+    // The same of those that have no answer.
+    std::chrono::milliseconds lengthening{0};
     clock::time_point asked_at{};  // When the operation began that was granted the lock.
     // When the request was sent with which Redis confirmed this grant; time_point::min(): it is not confirmed yet.
     clock::time_point confirmed_at{};
@@ -180,7 +182,13 @@ class hold_state final : public caller, public activity, public alarm, public st
   // A request that lengthens the lease to this length is being sent.
   void lengthens(std::chrono::milliseconds lease) {
     longest_asked_ = std::max(longest_asked_, lease);
+    lengthening_.lease = std::max(lengthening_.lease, lease);
+    ++lengthening_.requests;
     may_last_until_ = std::max(may_last_until_, core_->may_last(lease));
+  }
+  // It was answered.
+  void is_lengthened() {
+    if (lengthening_.requests != 0 && --lengthening_.requests == 0) lengthening_.lease = grant_.lengthening;
   }
   // lost() has completed. The hold stays lost.
   bool loss_reported() const { return loss_reported_.load(std::memory_order_acquire); }
@@ -253,7 +261,11 @@ class hold_state final : public caller, public activity, public alarm, public st
   clock::time_point confirmed_at_{};
   clock::time_point may_last_until_{};
   std::chrono::milliseconds longest_asked_{0};  // By a request that lengthens the lease.
-  clock::time_point raised_at_{};               // When the request was sent with which the deadline was last raised.
+  struct {
+    std::uint32_t requests = 0;  // Those that have no answer,
+    std::chrono::milliseconds lease{0};
+  } lengthening_;
+  clock::time_point raised_at_{};  // When the request was sent with which the deadline was last raised.
   bool asking_ = false;
   bool close_waits_ = false;
   bool may_be_reader_ = false;

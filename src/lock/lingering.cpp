@@ -128,7 +128,7 @@ bool lingering::fits(const acquire_options& o, clock::time_point now) const {
   const clock::duration usable = o.lease - o.margin;
   return core_->open() && is_told() && now - word_ <= linger_ && o.replicas == 0 && o.at_least == milliseconds(0) &&
          o.renew == renewal::automatic && grant_.passes < most_passes && grant_.deadline <= later(now, o.lease) &&
-         (!grant_.tenure || grant_.tenure->lengthening <= o.lease) &&
+         grant_.lengthening <= o.lease && (!grant_.tenure || grant_.tenure->lengthening <= o.lease) &&
          grant_.deadline - o.margin - now >= usable / 3 * 2;
 }
 

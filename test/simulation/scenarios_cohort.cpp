@@ -188,6 +188,35 @@ BOOST_AUTO_TEST_CASE(a_confirmation_on_its_way_lengthens_no_shorter_lease) {
   s.finish();
 }
 
+// The one who gets the hold may die, and would keep the others out for as long.
+BOOST_AUTO_TEST_CASE(a_hold_with_an_extension_on_its_way_is_passed_on_to_no_shorter_lease) {
+  for (const bool lingers : {false, true}) {
+    BOOST_TEST_CONTEXT("lingers: " << lingers) {
+      scene s;
+      s.w.fastest = s.w.slowest = 20ms;
+      process& p = s.add();
+      const acquire_options o{.lease = 30s, .linger = lingers ? 5000ms : 0ms};
+      hold held = take(s, p, o);
+      s.wait(100ms);
+      auto* const next = lingers ? nullptr : &s.start(p, o);
+      s.wait(1ms);
+      s.spawn(p, [&]() -> awaitable<void> {
+        auto waiting = held.extend(1h, as_tuple);
+        const auto [why] = co_await std::move(waiting);
+        BOOST_TEST(why == error::not_held);
+      });
+      s.wait(1ms);
+      s.spawn(p, scenarios::release(held));
+      s.wait(1ms);
+      const auto& got = next != nullptr ? *next : s.start(p, o);
+      s.finish();
+      BOOST_REQUIRE(got.succeeded());
+      s.wait(100ms);
+      BOOST_TEST(s.w.server(0).data().execute({"PTTL", "n"}).integer <= 30000);
+    }
+  }
+}
+
 // So does the poll that was on its way when the message came. The first holder releases at once, before a confirmation
 // is sent.
 BOOST_AUTO_TEST_CASE(a_poll_on_its_way_lengthens_no_shorter_lease) {
