@@ -532,8 +532,9 @@ outcome schedule::run() {
             world_.now() + 10s, [&closing] { return closing == 0; }, look))
       throw broken("a client does not close");
     // What could not be released ends with its lease, which is a little longer for the server.
-    // Tickets that nobody has resumed, of holds that were extended.
-    const auto longest = std::max(longest_rest_, parked_.empty() ? 0ms : 2 * longest_lease_);
+    // Tickets that nobody has resumed, of holds that were extended, perhaps by what came late.
+    const auto late = std::chrono::ceil<milliseconds>(world_.latest);
+    const auto longest = std::max(longest_rest_, parked_.empty() ? 0ms : 2 * longest_lease_ + late);
     world_.run(world_.now() + 150ms + longest + longest / 50, [] { return false; });
     if (all_closed && dead_.empty() && rules_.one_server && !rules_.lossy && !was_set_back_) {
       judge_->nothing_is_left(/*values_may_be=*/leaves_values_);
