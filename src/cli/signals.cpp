@@ -17,6 +17,11 @@ namespace {
 constexpr int passed_on[] = {SIGTERM, SIGINT,   SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
                              SIGCONT, SIGWINCH, SIGALRM, SIGURG,  SIGIO,   SIGPWR};
 
+// The kernel sends others, too: those of a timer that this process has inherited, for example.
+bool is_of_terminals(int number) {
+  return number == SIGINT || number == SIGQUIT || number == SIGHUP || number == SIGWINCH || number == SIGCONT;
+}
+
 }  // namespace
 
 bool asks_to_end(int number) { return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT; }
@@ -63,7 +68,7 @@ boost::asio::awaitable<signals::received> signals::next() {
   co_await boost::asio::async_read(descriptor_, buffer, boost::asio::use_awaitable);
   received r{};
   r.number = static_cast<int>(info.ssi_signo);
-  r.from_terminal = info.ssi_code == SI_KERNEL;
+  r.from_terminal = info.ssi_code == SI_KERNEL && is_of_terminals(r.number);
   co_return r;
 }
 

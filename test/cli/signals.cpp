@@ -198,6 +198,18 @@ BOOST_AUTO_TEST_CASE(ctrl_c_reaches_the_command_from_the_terminal_only) {
   BOOST_TEST(t.wait() == 5);
 }
 
+// The kernel sends that one, too, but only to this process, which has inherited the timer.
+BOOST_AUTO_TEST_CASE(an_inherited_alarm_reaches_the_command_at_a_terminal) {
+  const char* trap = "trap 'echo the alarm; exit 3' ALRM; echo ready; while :; do sleep 0.1; done";
+  std::vector<std::string> command{"perl", "-e", "alarm 4; exec @ARGV"};
+  const auto ours = leasehold_command({"run", "n", "--", "sh", "-c", trap});
+  command.insert(command.end(), ours.begin(), ours.end());
+  terminal t(command, environment());
+  t.read_until("ready");
+  t.read_until("the alarm");
+  BOOST_TEST(t.wait() == 3);
+}
+
 // The kernel tells the leader of the session only, which leasehold is here (`ssh -t HOST leasehold run ...`).
 BOOST_AUTO_TEST_CASE(a_terminal_that_goes_away_ends_the_command) {
   const std::string trap = "trap 'echo > $FOLDER/hung_up; exit 3' HUP; echo ready; while :; do sleep 0.02; done";
