@@ -119,8 +119,9 @@ request leader_op::request_of(std::uint32_t) const {
   return r;
 }
 
-void leader_op::take(const outcome& o, const answer&) {
+void leader_op::take(const outcome& o, const answer& a) {
   leader_reply told(*o.scalars);
+  if (!told.understood) return ask_later(a);
   end(error_code(), std::move(told.leader));
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "protocol/leader_reply.hpp"
 
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 namespace leasehold::detail {
@@ -10,13 +12,19 @@ namespace {
 // system_clock counts nanoseconds, so a larger number would overflow. (The year 2262.)
 constexpr std::int64_t latest = 9223372036854775;
 
+// A larger one would be above that of every later leader.
+constexpr std::uint64_t largest_fence = std::numeric_limits<std::int64_t>::max();
+
 }  // namespace
 
 leader_reply::leader_reply(const reply& r) : left(r.left(0)) {
   leader_info found;
-  std::int64_t since = 0;
-  const bool understood = r.size() == 5 && r.read(1, found.fence) && r.read(2, revision) && r.read(3, since);
-  if (!understood || found.fence == 0 || since < 0 || since > latest || r.text(4).size() > longest_value) return;
+  std::int64_t number = 0, since = 0;
+  const bool is_number = r.size() != 0 && r.read(0, number);
+  const bool says_who = r.size() == 5 && r.read(1, found.fence) && r.read(2, revision) && r.read(3, since);
+  const bool possible = found.fence != 0 && found.fence <= largest_fence && since >= 0 && since <= latest;
+  understood = is_number && (r.size() == 1 || (says_who && possible));
+  if (!understood || r.size() == 1 || r.text(4).size() > longest_value) return;
   found.since = std::chrono::system_clock::time_point(
       std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::microseconds(since)));
   found.value = r.text(4);

@@ -19,6 +19,7 @@ struct leader_reply {
   // A value that could not be a leader's is none.
   explicit leader_reply(const reply&);
 
+  bool understood = false;
   std::optional<leader_info> leader;
   std::uint64_t revision = 0;         // Of its value.
   std::chrono::milliseconds left{0};  // Of the record; negative: it has no expiry, or there is none.

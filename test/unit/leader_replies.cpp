@@ -43,10 +43,10 @@ std::string news(detail::leader_view& v) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(a_leader_is_read) {
-  const detail::leader_reply r(reply_of({"1500", "18446744073709551615", "3", "1700000000000001", "any\nvalue"}));
+  const detail::leader_reply r(reply_of({"1500", "9223372036854775807", "3", "1700000000000001", "any\nvalue"}));
   BOOST_REQUIRE(r.leader.has_value());
   BOOST_TEST(r.leader->value == "any\nvalue");
-  BOOST_TEST(r.leader->fence == 18446744073709551615U);
+  BOOST_TEST(r.leader->fence == 9223372036854775807U);
   BOOST_TEST((r.leader->since.time_since_epoch() == 1700000000000001us));
   BOOST_TEST(r.revision == 3U);
   BOOST_TEST((r.left == 1500ms));
@@ -54,16 +54,21 @@ BOOST_AUTO_TEST_CASE(a_leader_is_read) {
 
 BOOST_AUTO_TEST_CASE(what_could_be_no_leader_is_none) {
   BOOST_TEST(!nobody.leader.has_value());
+  BOOST_TEST(nobody.understood);
   BOOST_TEST((nobody.left < 0ms));
   const std::string longest(longest_value, 'x');
   BOOST_TEST(leads(1, 1, longest).leader.has_value());
+  BOOST_TEST(leads(1, 1, longest).understood);
   BOOST_TEST(!leads(1, 1, longest + 'x').leader.has_value());
+  BOOST_TEST(leads(1, 1, longest + 'x').understood);
   BOOST_TEST(!leads(0, 1, "v").leader.has_value());
-  for (const auto& bad : {reply_of({}), reply_of({"1", "2", "3", "4"}), reply_of({"1", "2", "3", "4", "v", "w"}),
-                          reply_of({"1", "x", "3", "4", "v"}), reply_of({"1", "2", "-3", "4", "v"}),
-                          reply_of({"1", "2", "3", "-4", "v"}), reply_of({"1", "2", "3", "9223372036854775807", "v"}),
-                          reply_of({"1", "18446744073709551616", "3", "4", "v"})}) {
+  for (const auto& bad :
+       {reply_of({}), reply_of({"1", "2", "3", "4"}), reply_of({"1", "2", "3", "4", "v", "w"}),
+        reply_of({"1", "x", "3", "4", "v"}), reply_of({"1", "2", "-3", "4", "v"}), reply_of({"1", "2", "3", "-4", "v"}),
+        reply_of({"1", "2", "3", "9223372036854775807", "v"}), reply_of({"1", "18446744073709551616", "3", "4", "v"}),
+        reply_of({"x"}), reply_of({"1", "9223372036854775808", "3", "4", "v"}), reply_of({"x", "2", "3", "4", "v"})}) {
     BOOST_TEST(!detail::leader_reply(bad).leader.has_value());
+    BOOST_TEST(!detail::leader_reply(bad).understood);
   }
 }
 
