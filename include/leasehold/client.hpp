@@ -208,10 +208,11 @@ struct client_options {
   std::function<void(const event&)> observer;
 
   /// Sorts locks into classes: client::stats_by_class has figures for each, and the events of a lock name its class.
-  /// Called with the lock's name (without the prefix) when a lock is constructed, on the thread that constructs it, and
-  /// not again for its copies and its operations. So several threads may call it at the same time. It returns the label
-  /// of the class; "": the lock is in no class. The same name must always have the same label. An exception that it
-  /// throws leaves the constructor of the lock.
+  /// Called with the lock's name (without the prefix) when a lock is constructed or a ticket is resumed, on the thread
+  /// that does so, and not again for copies and operations. So several threads may call it at the same time. It returns
+  /// the label of the class; "": the lock is in no class. The same name must always have the same label. An exception
+  /// that it throws leaves the constructor of the lock. If a ticket is resumed, the exception leaves
+  /// `io_context::run()`, and the operation ends with error::invalid_option.
   ///
   /// Labels should be few. A lock is in the class "other" if 64 other labels were given before its own, or if its label
   /// is longer than 128 bytes or not UTF-8.
@@ -413,8 +414,8 @@ class client {
   /// @par Completion signature `void(error_code, hold)`
   /// @par Errors
   /// error::lost: the hold was released or its lease has ended, no matter which client has the lock now. Nothing is
-  /// re-created. error::invalid_ticket: it is empty. error::invalid_option: an option is out of range.
-  /// error::not_supported: a semaphore on a quorum. error::unreachable: no answer within
+  /// re-created. error::invalid_ticket: it is empty. error::invalid_option: an option is out of range,
+  /// or client_options::classify has thrown. error::not_supported: a semaphore on a quorum. error::unreachable: no answer within
   /// client_options::command_timeout. error::no_quorum: too few servers of a quorum answered. error::refused,
   /// error::invalid_name, error::closed.
   /// @par Cancellation

@@ -99,7 +99,10 @@ void detach_op::answered(std::uint32_t tag, const answer& a) {
       case refusal::try_again:
       case refusal::moving_slot:
       case refusal::no_majority: return try_again();
-      case refusal::wrong_type: hold_->lose(); return end(error::lost);
+      case refusal::wrong_type:
+        if (hold_->released()) return end(error::not_held);
+        hold_->lose();
+        return end(error::lost);
       case refusal::no: core_->note_refusal(o.words); return end(error::refused);
     }
   }

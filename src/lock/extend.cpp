@@ -69,7 +69,10 @@ void extend_op::answered(std::uint32_t, const answer& a) {
       case refusal::no_majority:
         if (is_awaited()) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
         return;
-      case refusal::wrong_type: hold->lose(); return end(error::lost);
+      case refusal::wrong_type:
+        if (hold->released()) return end(error::not_held);
+        hold->lose();
+        return end(error::lost);
       case refusal::no: core_->note_refusal(o.words); return end(error::refused);
     }
   }

@@ -8,6 +8,7 @@
 #include "protocol/scripts.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace leasehold::detail {
@@ -36,12 +37,18 @@ void resume_op::start(const std::shared_ptr<client_handle>& handle, handler::han
   error_code bad = error::invalid_ticket;
   std::shared_ptr<const lock_identity> identity;
   if (detached) {
-    const lock_state lock(handle, detached->name, *detached->kind, detached->owner, detached->limit);
-    identity = lock.identity;
     const auto lease = lease_of(detached.get(), options);
     bad = check_lease(lease);
     if (!bad && (options.margin < milliseconds(0) || options.margin >= lease)) bad = error::invalid_option;
-    if (!bad) bad = lock.bad;
+    try {
+      const lock_state lock(handle, detached->name, *detached->kind, detached->owner, detached->limit);
+      identity = lock.identity;
+      if (!bad) bad = lock.bad;
+    } catch (...) {
+      // Of client_options::classify. No caller can catch what leaves an initiating function.
+      handle->core->post([thrown = std::current_exception()] { std::rethrow_exception(thrown); });
+      bad = error::invalid_option;
+    }
     const bool is_semaphore = detached->kind->code == &scripts::counting_semaphore;
     if (!bad && is_semaphore && handle->core->is_quorum()) bad = error::not_supported;
   }

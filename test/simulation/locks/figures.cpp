@@ -256,6 +256,33 @@ BOOST_AUTO_TEST_CASE(what_classify_throws_leaves_the_constructor) {
   });
 }
 
+// It would end the coroutine that asks, without a word.
+BOOST_AUTO_TEST_CASE(what_classify_throws_for_a_ticket_leaves_run) {
+  ticket given;
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "bad").acquire();
+    given = co_await h.detach();
+  });
+  asio::io_context context;
+  client_options o;
+  o.classify = [](std::string_view) -> std::string { throw std::runtime_error("no class"); };
+  const client c(context, redis.url(), o);
+  std::optional<error_code> ended;
+  c.resume(given, [&ended](error_code ec, const hold&) { ended = ec; });
+  int thrown = 0;
+  for (int i = 0; i < 3; ++i) {
+    try {
+      run_until(context, [&ended] { return ended.has_value(); });
+    } catch (const std::runtime_error& e) {
+      BOOST_REQUIRE(e.what() == std::string("no class"));
+      ++thrown;
+    }
+  }
+  BOOST_TEST(*ended == error::invalid_option);
+  BOOST_TEST(thrown == 1);
+}
+
 BOOST_AUTO_TEST_CASE(events_name_the_hold_its_class_and_how_long) {
   run([&]() -> awaitable<void> {
     observed seen;
