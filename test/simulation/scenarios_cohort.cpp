@@ -194,7 +194,9 @@ BOOST_AUTO_TEST_CASE(a_hold_with_an_extension_on_its_way_is_passed_on_to_no_shor
     BOOST_TEST_CONTEXT("lingers: " << lingers) {
       scene s;
       s.w.fastest = s.w.slowest = 20ms;
-      process& p = s.add();
+      client_options longest;
+      longest.cohort = 1s;
+      process& p = s.add(longest);
       const acquire_options o{.lease = 30s, .linger = lingers ? 5000ms : 0ms};
       hold held = take(s, p, o);
       s.wait(100ms);
