@@ -323,8 +323,8 @@ void start_resume(const std::shared_ptr<client_handle>&, asio::any_completion_ha
 /// - `memory:NAME`: a store inside a unit test (leasehold/testing/memory_store.hpp).
 ///
 /// Several URLs make a quorum of independent servers, best three or five: a lock is held while a majority of them holds
-/// it, and a minority may be down (docs/guarantees.md). Each URL is one of the above, except a cluster
-/// or tagged keys (error::not_supported); the same one twice is error::invalid_url. A quorum has no queue and no semaphores.
+/// it, and a minority may be down (docs/guarantees.md). Each URL is one of the above, except a cluster or tagged keys
+/// (error::not_supported); the same one twice is error::invalid_url. A quorum has no queue and no semaphores.
 ///
 /// `io_context::run()` can return
 /// - after `close()`;
@@ -414,9 +414,9 @@ class client {
   /// @par Completion signature `void(error_code, hold)`
   /// @par Errors
   /// error::lost: the hold was released or its lease has ended, no matter which client has the lock now. Nothing is
-  /// re-created. error::invalid_ticket: it is empty. error::invalid_option: an option is out of range,
-  /// or client_options::classify has thrown. error::not_supported: a semaphore on a quorum. error::unreachable: no answer within
-  /// client_options::command_timeout. error::no_quorum: too few servers of a quorum answered. error::refused,
+  /// re-created. error::invalid_ticket: it is empty. error::invalid_option: an option is out of range, or
+  /// client_options::classify has thrown. error::not_supported: a semaphore on a quorum. error::unreachable: no answer
+  /// within client_options::command_timeout. error::no_quorum: too few servers of a quorum answered. error::refused,
   /// error::invalid_name, error::closed.
   /// @par Cancellation
   /// All types. The ticket is still good; a request that is under way only lengthens the lease.
