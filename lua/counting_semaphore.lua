@@ -27,7 +27,7 @@ end
 local function limit_of_queue()
   local first = next_waiting()
   chunk, place, behind, silent = {}, 1, 0, 0
-  waited_for = first ~= nil or not is_empty and redis.call('EXISTS', queue) == 1
+  waited_for = not is_empty
   return first and first[5] or waited_for and string.match(redis.call('HGET', entries, token) or '', '%S+$')
 end
 

@@ -77,19 +77,17 @@ end
 -- How many entries in front have been visited and stay where they are; how many of them are silent.
 local behind, silent = 0, 0
 
--- The last entry has left. A slot that is being moved refuses a script that touches a key which it has emptied, and
--- what the script has done until then stays done.
+-- The last entry has left. A slot that is being moved refuses commands for a key that the script has emptied, and what
+-- the script has done until then stays done: so EXISTS may fail, which says the same, and nothing reads the queue again.
 local is_empty = false
 local function leave_queue(t)
-  local size = is_empty and 0 or redis.call('ZCARD', queue)
-  if size == 0 or redis.call('ZREM', queue, t) == 0 then
+  if is_empty or redis.call('ZREM', queue, t) == 0 then
     return false
   end
-  is_empty = size == 1
+  redis.call('HDEL', entries, t)
+  is_empty = redis.pcall('EXISTS', queue) ~= 1
   if is_empty then
     redis.call('DEL', entries)
-  else
-    redis.call('HDEL', entries, t)
   end
   return true
 end

@@ -176,8 +176,12 @@ request hold_state::request_of(std::uint32_t tag) const {
 // (A confirmation is that of the cohort: cohort_tenure::lengthening.)
 void hold_state::sent(std::uint32_t tag, const sending&) {
   if (tag == checking) return;
-  lengthens(grant_.lease);
-  if (tag == confirming) is_lengthened();
+  tag == confirming ? asks_for(grant_.lease) : lengthens(grant_.lease);
+}
+
+void hold_state::asks_for(milliseconds lease) {
+  longest_asked_ = std::max(longest_asked_, lease);
+  may_last_until_ = std::max(may_last_until_, core_->may_last(lease));
 }
 
 void hold_state::answered(std::uint32_t tag, const answer& a) {

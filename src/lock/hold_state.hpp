@@ -181,10 +181,9 @@ class hold_state final : public caller, public activity, public alarm, public st
   void become_reader(std::uint64_t fence);
   // A request that lengthens the lease to this length is being sent.
   void lengthens(std::chrono::milliseconds lease) {
-    longest_asked_ = std::max(longest_asked_, lease);
+    asks_for(lease);
     lengthening_.lease = std::max(lengthening_.lease, lease);
     ++lengthening_.requests;
-    may_last_until_ = std::max(may_last_until_, core_->may_last(lease));
   }
   // It was answered.
   void is_lengthened() {
@@ -229,6 +228,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   void abandon() override;
   void ring(clock::time_point now) override;
 
+  void asks_for(std::chrono::milliseconds lease);
   void schedule();
   clock::time_point next_renewal() const;
   clock::time_point rests_until() const;
