@@ -135,9 +135,8 @@ void elections::look() {
     const auto& [reached, at, leader, by] = its->second;
     // What a process that has died would have told; and who listens to a node that a slot has left.
     const bool is_told = !by->is_dead() && world_.cluster() == nullptr;
-    // (An observer that was refused asks again after 50 ms.)
     const auto takes =
-        is_told ? 10 * world_.slowest + 4 * world_.gathering + milliseconds(75) : clock::duration(now_and_then);
+        is_told ? 10 * world_.slowest + 4 * world_.gathering + milliseconds(20) : clock::duration(now_and_then);
     if (world_.now() - std::max({at, f->since, judge_.last_hindered()}) <= takes) continue;
     const bool is_led = leads(its->second);
     const bool knows = f->last ? f->newest >= reached : !is_led;

@@ -238,9 +238,6 @@ void judge::judge_histories() {
 void judge::look_at_fence(const held& h) {
   // The grant is lost, and its reply or message was on its way.
   if (h.fence < lost_fences_below_) return;
-  // A late attempt may have given a server what another one has ended by a step of its clock, and that one may have
-  // granted it meanwhile (docs/how-we-test.md, "Not mended").
-  if (!rules_.one_server && !h.ticket.empty() && last_step_ != clock::time_point()) return;
   auto& highest = highest_fence_[h.name];
   auto& writer = highest_writer_[h.name];
   switch (rules_.of) {
@@ -277,7 +274,11 @@ void judge::look_at_fence(const held& h) {
 // that knew it when it granted the hold was not away, unless its vote came too late: the hold has the largest fence of
 // those that were counted. (The counter after the grant is above every fence that the server knew.)
 bool judge::may_have_gone_back(const held& h, std::uint64_t fence) const {
-  if (rules_.one_server || last_loss_ < since_of_highest_.at(h.name)) return false;
+  if (rules_.one_server) return false;
+  // A late attempt may have given a server what another one has ended by a step of its clock, and that one may have
+  // granted it meanwhile (docs/how-we-test.md, "Not mended").
+  if (!h.ticket.empty() && last_step_ != clock::time_point()) return true;
+  if (last_loss_ < since_of_highest_.at(h.name)) return false;
   const auto votes = votes_.find(h.held_by_user().token());
   if (votes == votes_.end()) return true;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
@@ -564,7 +565,12 @@ void judge::look_for_hindrances() {
   const auto now = world_.now();
   // What was sent on a slow network may still be on its way, and what follows it on its connection, too.
   bool hindered = world_.slowest > milliseconds(2) || now < slow_until_ || now < last_slow_ + 2 * how_slow_;
-  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) hindered = hindered || !world_.serves(i);
+  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+    hindered = hindered || !world_.serves(i);
+    // What was refused is asked again after 50 ms.
+    if (world_.server(i).is_busy) refused_until_ = now + milliseconds(50);
+  }
+  hindered = hindered || now < refused_until_;
   std::uint64_t so_far = 0;
   for (auto* const p : world_.processes()) {
     if (p->is_dead()) continue;
