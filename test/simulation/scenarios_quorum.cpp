@@ -303,47 +303,49 @@ BOOST_AUTO_TEST_CASE(a_late_request_of_an_earlier_downgrade_leaves_the_fence_of_
   BOOST_TEST(resumed.fence() == t.fence());
 }
 
+// All have a writer's hold; each way takes 5 ms.
+struct before_a_downgrade : scene {
+  before_a_downgrade() : scene(3), x(add()), y(add()) {
+    w.fastest = w.slowest = 5ms;
+    w.lateness = 0.0;
+    wait(200ms);
+    held = take_to_write(*this, x, {.lease = 9s});
+    wait(200ms);
+  }
+
+  process &x, &y;
+  hold held;
+};
+
 // A renewal makes the hold a reader's there, too. Otherwise no reader has a majority when another server is away.
 BOOST_AUTO_TEST_CASE(a_server_that_has_missed_a_downgrade_makes_the_hold_a_reader_s_with_a_renewal) {
-  scene s(3);
-  s.w.fastest = s.w.slowest = 5ms;
-  s.w.lateness = 0.0;
-  process &x = s.add(), &y = s.add();
-  s.wait(200ms);
-  hold held = take_to_write(s, x, {.lease = 9s});
-  s.wait(200ms);
+  before_a_downgrade s;
   s.w.after(2ms, [&s] { s.w.server(2).close_connections(); });
-  downgrade_now(s, x, held);
+  downgrade_now(s, s.x, s.held);
   s.wait(3500ms);
-  expect_a_reader_s_without_the_second(s, held, y);
+  expect_a_reader_s_without_the_second(s, s.held, s.y);
 }
 
 // A renewal has found that a server lacks the hold, and writes it again as a writer's while the others make it a
 // reader's. The fence that it writes there is the reader's.
 BOOST_AUTO_TEST_CASE(a_server_that_is_written_again_during_a_downgrade_has_a_reader_s_hold) {
-  scene s(3);
-  s.w.fastest = s.w.slowest = 5ms;
-  s.w.lateness = 0.0;
-  process &x = s.add(), &y = s.add();
-  s.wait(200ms);
-  hold held = take_to_write(s, x, {.lease = 9s});
-  s.wait(200ms);
+  before_a_downgrade s;
   s.w.server(2).execute({"DEL", "n"});
-  s.spawn(x, [&]() -> awaitable<void> {
-    auto ending = held.downgrade(as_tuple);
+  s.spawn(s.x, [&]() -> awaitable<void> {
+    auto ending = s.held.downgrade(as_tuple);
     const auto [why] = co_await std::move(ending);
     BOOST_TEST(!why, why.message());
   });
   s.wait(2ms);
-  s.spawn(x, [&]() -> awaitable<void> {
-    auto waiting = held.extend(9s, as_tuple);
+  s.spawn(s.x, [&]() -> awaitable<void> {
+    auto waiting = s.held.extend(9s, as_tuple);
     const auto [why] = co_await std::move(waiting);
     BOOST_TEST(!why, why.message());
   });
   s.finish();
   s.wait(3500ms);
   BOOST_TEST(s.w.server(2).execute({"EXISTS", "n"}).integer == 1);
-  expect_a_reader_s_without_the_second(s, held, y);
+  expect_a_reader_s_without_the_second(s, s.held, s.y);
 }
 
 // This client has made the ticket of a writer before, and writes the hold again where it is missing.

@@ -51,6 +51,29 @@ BOOST_AUTO_TEST_CASE(an_observer_is_told_of_each_change_at_once) {
   });
 }
 
+// It would be above every later fence, and the observer would take each later leader for an older one.
+BOOST_AUTO_TEST_CASE(an_answer_with_an_impossible_fence_says_nothing) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    candidate a(e, redis.url());
+    const follower f(e, redis.url());
+    co_await seen(f, "-");
+    const std::string fence = "18446744073709551615";
+    redis.command("SET", the_value, "x.1 " + fence + " 1 1 forged");
+    redis.command("SET", "n", "leasehold:x.1:" + fence);
+    client_options o;
+    o.command_timeout = 300ms;
+    client c(e, redis.url(), o);
+    const auto [ec, nobody] = co_await election(c, "n").leader(as_tuple);
+    BOOST_TEST(ec == error::unreachable, ec.message());
+    co_await pause(10s);
+    BOOST_TEST(f.last() == "-");
+    redis.command("DEL", "n", the_value);
+    a.campaign("a", {.lease = 30s});
+    co_await seen(f, "a");
+  });
+}
+
 // Without the parameter the first answer tags the keys, when the observer listens on the plain channel already.
 BOOST_FIXTURE_TEST_CASE(on_one_address_with_slots_behind_it_an_observer_is_told_at_once_too, with_tagged_election) {
   for (const std::string parameter : {"", "?keys=tagged"}) {
