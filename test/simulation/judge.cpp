@@ -626,20 +626,17 @@ void judge::look_at_lingering() {
       idle_.erase(name);
       continue;
     }
-    const auto waits_since = others_wait_since(name, client_of(token));
-    if (waits_since == clock::time_point::max()) {
-      idle_.erase(name);
-      continue;
-    }
     auto& one = idle_[name];
     if (one.token != token) one = {token, now};
+    const auto waits_since = others_wait_since(name, client_of(token));
+    if (waits_since == clock::time_point::max()) continue;
     // A lease from before the clock was set back lasts longer than its client knows: when it reaches the server again,
     // it takes the record for gone.
     const auto server = world_.server_of(name);
     if (world_.clock_of_server(server).offset < first_offsets_[server] && last_hindered_ > one.since) continue;
     const auto messages = messages_take();
     const bool is_told = waits_since > last_hindered_ + milliseconds(1);
-    const auto waited = now - std::max(one.since, last_hindered_);
+    const auto waited = now - std::max({one.since, waits_since, last_hindered_});
     if (waited > (is_told ? clock::duration(messages) : rules_.linger + rules_.linger / 50 + messages)) {
       complain(fmt::format("{} is idle with {}, and another client has waited for {} ms", name, token,
                            std::chrono::duration_cast<milliseconds>(waited).count()));

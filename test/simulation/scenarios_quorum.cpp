@@ -572,7 +572,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_away_during_an_extension_gets_it_when_it_
 // An attempt whose connection to the third server is cut while it is on its way, which then arrives up to 300 ms later.
 // The release reaches that server meanwhile, by another connection.
 struct late_attempt_scene : scene {
-  explicit late_attempt_scene(std::uint64_t seed) : scene(3, seed) {
+  explicit late_attempt_scene(std::uint64_t seed, const std::function<void(scene&)>& before = [](scene&) {})
+      : scene(3, seed) {
     w.fastest = w.slowest = 1ms;
     w.lateness = 1.0;
     w.latest = 300ms;
@@ -580,6 +581,7 @@ struct late_attempt_scene : scene {
     // The servers know the scripts then.
     hold other = acquire(p, mutex(p.client(), "other"), {.lease = 20s}).second;
     release_now(*this, p, other);
+    before(*this);
     auto& begun = start(p, {.lease = 20s});
     wait(500us);
     w.server(2).close_connections();
@@ -618,6 +620,28 @@ BOOST_AUTO_TEST_CASE(late_bytes_leave_nothing_behind_on_a_quorum_if_the_client_i
     s.wait(3s);
     BOOST_TEST(s.get("n", 2).empty());
   }
+}
+
+// Another server's clock is known only so well that an attempt may run there for 200 ms more.
+BOOST_AUTO_TEST_CASE(late_bytes_are_cleaned_up_after_when_their_own_server_cannot_run_them_any_more) {
+  bool any_was_late = false;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    late_attempt_scene s(seed, [](scene& scene) {
+      scene.w.clock_of_server(0).offset -= 10s;
+      scene.w.server(0).close_connections();
+      scene.w.fastest = scene.w.slowest = 100ms;
+      scene.wait(2s);
+      scene.w.fastest = scene.w.slowest = 1ms;
+    });
+    s.wait(10ms);
+    release_now(s, s.p, s.held);
+    s.w.server(2).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
+      any_was_late = any_was_late || arguments.front() == "acquire";
+    };
+    s.wait(350ms);
+    BOOST_TEST(s.get("n", 2).empty());
+  }
+  BOOST_TEST(any_was_late);
 }
 
 BOOST_AUTO_TEST_CASE(two_holds_of_one_ticket_are_released_at_once_on_a_quorum) {

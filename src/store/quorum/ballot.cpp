@@ -135,11 +135,12 @@ request ballot::request_of(std::uint32_t tag) const {
 }
 
 void ballot::sent(std::uint32_t tag, const sending& s) {
+  const auto& v = *quorum_.voters()[tag / phases];
   if (tag % phases == restoring) {
     voices_[tag / phases].restored_as_writer = !claim_->was_writer();
-    claim_->may_run(s.may_run_until, left_at(s.at));
+    claim_->may_run(v, s.may_run_until, left_at(s.at));
   } else if (tag % phases == asking && kind_ == kind::acquire) {
-    claim_->may_run(s.may_run_until, request_.lease);
+    claim_->may_run(v, s.may_run_until, request_.lease);
   }
 }
 

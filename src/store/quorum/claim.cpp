@@ -57,8 +57,9 @@ void claim::asked(const voter& v) {
 
 void claim::answered_by(const voter& v) { --places_[v.number].unanswered; }
 
-void claim::may_run(clock::time_point until, milliseconds lease) {
-  may_run_until_ = std::max(may_run_until_, until);
+void claim::may_run(const voter& v, clock::time_point until, milliseconds lease) {
+  auto& its = places_[v.number].may_run_until;
+  its = std::max(its, until);
   lasts(until, lease);
 }
 
@@ -120,12 +121,17 @@ void claim::release(kept_request r, std::shared_ptr<caller> the_caller, std::uin
 }
 
 clock::time_point claim::late_until() const {
-  const bool late = std::any_of(quorum_.voters().begin(), quorum_.voters().end(), [this](const auto& v) {
-    const auto& p = places_[v->number];
-    const bool is_gone = !v->up() || p.epoch != v->server->epoch();
-    return p.once_more || (p.open() && p.unanswered != 0 && is_gone);
-  });
-  return releasing_ && late ? may_run_until_ : clock::time_point::min();
+  auto last = clock::time_point::min();
+  for (const auto& v : quorum_.voters()) {
+    if (releasing_ && is_late(*v)) last = std::max(last, places_[v->number].may_run_until);
+  }
+  return last;
+}
+
+bool claim::is_late(const voter& v) const {
+  const auto& p = places_[v.number];
+  const bool is_gone = !v.up() || p.epoch != v.server->epoch();
+  return p.once_more || (p.open() && p.unanswered != 0 && is_gone);
 }
 
 void claim::on_voter_up(voter& v) {
@@ -143,7 +149,7 @@ void claim::send_everywhere() {
 
 void claim::send(voter& v) {
   auto& p = places_[v.number];
-  if (!(p.open() || (p.once_more && clock::now() >= may_run_until_)) || p.asking) return;
+  if (!p.due(clock::now()) || p.asking) return;
   if (!v.run(shared_from_this(), static_cast<std::uint32_t>(v.number))) return;
   p.asking = true;
   quorum_.begin_release();
@@ -164,7 +170,7 @@ void claim::answered(std::uint32_t number, const answer& a) {
     if (p.found == release_is::unknown || p.refuses) p.found = done ? release_is::done : release_is::absent;
     p.refuses = false;
     // On one connection everything runs in order, so the release ran after the attempt.
-    p.once_more = p.unanswered != 0 && p.epoch != v.server->epoch() && a.sent < may_run_until_;
+    p.once_more = p.unanswered != 0 && p.epoch != v.server->epoch() && a.sent < p.may_run_until;
     // Its not-after may have passed meanwhile.
     if (p.once_more) send(v);
   } else if (o != nullptr && o->refused == refusal::wrong_type) {
@@ -246,7 +252,10 @@ clock::time_point claim::patience_ends() const { return later(began_, quorum_.pa
 void claim::schedule() {
   auto due = std::min(gone_by_, again_at_);
   if (releasing_) {
-    if (const auto late = late_until(); clock::now() < late) due = std::min(due, late);
+    for (const auto& v : quorum_.voters()) {
+      const auto& p = places_[v->number];
+      if (is_late(*v) && clock::now() < p.may_run_until) due = std::min(due, p.may_run_until);
+    }
     if (!callers_.empty()) due = std::min(due, std::max(patience_ends(), woken_));
     const bool nothing =
         std::none_of(places_.begin(), places_.end(), [](const place& p) { return p.open() || p.once_more; });

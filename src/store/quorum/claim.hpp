@@ -60,8 +60,8 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   // An attempt, or a grant that is written again, is sent to this server.
   void asked(const voter&);
   void answered_by(const voter&);
-  // The attempt may run until `until`, and then leaves something for `lease`.
-  void may_run(clock::time_point until, std::chrono::milliseconds lease);
+  // The attempt that is sent to this server may run there until `until`, and then leaves something for `lease`.
+  void may_run(const voter&, clock::time_point until, std::chrono::milliseconds lease);
   // A lease of this length may begin at `from` at the latest.
   void lasts(clock::time_point from, std::chrono::milliseconds lease);
   // This server has said that `left` is left.
@@ -126,13 +126,17 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
     bool once_more = false;  // Another release follows after the attempt's not-after.
     bool granted = false;    // The server has had the hold.
     bool reads = false;      // It has been sent a downgrade by a renewal, and has confirmed it.
+    clock::time_point may_run_until = clock::time_point::min();  // An attempt.
     clock::time_point until = clock::time_point::min();
 
     bool open() const { return asked && (found == release_is::unknown || refuses); }
+    bool due(clock::time_point now) const { return open() || (once_more && now >= may_run_until); }
   };
 
   void send_everywhere();
   void send(voter&);
+  // Whether the server may carry out an attempt whose connection is gone.
+  bool is_late(const voter&) const;
   request request_of(std::uint32_t) const override { return request(release_); }
   void sent(std::uint32_t number, const sending&) override { places_[number].sent = true; }
   turn turn_of(std::uint32_t) const override { return turn::releases; }
@@ -159,7 +163,6 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   std::uint64_t fence_ = 0;
   std::uint64_t read_with_ = 0;
   std::vector<place> places_;  // By the number of the voter.
-  clock::time_point may_run_until_ = clock::time_point::min();
   clock::time_point gone_by_ = clock::time_point::min();
   clock::time_point again_at_ = clock::time_point::max();
   std::chrono::milliseconds pause_{0};  // Before that.
