@@ -572,7 +572,8 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_away_during_an_extension_gets_it_when_it_
 // An attempt whose connection to the third server is cut while it is on its way, which then arrives up to 300 ms later.
 // The release reaches that server meanwhile, by another connection.
 struct late_attempt_scene : scene {
-  explicit late_attempt_scene(std::uint64_t seed, const std::function<void(scene&)>& before = [](scene&) {})
+  explicit late_attempt_scene(
+      std::uint64_t seed, const std::function<void(scene&)>& before = [](scene&) {})
       : scene(3, seed) {
     w.fastest = w.slowest = 1ms;
     w.lateness = 1.0;
