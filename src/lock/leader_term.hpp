@@ -62,7 +62,7 @@ class leader_term final : public caller,
   void store_refuses(error_code) override;
   // The hold ends first, or with_lock keeps it for a while.
   void on_close() override {
-    if (withdrawing_ && !asking_) stop_withdrawing();
+    withdraw();  // For the last time.
   }
   void on_stopped() override {
     end(error::closed);

@@ -565,11 +565,14 @@ void judge::look_for_hindrances() {
   const auto now = world_.now();
   // What was sent on a slow network may still be on its way, and what follows it on its connection, too.
   bool hindered = world_.slowest > milliseconds(2) || now < slow_until_ || now < last_slow_ + 2 * how_slow_;
+  bool refuses = false;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
     hindered = hindered || !world_.serves(i);
-    // What was refused is asked again after 50 ms.
-    if (world_.server(i).is_busy) refused_until_ = now + milliseconds(50);
+    refuses = refuses || world_.server(i).is_busy;
   }
+  // Between two looks nothing happens: what was so at the last one has lasted until now.
+  // What was refused is asked again after 50 ms.
+  if (std::exchange(refused_, refuses) || refuses) refused_until_ = now + milliseconds(50);
   hindered = hindered || now < refused_until_;
   std::uint64_t so_far = 0;
   for (auto* const p : world_.processes()) {
@@ -577,7 +580,6 @@ void judge::look_for_hindrances() {
     so_far += p->connections_so_far();
     hindered = hindered || p->is_frozen() || p->is_cut_off() || !p->core().up();
   }
-  // Between two looks nothing happens: what was so at the last one has lasted until now.
   const bool was_hindered = std::exchange(was_hindered_, hindered);
   if (std::exchange(connections_then_, so_far) != so_far || hindered || was_hindered) last_hindered_ = now;
 }

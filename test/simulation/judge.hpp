@@ -266,6 +266,7 @@ class judge {
     std::string id;
     clock::time_point since{};  // Of this process of the server; time_point(): the first one.
   };
+  bool refused_ = false;  // By a server that was busy, at the last look.
   clock::time_point refused_until_{};
   clock::time_point slow_until_{};
   clock::time_point last_slow_{};  // When a vote on a quorum could last take longer than it is waited for,

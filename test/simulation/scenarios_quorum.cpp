@@ -266,6 +266,57 @@ BOOST_AUTO_TEST_CASE(a_late_vote_with_a_larger_fence_counts_for_the_ticket_of_a_
   });
 }
 
+// The same if its answer is lost: the next renewal sees the fence.
+BOOST_AUTO_TEST_CASE(a_vote_whose_answer_is_lost_counts_for_the_ticket_of_a_writer_after_a_renewal) {
+  scene s(3);
+  s.w.fastest = s.w.slowest = 1ms;
+  s.w.clock_of_server(2).offset = 1h;
+  process& p = s.add();
+  s.wait(100ms);
+  s.w.server(2).on_run = [&s](const detail::script&, const auto& arguments, const auto&) {
+    if (arguments.front() == "acquire") s.w.after(0s, [&s] { s.w.server(2).close_connections(); });
+  };
+  auto [ec, held] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 2s});
+  BOOST_REQUIRE(!ec);
+  s.w.server(2).on_run = nullptr;
+  s.wait(2s);
+  const ticket t = detach_now(s, p, held);
+  s.w.server(0).execute({"DEL", "n"});
+  const hold resumed = resume_now(s, p, t);
+}
+
+// A renewal is answered when the writer has been asked to become a reader: the server keeps the fence of the reader.
+BOOST_AUTO_TEST_CASE(a_renewal_before_a_downgrade_leaves_the_fence_of_the_reader) {
+  scene s(3);
+  s.w.fastest = s.w.slowest = 1ms;
+  s.w.clock_of_server(2).offset = 1h;
+  process& p = s.add();
+  s.wait(100ms);
+  s.w.server(2).on_run = [&s](const detail::script&, const auto& arguments, const auto&) {
+    if (arguments.front() == "acquire") s.w.after(0s, [&s] { s.w.server(2).close_connections(); });
+  };
+  auto [ec, held] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 10s, .renew = renewal::none});
+  BOOST_REQUIRE(!ec);
+  s.wait(500ms);
+  std::vector<std::string> calls;
+  s.w.server(2).on_run = [&calls](const detail::script&, const auto& arguments, const auto&) {
+    calls.emplace_back(arguments.front());
+  };
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto extending = held.extend(10s, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(!why, why.message());
+  });
+  s.wait(1500us);
+  s.run(p, [&]() -> awaitable<void> {
+    auto ending = held.downgrade(as_tuple);
+    const auto [why] = co_await std::move(ending);
+    BOOST_TEST(!why, why.message());
+  });
+  s.finish();
+  BOOST_TEST(calls == (std::vector<std::string>{"renew", "downgrade"}), boost::test_tools::per_element());
+}
+
 // A downgrade was not decided, and its requests run when the writer has become a reader by another one, and is
 // detached.
 BOOST_AUTO_TEST_CASE(a_late_request_of_an_earlier_downgrade_leaves_the_fence_of_a_ticket) {

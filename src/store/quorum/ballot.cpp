@@ -58,6 +58,7 @@ void ballot::start() {
     claim_ = quorum_.resumed_claim(request_);
   } else if (kind_ != kind::inspect) {
     claim_ = quorum_.find_claim(request_.token);
+    if (claim_ && kind_ == kind::downgrade) claim_->is_being_downgraded();
   }
   std::vector<voter*> to;
   for (const auto& v : quorum_.voters()) {
@@ -205,7 +206,8 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
   const bool missed_downgrade = phase == restoring && its.restored_as_writer && claim_->was_writer();
   if (missed_downgrade || (phase == asking && claim_->may_write_on(v, lease.fence))) {
     said = ask(v, downgrading) ? answer_is::pending : answer_is::missing;
-  } else if (lease.fence < claim_->fence() || (phase == restoring && lease.fence != claim_->fence())) {
+  } else if (lease.fence < claim_->fence() ||
+             (lease.fence > claim_->fence() && (phase == restoring || (phase == asking && lowers_fences())))) {
     fence_ = claim_->fence();
     said = answer_is::missing;
     raise(v);
@@ -245,7 +247,9 @@ bool ballot::busy(std::size_t yes) const {
 
 bool ballot::is_writer() const { return request_.of_kind == &scripts::shared_mutex && request_.ask.starts_with('w'); }
 
-bool ballot::lowers_fences() const { return kind_ == kind::acquire && is_writer(); }
+bool ballot::lowers_fences() const {
+  return (kind_ == kind::acquire && is_writer()) || (kind_ == kind::renew && claim_ && claim_->is_writer());
+}
 
 bool ballot::is_releasing() const { return claim_ && claim_->is_releasing(); }
 

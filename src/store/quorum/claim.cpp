@@ -92,6 +92,10 @@ void claim::downgraded(std::uint64_t fence) {
   was_writer_ = true;
 }
 
+bool claim::is_writer() const {
+  return attempt_.of_kind == &scripts::shared_mutex && attempt_.ask.starts_with('w') && !may_read_ && !was_writer_;
+}
+
 bool claim::may_write_on(const voter& v, std::uint64_t fence) const {
   return was_writer_ && fence != fence_ && !places_[v.number].reads;
 }

@@ -77,6 +77,9 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   void downgraded(std::uint64_t fence);
   // It was, and is a reader's now.
   bool was_writer() const { return was_writer_; }
+  // It is a writer's of a shared mutex, and no server has been asked to make it a reader's.
+  bool is_writer() const;
+  void is_being_downgraded() { may_read_ = true; }
   // With which fence a downgrade goes on for which a majority has given this one: not with a smaller one than an
   // earlier downgrade that was not decided, whose requests may still run.
   std::uint64_t fence_to_read_with(std::uint64_t given) { return read_with_ = std::max(read_with_, given); }
@@ -171,6 +174,7 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   std::chrono::milliseconds lease_{0};
   bool releasing_ = false;
   bool is_let_go_ = false;
+  bool may_read_ = false;    // On a server at least: it was asked to downgrade the hold.
   bool was_writer_ = false;  // It is a reader's hold now, and a server may still have a writer's.
   std::string words_;        // Of a server that refuses.
   struct asker {

@@ -360,6 +360,21 @@ BOOST_AUTO_TEST_CASE(a_value_is_withdrawn_though_the_server_is_busy) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_value_that_a_busy_server_has_kept_is_withdrawn_when_the_client_is_closed) {
+  run([&]() -> awaitable<void> {
+    candidate a(co_await asio::this_coro::executor, redis.url());
+    a.campaign("a");
+    co_await eventually("it leads", [&] { return a.leads(); });
+    redis.server().is_busy = true;
+    outcome resigned;
+    a.led.resign(resigned.handler());
+    co_await pause(10ms);
+    redis.server().is_busy = false;
+    co_await a.c.close();
+    co_await nothing_left();
+  });
+}
+
 // The record is gone, and no value is believed without it.
 BOOST_FIXTURE_TEST_CASE(a_value_is_withdrawn_for_five_seconds, with_held_value) {
   for (const auto after : {3s, 10s}) {
