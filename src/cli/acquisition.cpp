@@ -68,7 +68,11 @@ asio::awaitable<acquisition::outcome> acquisition::acquire() {
     holds.clear();
     co_return outcome{{}, static_cast<int>(exit_code::signalled) + *signal_};
   }
-  if (ec == error::timed_out) co_return outcome{{}, not_in_time()};
+  if (ec == error::timed_out) {
+    // With --conflict-exit-code 0 it is not an error, and a cron job stays silent.
+    if (wanted_.conflict_exit_code == 0) co_return outcome{{}, 0};
+    throw not_in_time();
+  }
   if (ec == error::wrong_type || ec == error::wrong_limit) co_await throw_conflict(ec);
   if (ec) throw describe(ec, store_, wanted_.store, wanted_.names[0]);
   co_return outcome{std::move(holds)};
@@ -79,15 +83,11 @@ void acquisition::stop(int signal) {
   stop_waiting_.emit(asio::cancellation_type::terminal);
 }
 
-// Reports that, and returns the exit status.
-int acquisition::not_in_time() const {
-  // With --conflict-exit-code 0 it is not an error, and a cron job stays silent.
-  if (wanted_.conflict_exit_code != 0) {
-    complain(fmt::format("{}: not acquired{}: another client has {}", all_names(),
-                         wanted_.wait == 0ms ? "" : " within " + to_text(wanted_.wait),
-                         wanted_.names.size() == 1 ? "it" : "one of them"));
-  }
-  return wanted_.conflict_exit_code;
+failure acquisition::not_in_time() const {
+  return {exit_code{wanted_.conflict_exit_code},
+          fmt::format("{}: not acquired{}: another client has {}", all_names(),
+                      wanted_.wait == 0ms ? "" : " within " + to_text(wanted_.wait),
+                      wanted_.names.size() == 1 ? "it" : "one of them")};
 }
 
 acquire_options acquisition::options() const {

@@ -4,6 +4,7 @@
 // How `run`, `elect` and `acquire` acquire their locks, and what they report while they wait for them.
 #pragma once
 
+#include "exit_code.hpp"
 #include "options.hpp"
 
 #include <leasehold/admin.hpp>
@@ -61,7 +62,7 @@ class acquisition {
   asio::awaitable<void> poll_while_waiting();
   asio::awaitable<std::pair<error_code, lock_status>> inspected(const std::string& name);
   asio::awaitable<void> throw_conflict(error_code);
-  int not_in_time() const;
+  failure not_in_time() const;
   bool waits_for_itself(const lock_status&) const;
   std::string waiting_text(const std::string& name, error_code, const lock_status&) const;
   std::string all_names() const;

@@ -64,7 +64,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 }
 
 // The children of this process, which has one thread that starts any.
-std::vector<pid_t> children() {
+std::vector<pid_t> all_children() {
   std::vector<pid_t> all;
   std::ifstream list("/proc/thread-self/children");
   for (pid_t pid; list >> pid;) all.push_back(pid);
@@ -73,20 +73,6 @@ std::vector<pid_t> children() {
     siginfo_t unused;
     return ::waitid(P_PID, static_cast<id_t>(child), &unused, WEXITED | WNOHANG | WNOWAIT) != 0;
   });
-  return all;
-}
-
-// Also their children, and so on.
-std::vector<pid_t> descendants() {
-  std::vector<pid_t> all = children();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    std::error_code ec;
-    std::filesystem::directory_iterator thread("/proc/" + std::to_string(all[i]) + "/task", ec);
-    for (; !ec && thread != std::filesystem::directory_iterator(); thread.increment(ec)) {
-      std::ifstream list(thread->path() / "children");
-      for (pid_t pid; list >> pid;) all.push_back(pid);
-    }
-  }
   return all;
 }
 
@@ -155,6 +141,7 @@ boost::asio::awaitable<int> command::start(boost::asio::io_context& context, con
   if (wait_children_ && ::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
     throw std::system_error(errno, std::generic_category(), "prctl");
   }
+  inherited_ = all_children();
   const pid_t parent = ::getpid();
   pid_ = ::fork();
   const int reason = errno;
@@ -177,8 +164,29 @@ void command::reap() {
   pid_t pid = 0;
   while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
     if (pid == pid_) status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    std::erase(inherited_, pid);
   }
-  has_children_ = pid == 0;
+  has_children_ = pid == 0 && (inherited_.empty() || !children().empty());
+}
+
+std::vector<pid_t> command::children() const {
+  auto all = all_children();
+  std::erase_if(
+      all, [this](pid_t child) { return std::find(inherited_.begin(), inherited_.end(), child) != inherited_.end(); });
+  return all;
+}
+
+std::vector<pid_t> command::descendants() const {
+  std::vector<pid_t> all = children();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::error_code ec;
+    std::filesystem::directory_iterator thread("/proc/" + std::to_string(all[i]) + "/task", ec);
+    for (; !ec && thread != std::filesystem::directory_iterator(); thread.increment(ec)) {
+      std::ifstream list(thread->path() / "children");
+      for (pid_t pid; list >> pid;) all.push_back(pid);
+    }
+  }
+  return all;
 }
 
 int command::pass_on(const signals::received& r) {

@@ -64,6 +64,10 @@ class command {
 
  private:
   int signal_all(int number);
+  // The children of this process that it has not inherited,
+  std::vector<pid_t> children() const;
+  // and theirs, and so on.
+  std::vector<pid_t> descendants() const;
   [[noreturn]] void become(const signals&, pid_t parent, int report);
 
   std::vector<std::string> arguments_;
@@ -76,7 +80,9 @@ class command {
   const bool wait_children_;
   const bool leads_group_;
   pid_t pid_ = -1;
-  bool has_children_ = true;  // This process has children; orphans of the command's count, too.
+  // Children that this process has had before: of a program that has become this one by exec.
+  std::vector<pid_t> inherited_;
+  bool has_children_ = true;  // This process has others; orphans of the command's count, too.
   std::optional<int> status_;
   std::vector<pid_t> signalled_;  // Those that stop() has found.
 };

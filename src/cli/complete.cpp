@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,12 @@ std::vector<std::string> held_names(const store_options& given) {
   asio::io_context& context = lasting_context();
   std::vector<std::string> names;
   try {
-    const store_options where = store_of(given);
+    const store_options found = with_variables(given);
+    // What is in a pipe is for the command, and there may be nothing.
+    for (const auto& file : {found.urls.empty() ? found.file : "", found.password_file}) {
+      if (!file.empty() && !std::filesystem::is_regular_file(file)) return names;
+    }
+    const store_options where = store_of(found);
     client_options settings;
     settings.prefix = where.prefix;
     settings.credentials = password_of(context, where);

@@ -51,9 +51,10 @@ std::string leader_in_json(const std::string& name, const found_leader& found) {
   return printable_json(boost::json::serialize(object)) + "\n";
 }
 
-void print_leader(const leader_options& wanted, const found_leader& found) {
-  if (wanted.json) return print(leader_in_json(wanted.name, found));
-  if (found || wanted.follow) print((found ? printable(found->value) : "") + "\n");
+std::string text_of(const leader_options& wanted, const found_leader& found) {
+  if (wanted.json) return leader_in_json(wanted.name, found);
+  if (!found && !wanted.follow) return "";
+  return (found ? printable(found->value) : "") + "\n";
 }
 
 // One `leasehold leader`.
@@ -76,7 +77,7 @@ class election_view : view {
     const auto token = asio::as_tuple(asio::use_awaitable);
     auto [ec, found] = co_await place.leader(token);
     if (ec) throw failed(ec);
-    print_leader(wanted_, found);
+    co_await write(text_of(wanted_, found));
     exit_status_ = found ? 0 : static_cast<int>(exit_code::none);
   }
 
@@ -89,7 +90,7 @@ class election_view : view {
     for (;;) {
       auto [ec, found] = co_await observer.next(token);
       if (ec) throw failed(ec);
-      print_leader(wanted_, found);
+      co_await write(text_of(wanted_, found));
     }
   }
 

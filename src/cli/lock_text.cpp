@@ -170,8 +170,9 @@ std::size_t waiters_in(const std::vector<listed_lock>& locks) {
 
 void print(const std::string& text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (written && std::fflush(stdout) == 0) return;
-  throw failure(exit_code::lost, fmt::format("standard output: {}", std::strerror(errno)));
+  if (!written || std::fflush(stdout) != 0) throw not_written();
 }
+
+failure not_written() { return {exit_code::lost, fmt::format("standard output: {}", std::strerror(errno))}; }
 
 }  // namespace leasehold::cli

@@ -4,6 +4,8 @@
 // Locks as text for people and as JSON for programs.
 #pragma once
 
+#include "exit_code.hpp"
+
 #include <leasehold/admin.hpp>
 
 #include <boost/json/object.hpp>
@@ -57,5 +59,7 @@ std::size_t waiters_in(const std::vector<listed_lock>&);
 
 // To standard output, as it stands; throws failure if that cannot be written.
 void print(const std::string&);
+// With the reason that errno has.
+failure not_written();
 
 }  // namespace leasehold::cli

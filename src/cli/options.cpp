@@ -107,23 +107,23 @@ constexpr std::size_t longest_variable = 131072;
 // "<host>-<process>-<32 digits>.<number>", and a blank; the first two have 32 characters at most.
 constexpr std::size_t longest_token = 32 + 1 + 32 + 1 + 6 + 1;
 
-void check_names(const std::vector<std::string>& names, const store_options& where) {
+void check_names(const CLI::App& app, const std::vector<std::string>& names, const store_options& where) {
   for (const auto& name : names) check_name(name, where);
   auto sorted = names;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) throw wrong_usage(fmt::format("run: {} is named twice", in_quotes(*twice)));
+  if (twice != sorted.end()) throw wrong_usage(fmt::format("{}: {} is named twice", app.get_name(), in_quotes(*twice)));
   // The command finds the names in its environment, and Linux takes no longer words there.
   std::size_t length = std::string_view("LEASEHOLD_NAME=").size();
   for (const auto& name : names) length += name.size() + 1;
   if (length > longest_variable) {
-    throw wrong_usage(
-        fmt::format("run: the NAMEs together are longer than LEASEHOLD_NAME can be, {} bytes", longest_variable));
+    throw wrong_usage(fmt::format("{}: the NAMEs together are longer than LEASEHOLD_NAME can be, {} bytes",
+                                  app.get_name(), longest_variable));
   }
   if (names.size() > longest_variable / longest_token) {
     throw wrong_usage(
-        fmt::format("run: {} NAMEs are too many: LEASEHOLD_TOKEN, which has a word for each, can be {} bytes long",
-                    names.size(), longest_variable));
+        fmt::format("{}: {} NAMEs are too many: LEASEHOLD_TOKEN, which has a word for each, can be {} bytes long",
+                    app.get_name(), names.size(), longest_variable));
   }
 }
 
@@ -178,7 +178,6 @@ run_options to_command(const CLI::App& app, typed& t, std::optional<std::vector<
   }
   if (rest->empty()) throw wrong_usage(fmt::format("{}: the command is missing after '--': {}", subcommand, usage));
   o.store = store_of(std::move(t.store));
-  check_names(o.names, o.store);
   o.hide_redis = t.hide_redis;
   o.wait_children = t.wait_children;
   take_how(app, t, o);
@@ -192,6 +191,7 @@ run_options to_command(const CLI::App& app, typed& t, std::optional<std::vector<
 
 run_options to_run(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
   auto o = to_command(app, t, std::move(rest), run_usage);
+  check_names(app, o.names, o.store);
   take_kind(app, t, o);
   return o;
 }
@@ -205,6 +205,7 @@ void refuse_quorum(const CLI::App& app, const store_options& where) {
 run_options to_elect(const CLI::App& app, typed& t, std::optional<std::vector<std::string>> rest) {
   auto o = to_command(app, t, std::move(rest), elect_usage);
   if (o.names.size() > 1) throw wrong_usage(fmt::format("elect: one word too many: {}", word_in_quotes(o.names[1])));
+  check_names(app, o.names, o.store);
   if (app.get_option("--value")->count() == 0) {
     throw wrong_usage(fmt::format("elect: --value is missing: {}", elect_usage));
   }

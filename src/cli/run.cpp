@@ -78,8 +78,11 @@ class session {
       context_.stop();
     });
     context_.run();
+    // What is written from here on may wait for a reader.
+    signals_.end();
+    if (!reported_) complain(why_stopped().what());
     if (failed_) std::rethrow_exception(failed_);
-    return exit_status_;
+    return ended_by_itself_ ? report_end() : exit_status_;
   }
 
  private:
@@ -93,8 +96,6 @@ class session {
     if (!ending_) begin_end(acquisition_.granted() ? steady_clock::time_point::max() : later(nothing_held_limit));
     co_await close();
     if (failed) std::rethrow_exception(failed);
-    // Not earlier: the answer to a release may come while the client closes.
-    if (ended_by_itself_) exit_status_ = report_end();
   }
 
   // From here on this process only waits for the store's answers, until then at the latest.
@@ -143,11 +144,9 @@ class session {
     // Before anything else happens: a command that ended in time ended in time.
     gone_ = lost_ ? lost_ : not_covered();
     const bool stopped = !command_->ended();
-    bool reported = true;
-    if (stopped) reported = co_await stop_command();
+    if (stopped) co_await stop_command();
     begin_end(steady_clock::time_point::max());
     co_await release();
-    if (!reported) complain(why_stopped().what());
 
     if (reason != 0) throw not_started(reason);
     ended_by_itself_ = !stopped;
@@ -173,7 +172,7 @@ class session {
   }
 
   // Of a command that was not stopped: reports the loss of a hold, or else which locks were not released. Returns the
-  // exit status.
+  // exit status. To be called when the client is closed: the answer to a release may come until then.
   int report_end() const {
     const hold* gone = gone_;
     for (std::size_t i = 0; i < holds_.size(); ++i) {
@@ -208,14 +207,12 @@ class session {
   }
 
   // The lease is lost: SIGTERM, and SIGKILL for the processes that are still there after the grace. A pipe or a
-  // terminal that takes no text now must keep neither the command running nor the other locks held. False: the messages
-  // are still to be written.
-  asio::awaitable<bool> stop_command() {
+  // terminal that takes no text now must keep neither the command running nor the other locks held.
+  asio::awaitable<void> stop_command() {
     const int refused = command_->stop();
-    bool reported = complain_at_once(why_stopped().what());
-    if (refused != 0 && reported) complain_at_once(not_signalled(refused));
+    reported_ = complain_at_once(why_stopped().what());
+    if (refused != 0 && reported_) complain_at_once(not_signalled(refused));
     co_await end_command();
-    co_return reported;
   }
   static std::string not_signalled(int reason) {
     return fmt::format("the command cannot be signalled: {}", std::strerror(reason));
@@ -324,6 +321,7 @@ class session {
 
   const hold* lost_ = nullptr;  // the first of them
   const hold* gone_ = nullptr;  // A hold that was not valid when the command ended.
+  bool reported_ = true;        // Why the command was stopped. If not, it is still to be written.
   bool ended_by_itself_ = false;
   int exit_status_ = 0;
   std::exception_ptr failed_;

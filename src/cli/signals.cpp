@@ -74,6 +74,17 @@ boost::asio::awaitable<signals::received> signals::next() {
 
 void signals::cancel() { descriptor_.cancel(); }
 
+void signals::end() {
+  signalfd_siginfo info{};
+  while (::read(descriptor_.native_handle(), &info, sizeof info) > 0) continue;
+  sigset_t all;
+  ::sigemptyset(&all);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+    if (::sigismember(&mask_before_, number) == 0) ::sigaddset(&all, number);
+  }
+  ::sigprocmask(SIG_UNBLOCK, &all, nullptr);
+}
+
 void signals::restore() const noexcept {
   ::sigaction(SIGCHLD, &child_before_, nullptr);
   ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);

@@ -43,6 +43,9 @@ class signals {
   // Ends next() with operation_aborted. The signals stay blocked: the exit status is decided.
   void cancel();
 
+  // From now on a signal that asks to end ends this process, whatever it waits for. Those that have come are dropped.
+  void end();
+
   // For the child, before exec: restores everything as it was before this object. Only calls that are safe after fork.
   void restore() const noexcept;
 

@@ -69,7 +69,7 @@ std::vector<std::string> urls_in_file(const std::string& path) {
 
 }  // namespace
 
-store_options store_of(store_options given) {
+store_options with_variables(store_options given) {
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string(value ? value : "");
@@ -78,6 +78,11 @@ store_options store_of(store_options given) {
     given.urls = urls_in_words(variable("LEASEHOLD_REDIS"));
     if (given.urls.empty()) given.file = variable("LEASEHOLD_REDIS_FILE");
   }
+  return given;
+}
+
+store_options store_of(store_options given) {
+  given = with_variables(std::move(given));
   if (given.urls.empty() && !given.file.empty()) given.urls = urls_in_file(given.file);
   if (given.urls.empty()) given.urls.emplace_back(default_url);
   if (!given.user.empty() && given.password_file.empty() && given.password_command.empty()) {

@@ -25,4 +25,7 @@ struct store_options {
 // LEASEHOLD_REDIS, of LEASEHOLD_REDIS_FILE or the default, in this order. Throws failure if a file cannot be read.
 store_options store_of(store_options given);
 
+// The same, and the file is not read.
+store_options with_variables(store_options given);
+
 }  // namespace leasehold::cli

@@ -24,6 +24,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -77,13 +79,20 @@ void resume(process& p, const client& store, const store_options& where, const t
   if (failed) throw describe(failed, store, where, t.name());
 }
 
-void release(process& p, const client& store, const store_options& where, const ticket& t) {
-  error_code failed;
+// As long as `run` tries.
+constexpr std::chrono::seconds release_limit{7};
+
+// The lease of a hold that is resumed to be released: the lock is busy for no longer if that fails.
+constexpr std::chrono::milliseconds while_released{10000};
+
+void resume_and_release(process& p, const client& store, const store_options& where, const ticket& t) {
+  resume(p, store, where, t, {.lease = std::min(t.lease(), while_released)});
+  error_code failed = error::unreachable;
   p.kept.release([&](error_code ec) {
     failed = ec;
     p.context.stop();
   });
-  p.context.run();
+  p.context.run_for(release_limit);
   if (failed == error::lost) throw gone(t);
   if (failed) throw describe(failed, store, where, t.name());
 }
@@ -150,12 +159,15 @@ int acquire(const acquire_command& wanted) {
   if (!result.made) return result.exit_status;
   try {
     print(result.made.to_string() + "\n");
-  } catch (const failure&) {
+  } catch (const failure& unprinted) {
     // No other program has the ticket.
     auto& again = never_destroyed();
     const client other = connect(again.context, wanted.how.store);
-    resume(again, other, wanted.how.store, result.made, {});
-    release(again, other, wanted.how.store, result.made);
+    try {
+      resume_and_release(again, other, wanted.how.store, result.made);
+    } catch (const failure& f) {
+      throw failure(unprinted.code(), fmt::format("{}; not released: {}", unprinted.what(), f.what()));
+    }
     throw;
   }
   return 0;
@@ -173,8 +185,7 @@ int release(const release_options& wanted) {
   const ticket t = read(wanted);
   auto& p = never_destroyed();
   const client store = connect(p.context, wanted.store);
-  resume(p, store, wanted.store, t, {});
-  release(p, store, wanted.store, t);
+  resume_and_release(p, store, wanted.store, t);
   return 0;
 }
 

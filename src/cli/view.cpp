@@ -3,11 +3,20 @@
 #include "view.hpp"
 
 #include "exit_code.hpp"
+#include "lock_text.hpp"
 #include "signals.hpp"
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstddef>
 #include <utility>
 
 namespace leasehold::cli {
@@ -31,6 +40,21 @@ void view::run_until_ended() {
 int view::result() const {
   if (failed_) std::rethrow_exception(failed_);
   return exit_status_;
+}
+
+// A pipe that can be written to takes so many bytes at once.
+asio::awaitable<void> view::write(std::string text) {
+  const int own = ::dup(STDOUT_FILENO);
+  if (own < 0) throw not_written();
+  asio::posix::stream_descriptor out(context_, own);
+  for (std::size_t from = 0; from < text.size();) {
+    // A file and some devices cannot be waited for. They take everything.
+    const auto token = asio::as_tuple(asio::use_awaitable);
+    [[maybe_unused]] const auto [ec] = co_await out.async_wait(asio::posix::stream_descriptor::wait_write, token);
+    const ssize_t n = ::write(STDOUT_FILENO, text.data() + from, std::min<std::size_t>(text.size() - from, PIPE_BUF));
+    if (n < 0 && errno != EINTR && errno != EAGAIN) throw not_written();
+    if (n > 0) from += static_cast<std::size_t>(n);
+  }
 }
 
 asio::awaitable<void> view::receive_ends() {

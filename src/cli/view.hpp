@@ -10,6 +10,7 @@
 #include <boost/asio/signal_set.hpp>
 
 #include <exception>
+#include <string>
 
 namespace leasehold::cli {
 
@@ -24,6 +25,8 @@ class view {
   void run_until_ended();
   // The exit status. Throws what the coroutine that has ended first has thrown.
   int result() const;
+  // To standard output. Meanwhile the others run: a pipe that is full keeps nobody from ending this.
+  boost::asio::awaitable<void> write(std::string text);
 
   boost::asio::io_context& context_;
   int exit_status_ = 0;

@@ -94,7 +94,13 @@ class live_view : view {
       // Operators look for the locks with waiters.
       std::stable_sort(locks_.begin(), locks_.end(),
                        [](const listed_lock& a, const listed_lock& b) { return a.waiters > b.waiters; });
-      draw();
+      if (screen_) {
+        draw();
+      } else if (reachable_) {
+        co_await write(next_table());
+      } else {
+        complain(describe(error::unreachable, store_, wanted_.store, wanted_.store.prefix).what());
+      }
       if (n == wanted_.count) break;
       co_await pause_.async_wait(token);
     }
@@ -107,6 +113,9 @@ class live_view : view {
       if (number == SIGTSTP) {
         screen_->leave();
         stop_as_by_default();
+        // If another signal has made it go on, and ends it, the terminal is the shell's.
+        asio::steady_timer moment(context_, std::chrono::milliseconds(1));
+        co_await moment.async_wait(asio::use_awaitable);
         screen_->enter();
       }
       draw();
@@ -132,18 +141,15 @@ class live_view : view {
     co_await never.async_wait(token);
   }
 
+  // A blank line is between two tables.
+  std::string next_table() {
+    std::string text = std::exchange(printed_, true) ? "\n" : "";
+    for (const auto& line : table(locks_)) text += line + "\n";
+    return text;
+  }
+
   void draw() {
-    if (!screen_ && !reachable_) {
-      return complain(describe(error::unreachable, store_, wanted_.store, wanted_.store.prefix).what());
-    }
     std::vector<std::string> lines = table(locks_);
-    if (!screen_) {
-      std::string text;
-      for (const auto& line : lines) text += line + "\n";
-      // A blank line between two tables.
-      print(std::exchange(printed_, true) ? "\n" + text : text);
-      return;
-    }
     const std::string state = time_.empty() ? "connecting"
                               : !reachable_ ? fmt::format("{}  unreachable", time_)
                                             : fmt::format("{}  {} {}, {} waiting", time_, locks_.size(),

@@ -145,6 +145,27 @@ BOOST_AUTO_TEST_CASE(what_a_password_command_leaves_behind_is_none_of_them) {
   }
 }
 
+// A shell has started a process beside it, and has become leasehold by exec.
+BOOST_AUTO_TEST_CASE(what_this_process_has_had_before_is_none_of_them) {
+  for (const bool loses : {false, true}) {
+    words command{"sh", "-c", "sleep 1000 > /dev/null 2>&1 & echo $!; exec \"$@\"", "sh"};
+    for (auto& w : leasehold_command({"run", "--wait-children", "n", "--", "sh", "-c", wait_for_a_signal})) {
+      command.push_back(std::move(w));
+    }
+    child c(command, environment());
+    const std::string other = c.read_line().value();
+    BOOST_TEST(c.read_line().value_or("") == "ready");
+    if (loses) {
+      lose("n");
+    } else {
+      c.signal(SIGTERM);
+    }
+    BOOST_TEST(c.wait() == (loses ? 74 : 143));
+    BOOST_TEST(!has_ended(other));
+    ::kill(std::stoi(other), SIGKILL);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

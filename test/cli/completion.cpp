@@ -5,6 +5,8 @@
 #include "leasehold_command.hpp"
 #include "support/terminal.hpp"
 
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -335,6 +337,20 @@ BOOST_FIXTURE_TEST_CASE(a_password_command_of_the_line_is_not_run, with_leasehol
     BOOST_TEST(answer_to(arguments, environment()) == (words{"words"}), boost::test_tools::per_element());
     BOOST_TEST(!std::filesystem::exists(folder / "x"));
   }
+}
+
+// A secret that is there once, for example; or nobody writes.
+BOOST_FIXTURE_TEST_CASE(a_pipe_is_left_to_the_command, with_leasehold) {
+  const std::string pipe = folder / "pipe";
+  BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const words& options : {words{"--redis-file", pipe}, words{"--password-file", pipe}}) {
+    words arguments{"status"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.emplace_back("");
+    BOOST_TEST(answer_to(arguments, environment()) == (words{"words"}), boost::test_tools::per_element());
+  }
+  BOOST_TEST(answer_to({"status", ""}, {"LEASEHOLD_REDIS_FILE=" + pipe}) == (words{"words"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_FIXTURE_TEST_CASE(shells_complete_what_the_program_offers, with_leasehold) {

@@ -84,6 +84,17 @@ BOOST_AUTO_TEST_CASE(each_change_is_a_line) {
   BOOST_TEST(json.wait() == 128 + SIGTERM);
 }
 
+BOOST_AUTO_TEST_CASE(a_signal_ends_an_observer_whose_reader_stands_still) {
+  const std::string full = "mkfifo $FOLDER/pipe; exec 8<> $FOLDER/pipe; dd if=/dev/zero bs=65536 count=1 >&8 2>&-; ";
+  words command{"sh", "-c", full + "exec \"$@\" >&8", "sh"};
+  for (auto& w : leasehold_command({"leader", "--follow", "n"})) command.push_back(std::move(w));
+  child c(command, environment());
+  wait_until("it follows", [&] { return !redis.command("PUBSUB", "CHANNELS").items.empty(); });
+  wait_until("it has asked", [&] { return contains(redis.command("INFO", "commandstats").text, "cmdstat_evalsha"); });
+  c.signal(SIGTERM);
+  BOOST_TEST(c.wait() == 128 + SIGTERM);
+}
+
 BOOST_AUTO_TEST_CASE(a_leader_that_loses_its_lease_is_stopped) {
   child first = leader("first", {"--lease", "10m"});
   first.read_line();

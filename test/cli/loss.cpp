@@ -135,16 +135,35 @@ BOOST_AUTO_TEST_CASE(a_stopped_command_is_woken_to_end) {
 }
 
 // Nobody reads what leasehold complains about, and the pipe is full.
-BOOST_AUTO_TEST_CASE(a_full_standard_error_does_not_keep_the_command_running) {
+words with_full_errors(words arguments) {
   const std::string full = "mkfifo $FOLDER/pipe; exec 8<> $FOLDER/pipe; dd if=/dev/zero bs=65536 count=1 >&8 2>&-; ";
   words command{"sh", "-c", full + "exec \"$@\" 2>&8", "sh"};
-  for (auto& w : leasehold_command({"run", "n", "--", "sh", "-c", tell_and_end + wait_for_a_signal})) {
-    command.push_back(std::move(w));
-  }
-  child c(command, environment());
+  for (auto& w : leasehold_command(std::move(arguments))) command.push_back(std::move(w));
+  return command;
+}
+
+int status_after_signals(child& c) {
+  wait_until("its end", [&c] {
+    c.signal(SIGTERM);
+    return c.status().has_value();
+  });
+  return *c.status();
+}
+
+BOOST_AUTO_TEST_CASE(a_full_standard_error_does_not_keep_the_command_running) {
+  child c(with_full_errors({"run", "n", "m", "--", "sh", "-c", tell_and_end + wait_for_a_signal}), environment());
   BOOST_TEST(c.read_line().value() == "ready");
   lose("n");
   BOOST_TEST(c.read_line().value() == "terminated");
+  wait_until("the other lock is free", [&] { return !redis.get("m"); });
+  BOOST_TEST(status_after_signals(c) == 128 + SIGTERM);
+}
+
+BOOST_AUTO_TEST_CASE(a_full_standard_error_does_not_keep_a_program_that_has_not_acquired) {
+  const child holder = start({"run", "n", "--", "sleep", "1000"});
+  wait_until("the lock", [&] { return redis.get("n").has_value(); });
+  child c(with_full_errors({"run", "--no-wait", "n", "--", "true"}), environment());
+  BOOST_TEST(status_after_signals(c) == 128 + SIGTERM);
 }
 
 // Both at the same time, since leasehold stood still: the command was not stopped, so its own failure says more.

@@ -4,6 +4,7 @@
 // `leasehold acquire`, `extend` and `release`: a hold that no process keeps. And `--at-least`.
 #include "leasehold_command.hpp"
 #include "support/locks.hpp"
+#include "support/proxy.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -207,6 +208,26 @@ BOOST_AUTO_TEST_CASE(a_ticket_that_has_no_reader_any_more_is_no_hold) {
   const ended e = end_of(c);
   BOOST_TEST(e.status == 74, e.errors);
   BOOST_TEST(!redis.get("n").has_value());
+}
+
+// The lock is not busy for longer than before, and the program does not wait for the end of a long lease.
+BOOST_AUTO_TEST_CASE(a_release_without_an_answer_ends_and_lengthens_nothing) {
+  const auto ticket = acquire({"--lease", "10m"});
+  redis.command("PEXPIRE", "n", "60000");
+  boost::asio::io_context context;
+  proxy way(context.get_executor(), redis);
+  words variables = environment();
+  variables.front() = "LEASEHOLD_REDIS=" + way.url();
+  child c(leasehold_command({"release", ticket}), variables);
+  while (!contains(way.requests(), "renew")) context.run_one();
+  way.hold_requests();
+  wait_until("its end", [&] {
+    context.poll();
+    return c.status().has_value();
+  });
+  BOOST_TEST(c.wait() == 69);
+  BOOST_TEST(redis.command("PTTL", "n").integer > 40000);
+  BOOST_TEST(redis.command("PTTL", "n").integer <= 60000);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_missing_or_out_of_range_is_named) {

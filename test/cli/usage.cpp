@@ -37,6 +37,7 @@ BOOST_AUTO_TEST_CASE(wrong_usage_is_status_64_and_one_line_that_names_the_word_a
       {{"run", "n", "m", "--frobnicate", "o", "--", "true"}, "'--frobnicate'"},
       {{"run", "n", "m", "n", "--", "true"}, "'n' is named twice"},
       {{"run", "--", "-n", "-m", "-n", "--", "true"}, "'-n' is named twice"},
+      {{"elect", "--value", "v", "n", "n", "--", "true"}, "elect: one word too many: 'n'"},
       {{"run", "n", "", "--", "true"}, "''"},
       {{"run", "--", "--", "true"}, "NAME"},
       {{"run", "--prefix", "lease", "n", "hold:n", "--", "true"}, "'hold:n'"},
