@@ -26,7 +26,7 @@ local function next_fence(key, now, must)
   end
   local last = found and tonumber(found)
   if last and last >= now then
-    if last >= 4503599627370496 then
+    if last >= 4503599627370495 then
       redis.call('SET', key, found, 'PX', '172800000')
       error('leasehold: the fence counter ' .. key .. ' is out of range')
     end

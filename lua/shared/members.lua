@@ -234,7 +234,9 @@ local function shorten(deadline)
     longest, first = math.max(longest or m[1], m[1]), math.min(first or m[1], m[1])
   end)
   if longest then
-    redis.call('PEXPIRE', record, string.format('%d', math.max(1, math.ceil((longest - now) / 1000))))
+    -- (PEXPIRE counts from the script's start, too: the others' leases would end earlier by so much.)
+    local at = math.max(math.ceil(longest / 1000), math.floor(now / 1000) + 1)
+    redis.call('PEXPIREAT', record, string.format('%d', at))
     soonest, changed = first, true
   end
 end

@@ -100,7 +100,7 @@ void detach_op::answered(std::uint32_t tag, const answer& a) {
       case refusal::moving_slot:
       case refusal::no_majority: return try_again();
       case refusal::wrong_type:
-        if (hold_->released()) return end(error::not_held);
+        if (hold_->released()) return end_released(tag, a);
         hold_->lose();
         return end(error::lost);
       case refusal::no: core_->note_refusal(o.words); return end(error::refused);
@@ -109,7 +109,7 @@ void detach_op::answered(std::uint32_t tag, const answer& a) {
   const lease_reply& lease = o.lease;
   if (!lease.understood) return try_again();
   core_->observe_time(lease.server_time, a);
-  if (hold_->released()) return end(error::not_held);
+  if (hold_->released()) return end_released(tag, a);
   if (hold_->loss_reported()) return end(error::lost);
   if (lease.status != status::held || (tag == renewing && !hold_->is_recorded(lease.fence))) {
     hold_->lose(/*left_in_store=*/lease.status == status::held);
@@ -139,6 +139,11 @@ void detach_op::answered(std::uint32_t tag, const answer& a) {
   }
   if (!hold_->begin_release()) return end(error::not_held);
   end(error_code(), access::make_ticket(hold_->detach(lease, a)));
+}
+
+void detach_op::end_released(std::uint32_t tag, const answer& a) {
+  hold_->note_for_release(a, tag == renewing ? hold_->lease() : milliseconds(0));
+  end(error::not_held);
 }
 
 void detach_op::ring(clock::time_point now) {

@@ -32,6 +32,7 @@ class detach_op final : public caller, public operation<detach_op, ticket> {
   bool wants(std::uint32_t) const override { return !hold_->loss_reported() && !hold_->released(); }
   turn turn_of(std::uint32_t) const override { return turn::keeps; }
   void answered(std::uint32_t, const answer&) override;
+  void end_released(std::uint32_t tag, const answer&);
   void store_is_up() override { send(); }
   void store_refuses(error_code ec) override { end(ec); }
   void ring(clock::time_point) override;

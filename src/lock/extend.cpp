@@ -70,7 +70,7 @@ void extend_op::answered(std::uint32_t, const answer& a) {
         if (is_awaited()) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
         return;
       case refusal::wrong_type:
-        if (hold->released()) return end(error::not_held);
+        if (hold->released()) return end_released(a);
         hold->lose();
         return end(error::lost);
       case refusal::no: core_->note_refusal(o.words); return end(error::refused);
@@ -82,7 +82,7 @@ void extend_op::answered(std::uint32_t, const answer& a) {
     return;
   }
   core_->observe_time(lease.server_time, a);
-  if (hold->released()) return end(error::not_held);
+  if (hold->released()) return end_released(a);
   if (lease.status != status::held || (lease_ && !hold->is_recorded(lease.fence))) {
     hold->lose(/*left_in_store=*/lease.status == status::held);
   }
@@ -95,6 +95,11 @@ void extend_op::answered(std::uint32_t, const answer& a) {
   // The hold takes this over even if no caller waits any more: the lease has that length now.
   hold->raise(a, *lease_, lease.left);
   end(error_code());
+}
+
+void extend_op::end_released(const answer& a) {
+  hold_->note_for_release(a, lease_.value_or(milliseconds(0)));
+  end(error::not_held);
 }
 
 void extend_op::ring(clock::time_point now) {

@@ -25,6 +25,7 @@ class extend_op final : public caller, public operation<extend_op> {
   bool wants(std::uint32_t) const override;
   turn turn_of(std::uint32_t) const override { return turn::keeps; }
   void answered(std::uint32_t, const answer&) override;
+  void end_released(const answer&);
   void store_is_up() override { send(); }
   void store_refuses(error_code ec) override { end(ec); }
   void ring(clock::time_point) override;

@@ -146,7 +146,14 @@ void hold_state::ask() {
 
 void hold_state::store_is_up() {
   if (loss_reported_ || released()) return;
-  ask();
+  const bool is_limited = renewals_left_ != 0 && renewals_left_ != std::numeric_limits<std::uint32_t>::max();
+  if (confirmed_ && is_limited && !asking_ && clock::now() < renew_at_ && renew_at_ != clock::time_point::max()) {
+    // Slots may move ten times before the next renewal is due: this uses up none.
+    asking_ = core_->send(shared_from_this(), checking);
+    if (!asking_) core_->when_up(*this);
+  } else {
+    ask();
+  }
   schedule();
 }
 
@@ -188,7 +195,8 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
   if (tag == confirming && grant_.tenure) {
     grant_.tenure->confirming = false;
     if (a.from_store != nullptr) grant_.tenure->lengthening = milliseconds(0);
-    if (const auto next = heir()) return next->answered(confirming, a);
+    const auto next = grant_.tenure->holder.lock();
+    if (!confirmed_ && next && next.get() != this && !next->confirmed_) return next->answered(confirming, a);
   }
   if ((tag == renewing || tag == lengthening) && a.from_store != nullptr) is_lengthened();
   core_->note_round_trip(a);
@@ -196,11 +204,9 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
   if (loss_reported_ || released()) {
     // Other holds of the client depend on the server's clock, too.
     const auto* const o = a.from_store;
-    if (o == nullptr || !o->lease.understood) return;
-    core_->observe_time(o->lease.server_time, a);
-    // Its release comes next on the strand: what is gone must not be passed on.
-    is_missing_ = is_missing_ || (!o->refused && o->lease.status == status::not_held);
-    return;
+    if (o == nullptr) return;
+    if (!o->refused && o->lease.understood) core_->observe_time(o->lease.server_time, a);
+    return note_for_release(a, tag == checking ? milliseconds(0) : grant_.lease);
   }
   auto& failed = core_->count().renewal_failed;
   if (a.from_store == nullptr) {
@@ -268,6 +274,18 @@ void hold_state::raise(const answer& a, milliseconds lease, milliseconds left) {
   // An extension leaves the repeat of a refused confirmation where it is.
   if (confirmed_) renew_at_ = renewals_left_ == 0 ? clock::time_point::max() : next_renewal();
   schedule();
+}
+
+void hold_state::note_for_release(const answer& a, milliseconds lease) {
+  const outcome& o = *a.from_store;
+  if (o.refused || !o.lease.understood) {
+    is_missing_ = is_missing_ || o.refused == refusal::wrong_type;
+  } else if (o.lease.status == status::not_held) {
+    is_missing_ = true;
+  } else if (lease > milliseconds(0)) {
+    const auto ends = core_->still_sure(grant_.token, local_deadline(a.sent, lease, o.lease.left, core_->drift()));
+    deadline_.store(std::max(deadline(), ends), std::memory_order_release);
+  }
 }
 
 void hold_state::on_clock_jump(clock::duration jump) {

@@ -189,6 +189,9 @@ class hold_state final : public caller, public activity, public alarm, public st
   void is_lengthened() {
     if (lengthening_.requests != 0 && --lengthening_.requests == 0) lengthening_.lease = grant_.lengthening;
   }
+  // What the server says to a request for `lease` (0: that lengthens nothing) while the release of the hold, of which the
+  // request did not know, comes next on the strand: the next one to have the hold takes it over.
+  void note_for_release(const answer&, std::chrono::milliseconds lease);
   // lost() has completed. The hold stays lost.
   bool loss_reported() const { return loss_reported_.load(std::memory_order_acquire); }
   // A request has lengthened the lease to `lease`, and the server says that `left` is left of it.

@@ -79,6 +79,7 @@ void wanted_op::answered(std::uint32_t, const answer& a) {
   const auto self = shared_from_this();
   core_->observe_time(o.lease.server_time, a);
   if (o.lease.status == status::waits_in_front) return registry::of(*core_).note_wanted(token_);
+  if (o.lease.status == status::not_held) core_->note_broken(token_);
   if (std::exchange(asks_again_, false)) return ask();
   if (!core_->has_slots()) core_->set(*this, later(a.received, asks_for_tags));
 }

@@ -166,6 +166,23 @@ BOOST_AUTO_TEST_CASE(a_server_that_closes_after_the_handshake_gets_few_connectio
   });
 }
 
+// It is cut off from its group, and names a server that is gone.
+BOOST_AUTO_TEST_CASE(a_sentinel_that_names_a_server_in_vain_is_not_asked_alone) {
+  hostile_server master(hostile_server::polite);
+  const auto names = [](std::string port) {
+    return [port](const words& w) -> hostile_server::answer {
+      if (w[0] != "SENTINEL") return hostile_server::polite(w);
+      return w[1] == "SENTINELS" ? "*0\r\n" : array({"127.0.0.1", port});
+    };
+  };
+  hostile_server stale(names(std::to_string(free_port()))), other(names(std::to_string(master.port())));
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, "redis+sentinel://" + stale.host() + "," + other.host() + "/m");
+    co_await c.ready();
+    co_await c.close();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_sentinel_that_answers_and_closes_gets_few_connections) {
   hostile_server master(hostile_server::polite);
   hostile_server sentinel([&](const words& w) -> hostile_server::answer {

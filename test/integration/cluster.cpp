@@ -342,6 +342,9 @@ BOOST_AUTO_TEST_CASE(the_nodes_are_found) {
     auto [ec] = co_await wrong.ready(as_tuple);
     BOOST_TEST(ec == error::refused);
     BOOST_TEST(wrong.last_refusal().find("cluster") != std::string::npos, wrong.last_refusal());
+    // It is asked less and less often.
+    co_await pause(2s);
+    BOOST_TEST(wrong.stats().refused <= 6U);
     co_await wrong.close();
   });
 }

@@ -412,8 +412,8 @@ BOOST_AUTO_TEST_CASE(an_operator_needs_what_the_documentation_names) {
 
 BOOST_AUTO_TEST_CASE(who_only_looks_needs_less) {
   words line = documented("operator");
-  for (const auto* right :
-       {"-get", "-hmget", "-set", "-pexpire", "-del", "-zrem", "-hset", "-hdel", "-hincrby", "-publish"}) {
+  for (const auto* right : {"-get", "-hmget", "-set", "-pexpire", "-pexpireat", "-del", "-zrem", "-hset", "-hdel",
+                            "-hincrby", "-publish"}) {
     line.push_back(right);
   }
   create(line);

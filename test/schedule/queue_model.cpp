@@ -103,7 +103,7 @@ void record_model::shorten(std::int64_t deadline) {
     longest = std::max(longest, m.deadline);
     soonest = std::min(soonest, m.deadline);
   }
-  expires = ms() + std::max<std::int64_t>(1, (longest - now + 999) / 1000);
+  expires = std::max((longest + 999) / 1000, ms() + 1);
 }
 
 void record_model::leave(const std::string& token) {

@@ -359,6 +359,22 @@ BOOST_AUTO_TEST_CASE(a_hold_is_asked_for_at_the_master_that_a_redirection_names)
   BOOST_TEST(!held.valid());
 }
 
+// Each move is a reason to ask for the hold, and none to renew it.
+BOOST_AUTO_TEST_CASE(slots_that_move_use_up_no_renewal) {
+  cluster_scene s;
+  process& x = s.add();
+  const hold held = take(s, x, {.lease = 3s, .renew = renewal::at_most(3)});
+  for (int i = 0; i < 5; ++i) {
+    i % 2 == 0 ? s.move_slot() : s.move_slot_back();
+    s.acquire(x, mutex(x.client(), "{n}beside"), {.lease = 1s});
+    s.wait(100ms);
+  }
+  BOOST_TEST(x.client().stats().renewed == 0U);
+  s.wait(5s);
+  BOOST_TEST(held.valid());
+  BOOST_TEST(x.client().stats().renewed == 3U);
+}
+
 // Members' deadlines are absolute, and the key's expiry is carried as what is left.
 BOOST_AUTO_TEST_CASE(readers_go_on_after_their_slot_has_moved_to_a_node_an_hour_ahead) {
   cluster_scene s;

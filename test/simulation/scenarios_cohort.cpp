@@ -188,6 +188,50 @@ BOOST_AUTO_TEST_CASE(a_confirmation_on_its_way_lengthens_no_shorter_lease) {
   s.finish();
 }
 
+// The program releases the hold when the answer to its extension has arrived, and before it is handled: the answer shows
+// a step of the server's clock, of which the observer is told.
+struct released_by_an_observer : scene {
+  released_by_an_observer() {
+    w.fastest = w.slowest = 20ms;
+    client_options o;
+    o.cohort = 1s;
+    o.observer = [this](const event& e) {
+      if (e.what == event::kind::clock_jump) held.reset();
+    };
+    p = &add(o);
+    held = take(*this, *p, {.lease = 30s});
+    wait(100ms);
+    next = &start(*p, {.lease = 30s});
+    wait(1ms);
+    spawn(*p, [this]() -> awaitable<void> {
+      auto waiting = held->extend(1h, as_tuple);
+      const auto [why] = co_await std::move(waiting);
+      BOOST_TEST(why == error::not_held);
+    });
+    wait(1ms);
+    w.clock_of_server(0).offset += 200ms;
+  }
+  process* p = nullptr;
+  std::optional<hold> held;
+  attempt* next = nullptr;
+};
+
+BOOST_AUTO_TEST_CASE(a_hold_that_is_released_before_its_extension_is_known_is_passed_on_to_no_shorter_lease) {
+  released_by_an_observer s;
+  s.wait(200ms);
+  BOOST_REQUIRE(!s.held);
+  BOOST_REQUIRE(s.next->succeeded());
+  BOOST_TEST(s.w.server(0).data().execute({"PTTL", "n"}).integer <= 30000);
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_that_is_released_before_its_loss_is_known_is_not_passed_on) {
+  released_by_an_observer s;
+  s.w.server(0).execute({"SET", "n", "another program's", "PX", "1000"});
+  s.wait(200ms);
+  BOOST_REQUIRE(!s.held);
+  BOOST_TEST(!s.next->succeeded());
+}
+
 // The one who gets the hold may die, and would keep the others out for as long.
 BOOST_AUTO_TEST_CASE(a_hold_with_an_extension_on_its_way_is_passed_on_to_no_shorter_lease) {
   for (const bool lingers : {false, true}) {

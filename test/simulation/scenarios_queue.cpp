@@ -299,6 +299,28 @@ scene::attempt& keep_for_another(scene& s, process& p, acquire_options o) {
   return next;
 }
 
+// The server is busy with a script when it is asked whether a replica has the grant, and has done nothing.
+BOOST_AUTO_TEST_CASE(a_refused_question_for_replicas_costs_no_place_in_the_queue) {
+  scene s;
+  s.w.fastest = s.w.slowest = 1ms;
+  s.w.server(0).replicas = s.w.server(0).replicas_that_answer = 1;
+  process &p = s.add(), &one = s.add(), &two = s.add();
+  hold held = take(s, p, {.lease = 30s});
+  auto& first = s.start(one, {.lease = 30s, .replicas = 1});
+  s.wait(10ms);
+  auto& second = s.start(two, {.lease = 30s});
+  s.wait(10ms);
+  s.w.server(0).on_run = [&s](const detail::script&, const auto& arguments, const auto&) {
+    if (arguments.front() != "release") return;
+    s.w.after(0s, [&s] { s.w.server(0).is_busy = true; });
+    s.w.after(20ms, [&s] { s.w.server(0).is_busy = false; });
+  };
+  s.spawn(p, release(held));
+  s.wait(500ms);
+  BOOST_TEST(first.succeeded());
+  BOOST_TEST(!second.ended);
+}
+
 BOOST_AUTO_TEST_CASE(a_lock_that_was_kept_is_not_granted_without_replicas) {
   scene s;
   s.w.server(0).replicas = 1;

@@ -30,6 +30,7 @@ using std::chrono::milliseconds;
 // is not announced.
 constexpr milliseconds refresh_often{100};
 constexpr milliseconds refresh_rarely{10000};
+constexpr milliseconds refresh_refused{1000};  // If no node says which slots there are, at most.
 
 // If an answer takes longer, the client asks another node.
 constexpr milliseconds refresh_limit{1000};
@@ -58,6 +59,8 @@ class cluster_store final : public store, public node::owner, public std::enable
   void stop() override {
     if (std::exchange(stopping_, true)) return;
     timer_.cancel();
+    // A node that has ended is freed while others are still ending.
+    std::fill(by_slot_.begin(), by_slot_.end(), nullptr);
     for (const auto& [name, n] : nodes_) n->end();
     // Posted: on_stopped must never be called from inside this call.
     asio::post(servers_.strand(), [self = shared_from_this()] { self->conclude(); });
@@ -302,7 +305,7 @@ class cluster_store final : public store, public node::owner, public std::enable
   void refresh_soon() { refresh_at(later(clock::now(), refresh_often)); }
 
   void refresh_at(clock::time_point due) {
-    if (stopping_ || (due_ > clock::now() && due_ <= due)) return;
+    if (stopping_ || (due_ != clock::time_point::min() && due_ <= due)) return;
     due_ = due;
     timer_.wait(due, [self = shared_from_this()](error_code ec) {
       if (!ec && !self->stopping_) self->refresh_now();
@@ -317,7 +320,7 @@ class cluster_store final : public store, public node::owner, public std::enable
     for (const auto& [name, n] : nodes_) {
       if (n->serves()) reachable.push_back(n.get());
     }
-    refresh_at(later(now, complete() ? refresh_rarely : refresh_often));
+    refresh_at(later(now, complete() ? refresh_rarely : refused_.value_or(refresh_often)));
     if (reachable.empty()) {
       // Every node that was ever named may know more.
       for (const auto& where : where_.hosts) add(where, /*wanted=*/!known_);
@@ -365,7 +368,9 @@ class cluster_store final : public store, public node::owner, public std::enable
       if (found.size() <= most_nodes) return take(found, from);
       problem = fmt::format("the cluster has more than {} nodes", most_nodes);
     }
-    if (!known_) on_refused(from, problem);
+    if (known_) return;
+    refused_ = std::min(2 * refused_.value_or(refresh_often), refresh_refused);
+    on_refused(from, problem);
   }
 
   void take(const std::vector<cluster_node>& found, node& from) {
@@ -433,6 +438,7 @@ class cluster_store final : public store, public node::owner, public std::enable
       }
     }
     known_ = true;
+    refused_.reset();
     last_look_ = found;
     for (const auto& [name, n] : nodes_) n->wanted = false;
     for_each_with_slots([](node* n) {
@@ -458,7 +464,8 @@ class cluster_store final : public store, public node::owner, public std::enable
   bool stopping_ = false;
   std::uint64_t epoch_ = 0;
 
-  clock::time_point due_ = clock::time_point::min();  // When the timer fires.
+  clock::time_point due_ = clock::time_point::min();  // When the timer fires; min(): it does not.
+  std::optional<milliseconds> refused_;  // No node says which slots there are: the pause before the next one.
   bool asking_ = false;
   clock::time_point asked_at_{};
   std::uint64_t asked_ = 0;

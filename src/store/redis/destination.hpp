@@ -67,6 +67,11 @@ class destination {
     if (sentinels_) sentinels_->stop();
   }
 
+  // The server that take() has found last could not be used.
+  void doubt() {
+    if (sentinels_) sentinels_->doubt();
+  }
+
   // Without the address, for a host.
   boost::redis::config config() const {
     auto c = common_config(options_.connect_timeout);

@@ -250,6 +250,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       const end how = was_up ? end::lost : self->this_one_.is_refused ? end::refused : end::not_reached;
       const reconnection::plan plan = self->reconnection_.ended(how, clock::now(), self->random());
       if (!plan.is_reported) continue;
+      if (how != end::lost) self->destination_.doubt();
       if (how == end::lost) self->events_->on_down(why);
       if (how == end::not_reached) self->events_->on_no_answer(why);
       if (self->stopping_) break;

@@ -195,6 +195,10 @@ void sentinels::ask(asio::any_completion_handler<void()> handler) {
   begin();
 }
 
+void sentinels::doubt() {
+  if (!known_.empty()) std::rotate(known_.begin(), known_.begin() + 1, known_.end());
+}
+
 void sentinels::stop() {
   stopped_ = true;
   asking_ = false;

@@ -34,6 +34,9 @@ class sentinels final : public std::enable_shared_from_this<sentinels> {
 
   // Finds the master with the first Sentinel that knows it; see found(). Takes the time-out at most.
   void ask(boost::asio::any_completion_handler<void()>);
+  // The server that was found cannot be used. The next round begins with another Sentinel: this one may be cut off from
+  // its group.
+  void doubt();
   void stop();
 
   const std::vector<host_and_port>& known() const { return known_; }
