@@ -142,7 +142,7 @@ void detach_op::answered(std::uint32_t tag, const answer& a) {
 }
 
 void detach_op::end_released(std::uint32_t tag, const answer& a) {
-  hold_->note_for_release(a, tag == renewing ? hold_->lease() : milliseconds(0));
+  hold_->note_for_release(a, tag == renewing ? hold_->lease() : std::chrono::milliseconds(0));
   end(error::not_held);
 }
 
