@@ -314,8 +314,8 @@ class cluster_store final : public store, public node::owner, public std::enable
 
   void refresh_now() {
     const auto now = clock::now();
-    if (asking_ && now < asked_at_ + refresh_limit) return refresh_soon();
     due_ = clock::time_point::min();
+    if (asking_ && now < asked_at_ + refresh_limit) return refresh_soon();
     std::vector<node*> reachable;
     for (const auto& [name, n] : nodes_) {
       if (n->serves()) reachable.push_back(n.get());
