@@ -422,7 +422,11 @@ void schedule::each_request(
 
 void schedule::note_call(std::size_t server, const std::vector<std::string_view>& arguments,
                          const detail::memory::reply& r) {
-  if (arguments.size() < 2 || r.is_error() || arguments.front() == "release") return;
+  if (arguments.size() < 2 || r.is_error()) return;
+  // Their replies have no time.
+  for (const std::string_view silent : {"release", "rest", "proclaim", "withdraw"}) {
+    if (arguments.front() == silent) return;
+  }
   // WAIT holds the reply to such a confirmation back.
   if (arguments.front() != "confirm" || world_.server(server).replicas_that_answer == world_.server(server).replicas) {
     judge_->note_answer(server, arguments[1]);
