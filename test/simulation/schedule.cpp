@@ -380,13 +380,15 @@ asio::awaitable<void> schedule::use(dice& d, dice& own, process& p, const std::s
   if (with_history_) note(who, "releases " + h->name);
   const auto began = world_.now();
   const auto frozen = p.frozen();
-  // No later than the lease ends. If it has ended, which the client may find out in this instant, a quick answer
-  // counts.
-  const clock::duration left = detail::access::state(h->held_by_user())->deadline() - p.now();
-  const auto limit = std::max<clock::duration>(left, std::min(milliseconds(1s), p.core().options().command_timeout));
+  // No later than the lease ends, of which an answer of this instant may tell. If it has ended, which the client may find
+  // out in this instant, a quick answer counts.
+  const auto state = detail::access::state(h->held_by_user());
+  const auto now = p.now();
+  const auto lasts = state->deadline();
   auto waiting = h->held_by_user().release(as_tuple);
   const auto [ec] = co_await std::move(waiting);
-  judge_->ended(p, "release", began, frozen, limit);
+  const clock::duration quick = std::min(milliseconds(1s), p.core().options().command_timeout);
+  judge_->ended(p, "release", began, frozen, std::max({lasts - now, state->deadline() - now, quick}));
   count("release " + text_of(ec));
   if (!ec) judge_->released(*h);
   if (!ec && leads) elections_->resigned(*h);
