@@ -131,7 +131,8 @@ void add_command(CLI::App& run, typed& t) {
   add_at_least(run, t);
   add_waiting(run, t);
   add_text(run, "--grace", t.grace, "TIME",
-           "If the lease is lost: how long the command may take to end\nafter SIGTERM, before SIGKILL (default: 5s)");
+           "If the lease is lost: how long the command may take to end\nafter SIGTERM, before SIGKILL (default: 5s).\n"
+           "If it is not given: at most a third of the lease");
   add_conflict(run, t);
   run.add_flag("--wait-children", t.wait_children,
                "Hold the lock until all processes that the command has\n"

@@ -185,6 +185,8 @@ run_options to_command(const CLI::App& app, typed& t, std::optional<std::vector<
     o.renew = renewal::at_most(count<std::uint32_t>("--renewals", t.renewals, "from 1 to 4294967295"));
   }
   o.grace = duration("--grace", t.grace);
+  // Then SIGKILL comes before the lease ends.
+  if (app.get_option("--grace")->count() == 0) o.grace = std::min(o.grace, o.lease / 3);
   o.command = std::move(*rest);
   return o;
 }

@@ -211,8 +211,7 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
   auto& failed = core_->count().renewal_failed;
   if (a.from_store == nullptr) {
     failed.fetch_add(1, std::memory_order_relaxed);
-    ask();
-    return schedule();
+    return store_is_up();
   }
   const outcome& o = *a.from_store;
   if (o.refused) {
