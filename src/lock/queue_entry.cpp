@@ -271,7 +271,8 @@ void queue_entry::poll_now() {
   if (state_ == state::waiting || (state_ == state::pausing && in_queue_ && core_->has_queue())) return ask();
   if (core_->has_queue()) return;
   const auto now = clock::now();
-  const bool is_echo = now - std::exchange(wake_up_.last, now) < hint_echo;
+  const bool is_echo = now - wake_up_.last < hint_echo;
+  if (!is_echo) wake_up_.last = now;
   if (state_ == state::pausing) return ask_soon(now);
   // The attempt may wait for a server that does not answer, and fail.
   if (state_ == state::asking && !is_echo) wake_up_.again = true;

@@ -692,6 +692,55 @@ BOOST_AUTO_TEST_CASE(late_bytes_are_cleaned_up_after_when_their_own_server_canno
   BOOST_TEST(any_was_late);
 }
 
+// The server carries out the late attempt, and is busy when the release is repeated.
+BOOST_AUTO_TEST_CASE(late_bytes_are_cleaned_up_after_on_a_server_that_was_busy_then) {
+  bool any_was_late = false;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    late_attempt_scene s(seed);
+    release_now(s, s.p, s.held);
+    s.w.server(2).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
+      if (arguments.front() != "acquire") return;
+      any_was_late = true;
+      s.w.after(0s, [&s] { s.w.server(2).is_busy = true; });
+      s.w.after(1s, [&s] { s.w.server(2).is_busy = false; });
+    };
+    s.wait(3s);
+    BOOST_TEST(s.get("n", 2).empty());
+  }
+  BOOST_TEST(any_was_late);
+}
+
+// One of the two that have the hold refuses the release.
+BOOST_AUTO_TEST_CASE(a_minority_that_refuses_a_release_does_not_make_it_a_loss) {
+  scene s(3);
+  process& p = s.add();
+  take_the_third(s);
+  hold held = take(s, p, {.lease = 20s});
+  s.wait(100ms);
+  s.w.server(0).data().set_refusal_of_writes("NOREPLICAS Not enough good replicas to write.");
+  release_now(s, p, held);
+  BOOST_TEST(p.client().stats().lost == 0U);
+  s.w.server(0).data().set_refusal_of_writes("");
+  s.wait(2s);
+  BOOST_TEST(s.get("n", 0).empty());
+}
+
+// Its client is connected to the third one again, and asks all of them for the hold.
+BOOST_AUTO_TEST_CASE(a_hold_that_a_majority_does_not_know_is_lost_when_a_server_is_back) {
+  scene s(3);
+  process& p = s.add();
+  s.wait(100ms);
+  s.w.server(2).freeze();
+  s.w.server(2).close_connections();
+  const hold held = take(s, p, {.lease = 60s, .renew = renewal::none});
+  s.wait(5s);
+  BOOST_TEST(held.valid());
+  s.w.server(0).data().execute({"FLUSHALL"});
+  s.w.server(2).thaw();
+  s.wait(3s);
+  BOOST_TEST(!held.valid());
+}
+
 BOOST_AUTO_TEST_CASE(two_holds_of_one_ticket_are_released_at_once_on_a_quorum) {
   scene s(3);
   process& p = s.add();

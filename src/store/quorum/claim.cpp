@@ -178,13 +178,14 @@ void claim::answered(std::uint32_t number, const answer& a) {
     // Its not-after may have passed meanwhile.
     if (p.once_more) send(v);
   } else if (o != nullptr && o->refused == refusal::wrong_type) {
-    p.found = release_is::absent;
-  } else if (o != nullptr && o->refused == refusal::no) {
+    if (p.open()) p.found = release_is::absent;
+    p.refuses = p.once_more = false;
+  } else if (o != nullptr && o->refused == refusal::no && p.open()) {
     p.found = release_is::refused;
     p.refuses = may_pass(o->words);
     words_ = o->words;
   }
-  if (o != nullptr && p.open() && again_at_ == clock::time_point::max()) {
+  if (o != nullptr && p.due(a.received) && again_at_ == clock::time_point::max()) {
     again_at_ = later(a.received, pause_);
     pause_ = std::min(2 * pause_, longest_pause);
   }
@@ -209,14 +210,14 @@ void claim::conclude(clock::time_point now) {
   if (waits(now)) return;
   if (released >= majority) return report(true);
   if (refused >= majority) return report(detail::refused(refusal::no, words_));
-  if (released + open < majority || now >= gone_by_) return report(false);
-  // Some servers that granted the token are not reachable, and no other server has lost it. So the lock is free on a
-  // majority, and the unreachable servers are released later.
+  // Some servers that granted the token are not reachable, or refuse the release, and no other server has lost it. If
+  // the lock is free on a majority, these servers are released later.
   const auto never_asked = std::count_if(places_.begin(), places_.end(), [](const place& p) { return !p.asked; });
   const auto free = released + number_of(release_is::absent) + static_cast<std::size_t>(never_asked);
   const bool lost_somewhere = std::any_of(places_.begin(), places_.end(),
                                           [](const place& p) { return p.found == release_is::absent && p.granted; });
-  if (!lost_somewhere && released != 0 && free >= majority) report(true);
+  if (!lost_somewhere && released != 0 && free >= majority) return report(true);
+  if (released + open < majority || now >= gone_by_) report(false);
 }
 
 void claim::report(bool released) {

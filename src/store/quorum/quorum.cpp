@@ -28,13 +28,25 @@ constexpr std::size_t most_attempts = 64;
 // How long stop waits for releases to reach the servers that answer.
 constexpr milliseconds stopping_limit{200};
 
-// The caller of calls that the quorum makes itself. The ballot acts on the answer before it gets here.
-class no_caller final : public caller {
-  request request_of(std::uint32_t) const override { return {}; }
-  void answered(std::uint32_t, const answer&) override {}
-};
-
 }  // namespace
+
+// Of the renewals that the quorum makes itself.
+class quorum_store::asker final : public caller {
+ public:
+  explicit asker(quorum_store& q) : quorum_(q.weak_from_this()) {}
+
+ private:
+  request request_of(std::uint32_t) const override { return {}; }
+  void answered(std::uint32_t, const answer& a) override {
+    const auto quorum = quorum_.lock();
+    if (!quorum || quorum->events_ == nullptr || a.from_store == nullptr || a.from_store->refused) return;
+    // A majority does not know the hold: its holder asks for itself.
+    const lease_reply& lease = a.from_store->lease;
+    if (lease.understood && lease.status == status::not_held) quorum->events_->on_rerouted();
+  }
+
+  const std::weak_ptr<quorum_store> quorum_;
+};
 
 quorum_store::quorum_store(server_maker servers, const std::vector<address>& where, store::events& owner)
     : servers_(std::move(servers)),
@@ -225,7 +237,7 @@ void quorum_store::ask_for(const claim& c) {
   kept_request renewal(c.attempt());
   renewal.verb = verb::renew;
   renewal.lease = std::max(std::chrono::floor<milliseconds>(c.until() - clock::now()), milliseconds(0));
-  const auto b = std::make_shared<ballot>(*this, std::move(renewal), std::make_shared<no_caller>(), 0);
+  const auto b = std::make_shared<ballot>(*this, std::move(renewal), std::make_shared<asker>(*this), 0);
   open(b);
   b->start();
 }

@@ -124,6 +124,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   void on_clock_jump(const voter&, clock::duration);
 
  private:
+  class asker;
   class stop_limit final : public alarm {
    public:
     explicit stop_limit(quorum_store& quorum) : quorum_(quorum) {}
