@@ -18,7 +18,8 @@ std::string leadership::value() const { return term_ ? term_->value() : std::str
 
 bool leadership::healthy(std::chrono::milliseconds within) const noexcept {
   const auto& state = detail::access::state(hold_);
-  if (!state || state->released()) return true;
+  // client::close is a loss, and the program may go on with its work.
+  if (!state || (state->released() && !state->outlived())) return true;
   return clock::now() < detail::later(state->deadline(), std::max(within, std::chrono::milliseconds(0)));
 }
 

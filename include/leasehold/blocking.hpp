@@ -225,8 +225,13 @@ class [[nodiscard]] hold {
   ///
   /// Callbacks of this token (`std::stop_callback`) run on the client's own thread. They must not block: no lease is
   /// renewed meanwhile.
+  ///
+  /// In a child process of fork a stop is requested on it from the start.
   std::stop_token lost_token() {
-    if (!loss_.stop_possible() && state()) {
+    if (thread_ && detail::is_in_child(*thread_)) {
+      loss_ = std::stop_source();
+      loss_.request_stop();
+    } else if (!loss_.stop_possible() && state()) {
       loss_ = std::stop_source();
       detail::request_stop_at_loss(state(), loss_);
     }
@@ -587,10 +592,14 @@ class released_at_end {
   bool done_ = false;
 };
 
-inline void stop_at_loss(work_stop& stop, blocking::hold& h) { stop.when(h.lost_token()); }
+inline void stop_at_loss(work_stop& stop, blocking::hold& h) {
+  const auto& thread = blocking_access::thread(h);
+  if (thread && is_in_child(*thread)) throw_obstacle(obstacle_to(*thread));
+  stop.when(h.lost_token());
+}
 template <class Holds>
 void stop_at_loss(work_stop& stop, Holds& all) {
-  for (blocking::hold& h : all) stop.when(h.lost_token());
+  for (blocking::hold& h : all) stop_at_loss(stop, h);
 }
 
 template <class Held, class Work>

@@ -332,7 +332,9 @@ void start_resume(const std::shared_ptr<client_handle>&, asio::any_completion_ha
 /// - when the client holds nothing and nothing was asked of it for client_options::idle_timeout. It then disconnects,
 ///   and connects again for the next operation.
 ///
-/// Clients, locks, holds and operations may outlive the execution context; they then do nothing.
+/// Clients, locks, holds and operations may outlive the execution context; they then do nothing, and their
+/// `get_executor()` is empty. (A token that makes a timer of it, such as `asio::cancel_after`, throws
+/// `asio::execution::bad_executor`.)
 ///
 /// After `io_context::stop()`, or after the context is destroyed, the client sends nothing any more: locks that are
 /// held stay until their leases have ended. Wait for `close()` before that.

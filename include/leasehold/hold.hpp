@@ -184,8 +184,8 @@ class [[nodiscard]] hold {
   /// Waits until another client waits for the lock in its queue; completes soon if one does already. For the hold of a
   /// mutex, not on a quorum, and not for one that another client detached; elsewhere error::not_supported.
   ///
-  /// The first call for a hold costs one request, and so does each reconnect. While it waits it asks again every 5 s,
-  /// but not where keys are tagged, as in a cluster: there the first call costs two. A message that is lost comes again
+  /// A call costs one request, and so does each reconnect while it waits. While it waits it asks again every 5 s, but
+  /// not where keys are tagged, as in a cluster: there a call costs two. A message that is lost comes again
   /// at the next poll of the client that waits. Success is a hint: that client may have given up meanwhile, and other
   /// users of the server can forge the message. Clients that call `try_acquire`, and programs that do not wait in the
   /// queue, are not noticed.

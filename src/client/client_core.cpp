@@ -159,7 +159,7 @@ void client_core::note_excuse(std::string_view why) {
 // This is called in the middle of other work, so an exception of the observer leaves io_context::run() in a turn of its
 // own.
 void client_core::notify(event e) {
-  if (!options_.observer) return;
+  if (!options_.observer || end_.is_done) return;
   try {
     // Most events have no text.
     const std::string text = e.text.empty() ? std::string() : failures_.presentable(e.text);

@@ -47,6 +47,17 @@ void hold_state::drop(std::shared_ptr<hold_state> state) {
   core->post([state = std::move(state)] { state->release(nullptr); });
 }
 
+void hold_state::unguard() {
+  const auto before = flags_.fetch_and(static_cast<std::uint8_t>(~is_guarded), std::memory_order_acq_rel);
+  if ((before & is_released) != 0) return;
+  core_->post([self = shared_from_this()] {
+    if (self->close_waits_ && self->begin_release()) {
+      self->flags_.fetch_or(by_close, std::memory_order_acq_rel);
+      self->release(nullptr);
+    }
+  });
+}
+
 void hold_state::on_close() {
   const auto self = shared_from_this();  // From begin_release on, the user's thread may drop the last other reference.
   if (!loss_reported_ && !released()) stop_holding();

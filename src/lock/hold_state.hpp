@@ -145,7 +145,8 @@ class hold_state final : public caller, public activity, public alarm, public st
   // The program does not have the hold yet: until keep_rest, its release does not wait for acquire_options::at_least.
   void forgo_rest() { flags_.fetch_or(is_forgone, std::memory_order_acq_rel); }
   void keep_rest() { flags_.fetch_and(static_cast<std::uint8_t>(~is_forgone), std::memory_order_acq_rel); }
-  void unguard() { flags_.fetch_and(static_cast<std::uint8_t>(~is_guarded), std::memory_order_acq_rel); }
+  // If client::close has waited for it, and the hold is not being released (it was moved elsewhere), it is released.
+  void unguard();
 
   // --- On the strand ---
 
@@ -169,6 +170,8 @@ class hold_state final : public caller, public activity, public alarm, public st
     static constexpr unanswered_attempt none;
     return grant_.tenure ? grant_.tenure->unanswered : none;
   }
+  // Whether hold::wanted has found for the first time that another client waits.
+  bool is_first_wanted() { return !std::exchange(was_wanted_, true); }
   // Earlier attempts with the token.
   const unanswered_attempt& unanswered() const { return grant_.unanswered; }
   // A writer that can still become a reader.
@@ -253,6 +256,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   std::atomic<std::uint8_t> flags_{0};
   std::atomic<bool> gone_{false};
   std::atomic<bool> loss_reported_{false};
+  bool was_wanted_ = false;
   bool is_missing_ = false;  // Redis has said, after the program had released the hold, that it does not have it.
 
   std::shared_ptr<client_handle> handle_;  // Until the release is under way.

@@ -82,9 +82,13 @@ void registry::note_wanted(std::string_view token) {
   if (found == tenures_.end() || std::exchange(found->second.is_wanted, true)) return;
   std::vector<std::shared_ptr<wanted_listener>> notified;
   for (auto* const l : found->second.listeners) notified.push_back(l->shared_listener());
-  core_.count().wanted.fetch_add(1, std::memory_order_relaxed);
-  const lock_identity& lock = notified.front()->wanted_lock();
-  core_.notify({.what = event::kind::wanted, .name = lock.name, .token = token, .label = lock.label()});
+  bool is_news = false;
+  for (const auto& l : notified) is_news = l->is_first_wanted() || is_news;
+  if (is_news) {
+    core_.count().wanted.fetch_add(1, std::memory_order_relaxed);
+    const lock_identity& lock = notified.front()->wanted_lock();
+    core_.notify({.what = event::kind::wanted, .name = lock.name, .token = token, .label = lock.label()});
+  }
   for (const auto& l : notified) l->on_wanted();
 }
 

@@ -73,6 +73,8 @@ class wanted_listener {
   virtual std::shared_ptr<wanted_listener> shared_listener() = 0;
 
   virtual void on_wanted() = 0;
+  // Whether that is news for the hold.
+  virtual bool is_first_wanted() { return true; }
   // Messages may have been lost, or reach the client only from now on.
   virtual void on_gap() = 0;
 

@@ -84,6 +84,11 @@ void wanted_op::answered(std::uint32_t, const answer& a) {
   if (!core_->has_slots()) core_->set(*this, later(a.received, asks_for_tags));
 }
 
+bool wanted_op::is_first_wanted() {
+  const auto hold = hold_.lock();
+  return hold && hold->is_first_wanted();
+}
+
 void wanted_op::complete(error_code ec) { end(ec ? ec : make_error_code(error::lost)); }
 
 void wanted_op::cancel() {

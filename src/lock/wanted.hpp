@@ -39,6 +39,7 @@ class wanted_op final : public loss_listener,
   std::shared_ptr<wanted_listener> shared_listener() override { return shared_from_this(); }
   void on_wanted() override { end(error_code()); }
   void on_gap() override { ask(); }
+  bool is_first_wanted() override;
 
   request request_of(std::uint32_t) const override;
   bool wants(std::uint32_t) const override { return listens_; }

@@ -106,6 +106,8 @@ BOOST_AUTO_TEST_CASE(a_holder_is_told_when_another_client_joins_the_queue) {
   const auto& again = s.watch(p, h);
   s.wait(3ms);
   BOOST_TEST((again.ended && !*again.ended));
+  BOOST_TEST(p.client().stats().wanted == 1U);
+  BOOST_TEST(std::count(events.begin(), events.end(), event::kind::wanted) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_holder_is_told_at_once_of_a_client_that_waits_already) {

@@ -306,6 +306,13 @@ BOOST_AUTO_TEST_CASE(a_child_of_fork_is_refused_and_leaves_the_lock_alone) {
       } catch (const exception& e) {
         status |= contains(e.what(), "in a child process of fork") ? 0 : 16;
       }
+      status |= h->lost_token().stop_requested() ? 0 : 64;
+      try {
+        blocking::while_held(*h, [&status](std::stop_token) { status |= 128; });
+        status |= 128;
+      } catch (const boost::system::system_error& e) {
+        status |= e.code() == errc::no_such_process ? 0 : 128;
+      }
       h.reset();
       lock.reset();
       c.reset();

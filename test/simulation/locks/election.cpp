@@ -611,6 +611,14 @@ BOOST_AUTO_TEST_CASE(a_health_check_fails_when_the_lease_has_been_over_for_too_l
     co_await a.led.resign();
     co_await pause(1h);
     BOOST_TEST(a.led.healthy(0ms));
+    // The client is closed, and the program goes on.
+    a.campaign("a");
+    co_await eventually("it leads", [&] { return a.leads(); });
+    const auto until = a.led.expires_at();
+    co_await a.c.close();
+    BOOST_TEST(a.led.healthy(1h));
+    stand_still(until - now());
+    BOOST_TEST(!a.led.healthy(0ms));
   });
 }
 

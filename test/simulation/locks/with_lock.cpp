@@ -328,6 +328,59 @@ BOOST_AUTO_TEST_CASE(the_callers_cancellation_settings_are_left_alone) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(close_releases_a_hold_that_the_body_has_moved_elsewhere) {
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.connect_timeout = 1min;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    const mutex lock(c, "n");
+    hold kept;
+    bool started = false;
+    bool ended = false;
+    const auto body = [&](hold& h) -> awaitable<void> {
+      kept = std::move(h);
+      started = true;
+      co_await work_until_cancelled(ended);
+    };
+    asio::co_spawn(co_await asio::this_coro::executor, with_lock(lock, body), [](std::exception_ptr) {});
+    co_await eventually("the body runs", [&] { return started; });
+    const auto began = now();
+    auto [closed] = co_await c.close(as_tuple);
+    BOOST_TEST(!closed);
+    BOOST_TEST(now() - began < 10s);
+    BOOST_TEST(ended);
+    BOOST_TEST(!redis.get("n"));
+  });
+}
+
+// The program destroys what its observer uses when close has completed.
+BOOST_AUTO_TEST_CASE(the_observer_is_not_called_after_close) {
+  run([&]() -> awaitable<void> {
+    bool closed = false;
+    client_options o;
+    o.connect_timeout = 300ms;
+    o.observer = [&closed](const event& e) { BOOST_TEST(!closed, to_string(e.what)); };
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    const mutex lock(c, "n");
+    bool started = false;
+    bool ended = false;
+    const auto body = [&](hold&) -> awaitable<void> {
+      co_await asio::this_coro::throw_if_cancelled(false);
+      co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+      started = true;
+      co_await pause(1s);
+    };
+    asio::co_spawn(co_await asio::this_coro::executor, with_lock(lock, body),
+                   [&](std::exception_ptr) { ended = true; });
+    co_await eventually("the body runs", [&] { return started; });
+    auto [ec] = co_await c.close(as_tuple);
+    closed = true;
+    BOOST_TEST(ec == error::unreachable);
+    co_await eventually("with_lock ends", [&] { return ended; });
+    co_await pause(100ms);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(close_tells_the_body_and_waits_for_its_end) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
