@@ -6,6 +6,13 @@
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/leasehold")
 
+foreach(component IN ITEMS command library)
+  install(
+    FILES "${PROJECT_SOURCE_DIR}/LICENSE"
+    DESTINATION "${CMAKE_INSTALL_DOCDIR}"
+    COMPONENT ${component})
+endforeach()
+
 if(TARGET leasehold-cli)
   install(TARGETS leasehold-cli RUNTIME COMPONENT command)
   install(

@@ -6,7 +6,7 @@
 # with each piece. leasehold compiles Boost's own parser with checks added, if its text is the one that they are made for.
 file(READ "${Boost_INCLUDE_DIRS}/boost/redis/resp3/impl/parser.ipp" parser)
 set(misfit "")
-function(add_check behind text)
+function(leasehold_add_check behind text)
   string(FIND "${parser}" "${behind}" at)
   if(at EQUAL -1)
     set(misfit " (\"${behind}\")" PARENT_SCOPE)
@@ -14,19 +14,19 @@ function(add_check behind text)
   string(REPLACE "${behind}" "${text}" parser "${parser}")
   set(parser "${parser}" PARENT_SCOPE)
 endfunction()
-add_check("ec = error::not_a_number;\n}" [[ec = error::not_a_number;
+leasehold_add_check("ec = error::not_a_number;\n}" [[ec = error::not_a_number;
    else if (i > (std::size_t{1} << 31))
       ec = error::exceeds_maximum_read_buffer_size;
 }]])
-add_check("if (elem.at(0) == '?') {" [[if (elem.empty() || elem.at(0) == '?') {
+leasehold_add_check("if (elem.at(0) == '?') {" [[if (elem.empty() || elem.at(0) == '?') {
             ec = error::not_a_number;
             return {};
          } else if (false) {]])
-add_check("case type::streamed_string_part:\n      {" [[case type::streamed_string_part:
+leasehold_add_check("case type::streamed_string_part:\n      {" [[case type::streamed_string_part:
       {
          ec = error::invalid_data_type;
          return {};]])
-add_check("if (pos == std::string::npos)\n" [[if (pos == std::string::npos && view.size() - consumed_ > 1024 * 1024)
+leasehold_add_check("if (pos == std::string::npos)\n" [[if (pos == std::string::npos && view.size() - consumed_ > 1024 * 1024)
             ec = error::exceeds_maximum_read_buffer_size;
          if (pos == std::string::npos)
 ]])
