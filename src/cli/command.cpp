@@ -76,6 +76,19 @@ std::vector<pid_t> all_children() {
   return all;
 }
 
+// They, their children, and so on.
+std::vector<pid_t> with_descendants(std::vector<pid_t> all) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::error_code ec;
+    std::filesystem::directory_iterator thread("/proc/" + std::to_string(all[i]) + "/task", ec);
+    for (; !ec && thread != std::filesystem::directory_iterator(); thread.increment(ec)) {
+      std::ifstream list(thread->path() / "children");
+      for (pid_t pid; list >> pid;) all.push_back(pid);
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 command::command(std::vector<std::string> arguments, settings s)
@@ -141,7 +154,7 @@ boost::asio::awaitable<int> command::start(boost::asio::io_context& context, con
   if (wait_children_ && ::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
     throw std::system_error(errno, std::generic_category(), "prctl");
   }
-  inherited_ = all_children();
+  inherited_ = with_descendants(all_children());
   const pid_t parent = ::getpid();
   pid_ = ::fork();
   const int reason = errno;
@@ -176,18 +189,7 @@ std::vector<pid_t> command::children() const {
   return all;
 }
 
-std::vector<pid_t> command::descendants() const {
-  std::vector<pid_t> all = children();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    std::error_code ec;
-    std::filesystem::directory_iterator thread("/proc/" + std::to_string(all[i]) + "/task", ec);
-    for (; !ec && thread != std::filesystem::directory_iterator(); thread.increment(ec)) {
-      std::ifstream list(thread->path() / "children");
-      for (pid_t pid; list >> pid;) all.push_back(pid);
-    }
-  }
-  return all;
-}
+std::vector<pid_t> command::descendants() const { return with_descendants(children()); }
 
 int command::pass_on(const signals::received& r) {
   if (pid_ < 0 || ended()) return 0;

@@ -80,7 +80,7 @@ class command {
   const bool wait_children_;
   const bool leads_group_;
   pid_t pid_ = -1;
-  // Children that this process has had before: of a program that has become this one by exec.
+  // Children that this process has had before, and theirs: of a program that has become this one by exec.
   std::vector<pid_t> inherited_;
   bool has_children_ = true;  // This process has others; orphans of the command's count, too.
   std::optional<int> status_;

@@ -49,26 +49,30 @@ void hold_state::drop(std::shared_ptr<hold_state> state) {
 
 void hold_state::unguard() {
   const auto before = flags_.fetch_and(static_cast<std::uint8_t>(~is_guarded), std::memory_order_acq_rel);
-  if ((before & is_released) != 0) return;
-  core_->post([self = shared_from_this()] {
-    if (self->close_waits_ && self->begin_release()) {
-      self->flags_.fetch_or(by_close, std::memory_order_acq_rel);
-      self->release(nullptr);
-    }
-  });
+  if ((before & is_released) != 0 || (before & is_awaited) == 0) return;
+  core_->post([self = shared_from_this()] { self->release_by_close(); });
+}
+
+void hold_state::release_by_close() {
+  auto flags = flags_.load(std::memory_order_acquire);
+  while ((flags & is_released) == 0) {
+    const auto closed = static_cast<std::uint8_t>(flags | is_released | by_close);
+    if (flags_.compare_exchange_weak(flags, closed, std::memory_order_acq_rel)) return release(nullptr);
+  }
 }
 
 void hold_state::on_close() {
   const auto self = shared_from_this();  // From begin_release on, the user's thread may drop the last other reference.
   if (!loss_reported_ && !released()) stop_holding();
-  auto flags = flags_.load(std::memory_order_acquire);
-  while ((flags & (is_guarded | is_released)) == 0) {
-    const auto closed = static_cast<std::uint8_t>(flags | is_released | by_close);
-    if (flags_.compare_exchange_weak(flags, closed, std::memory_order_acq_rel)) return release(nullptr);
-  }
   // Its release has begun, and comes on the strand; or with_lock releases it when its body has ended.
-  close_waits_ = true;
-  core_->begin_work();
+  auto flags = flags_.load(std::memory_order_acquire);
+  while ((flags & (is_guarded | is_released)) != 0) {
+    const auto awaited = static_cast<std::uint8_t>(flags | is_awaited);
+    if (!flags_.compare_exchange_weak(flags, awaited, std::memory_order_acq_rel)) continue;
+    close_waits_ = true;
+    return core_->begin_work();
+  }
+  release_by_close();
 }
 
 }  // namespace leasehold::detail

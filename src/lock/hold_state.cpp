@@ -108,11 +108,19 @@ std::shared_ptr<hold_state> hold_state::heir() const {
 
 // The renewal may still succeed until the local deadline.
 void hold_state::try_again(clock::time_point now) {
-  renew_at_ = later(now, std::clamp(grant_.lease / 10, milliseconds(1), milliseconds(500)));
+  auto& again_at = saves_renewals() ? check_at_ : renew_at_;
+  again_at = later(now, std::clamp(grant_.lease / 10, milliseconds(1), milliseconds(500)));
   schedule();
 }
 
-void hold_state::schedule() { core_->set(*this, std::min({renew_at_, listen_at_, deadline() - grant_.margin})); }
+bool hold_state::saves_renewals() const {
+  const bool is_limited = renewals_left_ != 0 && renewals_left_ != std::numeric_limits<std::uint32_t>::max();
+  return is_limited && confirmed_ && renew_at_ != clock::time_point::max() && clock::now() < renew_at_;
+}
+
+void hold_state::schedule() {
+  core_->set(*this, std::min({renew_at_, check_at_, listen_at_, deadline() - grant_.margin}));
+}
 
 void hold_state::ring(clock::time_point now) {
   if (now >= deadline() - grant_.margin) return report_loss();
@@ -121,6 +129,7 @@ void hold_state::ring(clock::time_point now) {
     listens_ = true;
     core_->subscribe_slot(lock_->slot);
   }
+  if (now >= check_at_) store_is_up();
   if (now >= renew_at_) {
     // Set first, so that the loss is reported whatever becomes of the renewal.
     core_->set(*this, deadline() - grant_.margin);
@@ -146,13 +155,13 @@ void hold_state::ask() {
 
 void hold_state::store_is_up() {
   if (loss_reported_ || released()) return;
-  const bool is_limited = renewals_left_ != 0 && renewals_left_ != std::numeric_limits<std::uint32_t>::max();
-  if (confirmed_ && is_limited && !asking_ && clock::now() < renew_at_ && renew_at_ != clock::time_point::max()) {
-    // Slots may move ten times before the next renewal is due: this uses up none.
+  check_at_ = clock::time_point::max();
+  // Slots may move ten times before the next renewal is due.
+  if (!saves_renewals()) {
+    ask();
+  } else if (!asking_) {
     asking_ = core_->send(shared_from_this(), checking);
     if (!asking_) core_->when_up(*this);
-  } else {
-    ask();
   }
   schedule();
 }
@@ -237,6 +246,8 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
     believe(a, lease.left);
     // A renewal may have become due meanwhile.
     if (renewals_left_ != 0 && renew_at_ == clock::time_point::max()) ask();
+    // Or be due earlier, if less is left than was confirmed.
+    if (renewals_left_ != 0 && renew_at_ != clock::time_point::max()) renew_at_ = std::min(renew_at_, next_renewal());
     return schedule();
   }
   if (tag == lengthening) {
@@ -281,6 +292,8 @@ void hold_state::note_for_release(const answer& a, milliseconds lease) {
     is_missing_ = is_missing_ || o.refused == refusal::wrong_type;
   } else if (o.lease.status == status::not_held) {
     is_missing_ = true;
+  } else if (lease > milliseconds(0) && !is_recorded(o.lease.fence)) {
+    is_missing_ = true;  // This tenure had ended.
   } else if (lease > milliseconds(0)) {
     const auto ends = core_->still_sure(grant_.token, local_deadline(a.sent, lease, o.lease.left, core_->drift()));
     deadline_.store(std::max(deadline(), ends), std::memory_order_release);
@@ -337,7 +350,7 @@ void hold_state::stop_holding() {
 void hold_state::leave() {
   unset();
   caller::unlink();
-  renew_at_ = listen_at_ = clock::time_point::max();
+  renew_at_ = check_at_ = listen_at_ = clock::time_point::max();
   if (std::exchange(listens_, false)) core_->unsubscribe_slot(lock_->slot);
   if (!std::exchange(tenure_.is_counted, false)) return;
   tenure_.lasted = clock::now() - tenure_.began;

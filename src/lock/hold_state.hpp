@@ -207,7 +207,8 @@ class hold_state final : public caller, public activity, public alarm, public st
   // lengthening: renews a hold that is still to be confirmed.
   enum : std::uint32_t { confirming, renewing, checking, lengthening };
   // by_close: released by client::close.
-  enum : std::uint8_t { is_released = 1, is_guarded = 2, by_close = 4, is_forgone = 8 };
+  // is_awaited: client::close waits for its release.
+  enum : std::uint8_t { is_released = 1, is_guarded = 2, by_close = 4, is_forgone = 8, is_awaited = 16 };
 
   void confirm_soon();
   bool is_unconfirmed() const { return !confirmed_ && !loss_reported_ && !released(); }
@@ -240,7 +241,10 @@ class hold_state final : public caller, public activity, public alarm, public st
   clock::time_point rests_until() const;
   void believe(const answer&, std::chrono::milliseconds left);
   void ask();
+  void release_by_close();
   void try_again(clock::time_point now);
+  // It has fewer renewals than it may need, and one is due only later: asking for it must use up none.
+  bool saves_renewals() const;
   clock::time_point left_until() const;
   void report_loss();
   void notify(event::kind, clock::duration) const;
@@ -262,6 +266,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   std::shared_ptr<client_handle> handle_;  // Until the release is under way.
   std::uint32_t renewals_left_;
   clock::time_point renew_at_ = clock::time_point::max();
+  clock::time_point check_at_ = clock::time_point::max();   // When it is asked for again without a renewal.
   clock::time_point listen_at_ = clock::time_point::max();  // In a cluster: when the slot's messages are asked for,
   bool listens_ = false;                                    // and whether they were.
   bool confirmed_ = true;

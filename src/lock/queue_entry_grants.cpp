@@ -74,8 +74,9 @@ void queue_entry::on_proof(const answer& a) {
   state_ = state::asking;
   const lease_reply lease = a.from_store != nullptr ? a.from_store->lease : lease_reply();
   const auto& o = front().options();
-  // Nothing was done: the slot is being moved, for example. The next poll follows it.
+  // The grant stands, and its slot is being moved, for example. The next poll follows it.
   if (role_ != role::once && a.from_store != nullptr && a.from_store->refused == refusal::try_again) {
+    asked_again_ = true;
     return pause(a.received);
   }
   const bool ours = lease.understood && lease.status == status::held;

@@ -217,6 +217,19 @@ BOOST_AUTO_TEST_CASE(a_client_shows_its_certificate_where_the_server_asks_for_on
   });
 }
 
+// The server knows the authority, and not the one between it and the client's certificate.
+BOOST_AUTO_TEST_CASE(a_client_shows_the_certificates_between_its_own_and_the_authority) {
+  issue_between("between", "client");
+  const auto server = serve("good", "yes");
+  const auto pair = [&](const std::string& file) {
+    return "&cert=" + *this / file + "&key=" + *this / std::string("client.key");
+  };
+  run([&]() -> awaitable<void> {
+    co_await accepts(url(*server, "localhost", ca() + pair("client-chain.crt")));
+    co_await refuses(url(*server, "localhost", ca() + pair("client.crt")), "unknown ca");
+  });
+}
+
 BOOST_AUTO_TEST_CASE(files_that_cannot_be_used_are_named) {
   issue("client", "DNS:client.example");
   openssl("genrsa -out rsa.key 2048");

@@ -248,6 +248,25 @@ BOOST_AUTO_TEST_CASE(a_hold_is_renewed_as_often_as_its_option_says) {
   }
 }
 
+// The server comes back with an older copy of its data, which has not heard of the extension. The next renewal is due
+// before the lease ends there.
+BOOST_AUTO_TEST_CASE(a_hold_with_few_renewals_uses_one_if_its_extension_was_lost) {
+  scene s;
+  process& p = s.add();
+  hold held = take(s, p, {.lease = 3s, .renew = renewal::at_most(3)});
+  const detail::memory::database before = s.w.server(0).data();
+  s.run(p, [&]() -> awaitable<void> {
+    auto extending = held.extend(10min, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(!why, why.message());
+  });
+  s.w.server(0).kill();
+  s.w.server(0).start(before);
+  s.wait(5s);
+  BOOST_TEST(held.valid());
+  BOOST_TEST(p.client().stats().renewed > 0U);
+}
+
 // --- Giving it back ---
 
 // The reply of a release is lost, and its repeat finds nothing: the first sending did it.

@@ -692,6 +692,24 @@ BOOST_AUTO_TEST_CASE(late_bytes_are_cleaned_up_after_when_their_own_server_canno
   BOOST_TEST(any_was_late);
 }
 
+// Another program has the lock there at the release, and not any more when the late attempt comes.
+BOOST_AUTO_TEST_CASE(late_bytes_are_cleaned_up_after_where_another_program_had_the_lock) {
+  bool any_was_late = false;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    late_attempt_scene s(seed);
+    s.w.server(2).execute({"DEL", "n"});
+    s.w.server(2).execute({"HSET", "n", "another", "program"});
+    release_now(s, s.p, s.held);
+    s.w.server(2).execute({"DEL", "n"});
+    s.w.server(2).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
+      any_was_late = any_was_late || arguments.front() == "acquire";
+    };
+    s.wait(3s);
+    BOOST_TEST(s.get("n", 2).empty());
+  }
+  BOOST_TEST(any_was_late);
+}
+
 // The server carries out the late attempt, and is busy when the release is repeated.
 BOOST_AUTO_TEST_CASE(late_bytes_are_cleaned_up_after_on_a_server_that_was_busy_then) {
   bool any_was_late = false;

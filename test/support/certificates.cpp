@@ -41,6 +41,19 @@ void certificate_authority::issue(const std::string& name, const std::string& su
           ".crt -extfile " + name + ".ext -startdate " + day(from) + " -enddate " + day(until));
 }
 
+void certificate_authority::issue_between(const std::string& between, const std::string& name) {
+  folder_.write(between + ".ext", "basicConstraints=critical,CA:TRUE\n");
+  const auto sign = [this](const std::string& what, const std::string& by, const std::string& more) {
+    openssl("req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout " + what + ".key -out " + what +
+            ".csr -subj /CN=" + what);
+    openssl("x509 -req -in " + what + ".csr -CA " + by + ".crt -CAkey " + by + ".key -CAcreateserial -days 30 -out " +
+            what + ".crt" + more);
+  };
+  sign(between, "ca", " -extfile " + between + ".ext");
+  sign(name, between, "");
+  folder_.write(name + "-chain.crt", read_file(folder_ / (name + ".crt")) + read_file(folder_ / (between + ".crt")));
+}
+
 void certificate_authority::self_sign(const std::string& name, const std::string& more) {
   openssl("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout " + name + ".key -out " + name +
           ".crt -days 30 -subj /CN=" + name + " " + more);

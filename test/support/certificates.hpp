@@ -26,6 +26,9 @@ class certificate_authority {
   // Signs a certificate for subject names such as "DNS:localhost,IP:127.0.0.1", which is valid from and until the given
   // days from now.
   void issue(const std::string& name, const std::string& subject_names, int from = -1, int until = 30);
+  // Signs an authority `between`, and by it a certificate: NAME.crt and NAME.key, and both certificates in
+  // NAME-chain.crt.
+  void issue_between(const std::string& between, const std::string& name);
   // A certificate that is signed by itself, and so an authority of its own. `more` are options of openssl req.
   void self_sign(const std::string& name, const std::string& more = {});
   // Runs openssl in the folder; throws if it fails.

@@ -168,18 +168,16 @@ void claim::answered(std::uint32_t number, const answer& a) {
   const outcome* const o = a.from_store;
   if (o == nullptr) p.repeated = p.repeated || p.sent;
   p.sent = false;
-  if (o != nullptr && !o->refused) {
+  const bool is_others = o != nullptr && o->refused == refusal::wrong_type;  // Another program's, for now.
+  if (o != nullptr && (!o->refused || is_others)) {
     // If it does not have the token any more, it was released by an earlier one.
-    const bool done = o->released || (p.repeated && p.granted && a.received < p.until);
+    const bool done = !is_others && (o->released || (p.repeated && p.granted && a.received < p.until));
     if (p.found == release_is::unknown || p.refuses) p.found = done ? release_is::done : release_is::absent;
     p.refuses = false;
     // On one connection everything runs in order, so the release ran after the attempt.
     p.once_more = p.unanswered != 0 && p.epoch != v.server->epoch() && a.sent < p.may_run_until;
     // Its not-after may have passed meanwhile.
     if (p.once_more) send(v);
-  } else if (o != nullptr && o->refused == refusal::wrong_type) {
-    if (p.open()) p.found = release_is::absent;
-    p.refuses = p.once_more = false;
   } else if (o != nullptr && o->refused == refusal::no && p.open()) {
     p.found = release_is::refused;
     p.refuses = may_pass(o->words);

@@ -151,7 +151,7 @@ void on_tls_event(const SSL* begun, int where, int) {
   SSL_CTX* const files = (*state)->of_files->native_handle();
   if (X509* const certificate = SSL_CTX_get0_certificate(files)) {
     STACK_OF(X509)* between = nullptr;
-    SSL_CTX_get0_chain_certs(files, &between);
+    SSL_CTX_get_extra_chain_certs(files, &between);  // Where use_certificate_chain has put them.
     SSL_use_cert_and_key(connection, certificate, SSL_CTX_get0_privatekey(files), between, /*override=*/1);
   }
   if ((*state)->has_authority) SSL_set1_verify_cert_store(connection, SSL_CTX_get_cert_store(files));

@@ -87,7 +87,7 @@ void witness::take(std::vector<call>& calls, const std::vector<reply>* replies, 
       continue;
     }
     const reply& r = (*replies)[i];
-    if (r.is_error() && is_unknown_script(r.text(0)) && !std::exchange(c.whole_text, true)) {
+    if (r.is_error() && is_unknown_script(r.text(0)) && !stopped_ && !std::exchange(c.whole_text, true)) {
       queue_.push_back(std::move(c));
       continue;
     }
