@@ -163,8 +163,9 @@ struct client_options {
   /// and '-'. "": the host's name and the process id, `<host>-<pid>`.
   std::string label;
 
-  /// How long `ready` waits, and the bound of `close` and of each attempt to connect. 1 ms to 30 days. Keep it above
-  /// command_timeout: after a broken connection `close` waits until a request that was not answered can no longer run.
+  /// How long `ready` waits, and the bound of `close` and of each attempt to connect. (The look-up of a host's name
+  /// before an attempt takes as long as the system's resolver takes.) 1 ms to 30 days. Keep it above command_timeout:
+  /// after a broken connection `close` waits until a request that was not answered can no longer run.
   std::chrono::milliseconds connect_timeout{5000};
 
   /// How long a command may go unanswered, while no other is answered, before the client gives up the connection. For a

@@ -4,7 +4,15 @@
 // The end of a hold: its release, by the program, by the destructor, or by client::close.
 #include "lock/hold_state.hpp"
 
+#include "protocol/lease_reply.hpp"
+#include "time/lease.hpp"
+
+#include <algorithm>
+#include <chrono>
+
 namespace leasehold::detail {
+
+using std::chrono::milliseconds;
 
 void hold_state::release(release_op::listener l) {
   activity::unlink();
@@ -29,6 +37,20 @@ void hold_state::release(release_op::listener l) {
   }
   handle_.reset();
   if (std::exchange(close_waits_, false)) core_->end_work();
+}
+
+void hold_state::note_for_release(const answer& a, milliseconds lease) {
+  const outcome& o = *a.from_store;
+  if (o.refused || !o.lease.understood) {
+    is_missing_ = is_missing_ || o.refused == refusal::wrong_type;
+  } else if (o.lease.status == status::not_held) {
+    is_missing_ = true;
+  } else if (lease > milliseconds(0) && !is_recorded(o.lease.fence)) {
+    is_missing_ = true;  // This tenure had ended.
+  } else if (lease > milliseconds(0)) {
+    const auto ends = core_->still_sure(grant_.token, local_deadline(a.sent, lease, o.lease.left, core_->drift()));
+    deadline_.store(std::max(deadline(), ends), std::memory_order_release);
+  }
 }
 
 hold_state::grant hold_state::as_granted() const {

@@ -286,20 +286,6 @@ void hold_state::raise(const answer& a, milliseconds lease, milliseconds left) {
   schedule();
 }
 
-void hold_state::note_for_release(const answer& a, milliseconds lease) {
-  const outcome& o = *a.from_store;
-  if (o.refused || !o.lease.understood) {
-    is_missing_ = is_missing_ || o.refused == refusal::wrong_type;
-  } else if (o.lease.status == status::not_held) {
-    is_missing_ = true;
-  } else if (lease > milliseconds(0) && !is_recorded(o.lease.fence)) {
-    is_missing_ = true;  // This tenure had ended.
-  } else if (lease > milliseconds(0)) {
-    const auto ends = core_->still_sure(grant_.token, local_deadline(a.sent, lease, o.lease.left, core_->drift()));
-    deadline_.store(std::max(deadline(), ends), std::memory_order_release);
-  }
-}
-
 void hold_state::on_clock_jump(clock::duration jump) {
   if (loss_reported_) return;
   // Even while the hold is being released: the next holder in the cohort takes this over.
