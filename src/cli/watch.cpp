@@ -113,9 +113,6 @@ class live_view : view {
       if (number == SIGTSTP) {
         screen_->leave();
         stop_as_by_default();
-        // If another signal has made it go on, and ends it, the terminal is the shell's.
-        asio::steady_timer moment(context_, std::chrono::milliseconds(1));
-        co_await moment.async_wait(asio::use_awaitable);
         screen_->enter();
       }
       draw();

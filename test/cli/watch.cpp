@@ -160,18 +160,6 @@ BOOST_AUTO_TEST_CASE(while_it_is_stopped_the_terminal_is_the_shells) {
   BOOST_TEST(t.wait() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_signal_ends_it_while_it_is_stopped) {
-  words command{"bash", "-c", "set -m; \"$@\"; kill %1; wait %1; echo \"status $?\"", "bash"};
-  for (auto& w : watch({"--interval", "1h"})) command.push_back(std::move(w));
-  terminal t(command, environment());
-  t.read_until("0 locks");
-  t.type("\x1a");
-  const std::string& shown = t.read_until("status 143");
-  BOOST_REQUIRE(contains(shown, end));
-  BOOST_TEST(!contains(shown.substr(shown.find(end)), begin));
-  BOOST_TEST(t.wait() == 0);
-}
-
 // Nothing would wake it again.
 BOOST_AUTO_TEST_CASE(the_leader_of_a_session_cannot_be_stopped_from_the_terminal) {
   terminal t(watch({"--interval", "100ms"}), environment());
