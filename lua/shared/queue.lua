@@ -78,7 +78,7 @@ end
 local behind, silent = 0, 0
 
 -- The last entry has left. A slot that is being moved refuses commands for a key that the script has emptied, and what
--- the script has done until then stays done: so EXISTS may fail, which says the same, and nothing reads the queue again.
+-- the script has done until then stays done: so EXISTS may fail, which says the same, and the queue is not read again.
 local is_empty = false
 local function leave_queue(t)
   if is_empty or redis.call('ZREM', queue, t) == 0 then

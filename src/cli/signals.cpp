@@ -8,7 +8,11 @@
 
 #include <sys/signalfd.h>
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <system_error>
 
 namespace leasehold::cli {
@@ -17,6 +21,8 @@ namespace {
 constexpr int passed_on[] = {SIGTERM, SIGINT,   SIGHUP,  SIGQUIT, SIGUSR1, SIGUSR2,
                              SIGCONT, SIGWINCH, SIGALRM, SIGURG,  SIGIO,   SIGPWR};
 
+constexpr int asking_to_end[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
 // The kernel sends others, too: those of a timer that this process has inherited, for example.
 bool is_of_terminals(int number) {
   return number == SIGINT || number == SIGQUIT || number == SIGHUP || number == SIGWINCH || number == SIGCONT;
@@ -24,10 +30,12 @@ bool is_of_terminals(int number) {
 
 }  // namespace
 
-bool asks_to_end(int number) { return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT; }
+bool asks_to_end(int number) {
+  return std::find(std::begin(asking_to_end), std::end(asking_to_end), number) != std::end(asking_to_end);
+}
 
 void add_end_signals(boost::asio::signal_set& set) {
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+  for (const int number : asking_to_end) {
     if (!is_ignored(number)) set.add(number);
   }
 }
@@ -72,14 +80,12 @@ boost::asio::awaitable<signals::received> signals::next() {
   co_return r;
 }
 
-void signals::cancel() { descriptor_.cancel(); }
-
 void signals::end() {
   signalfd_siginfo info{};
   while (::read(descriptor_.native_handle(), &info, sizeof info) > 0) continue;
   sigset_t all;
   ::sigemptyset(&all);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) {
+  for (const int number : asking_to_end) {
     if (::sigismember(&mask_before_, number) == 0) ::sigaddset(&all, number);
   }
   ::sigprocmask(SIG_UNBLOCK, &all, nullptr);

@@ -40,9 +40,6 @@ class signals {
   };
   boost::asio::awaitable<received> next();
 
-  // Ends next() with operation_aborted. The signals stay blocked: the exit status is decided.
-  void cancel();
-
   // From now on a signal that asks to end ends this process, whatever it waits for. Those that have come are dropped.
   void end();
 

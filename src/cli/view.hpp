@@ -25,7 +25,7 @@ class view {
   void run_until_ended();
   // The exit status. Throws what the coroutine that has ended first has thrown.
   int result() const;
-  // To standard output. Meanwhile the others run: a pipe that is full keeps nobody from ending this.
+  // To standard output. Meanwhile the others run: a signal ends this also while a pipe is full.
   boost::asio::awaitable<void> write(std::string text);
 
   boost::asio::io_context& context_;

@@ -42,7 +42,7 @@ std::shared_ptr<const ticket_fields> hold_state::detach(const lease_reply& reply
   if (grant_.lingering) grant_.lingering->end();
   notify(event::kind::released, tenure_.lasted);
   handle_.reset();
-  if (std::exchange(close_waits_, false)) core_->end_work();
+  let_close_end();
   return std::make_shared<const ticket_fields>(std::move(f));
 }
 

@@ -36,17 +36,20 @@ void hold_state::release(release_op::listener l) {
     }
   }
   handle_.reset();
-  if (std::exchange(close_waits_, false)) core_->end_work();
+  let_close_end();
+}
+
+void hold_state::let_close_end() {
+  const auto before = flags_.fetch_and(static_cast<std::uint8_t>(~is_awaited), std::memory_order_acq_rel);
+  if ((before & is_awaited) != 0) core_->end_work();
 }
 
 void hold_state::note_for_release(const answer& a, milliseconds lease) {
   const outcome& o = *a.from_store;
   if (o.refused || !o.lease.understood) {
     is_missing_ = is_missing_ || o.refused == refusal::wrong_type;
-  } else if (o.lease.status == status::not_held) {
+  } else if (o.lease.status == status::not_held || (lease > milliseconds(0) && !is_recorded(o.lease.fence))) {
     is_missing_ = true;
-  } else if (lease > milliseconds(0) && !is_recorded(o.lease.fence)) {
-    is_missing_ = true;  // This tenure had ended.
   } else if (lease > milliseconds(0)) {
     const auto ends = core_->still_sure(grant_.token, local_deadline(a.sent, lease, o.lease.left, core_->drift()));
     deadline_.store(std::max(deadline(), ends), std::memory_order_release);
@@ -90,9 +93,7 @@ void hold_state::on_close() {
   auto flags = flags_.load(std::memory_order_acquire);
   while ((flags & (is_guarded | is_released)) != 0) {
     const auto awaited = static_cast<std::uint8_t>(flags | is_awaited);
-    if (!flags_.compare_exchange_weak(flags, awaited, std::memory_order_acq_rel)) continue;
-    close_waits_ = true;
-    return core_->begin_work();
+    if (flags_.compare_exchange_weak(flags, awaited, std::memory_order_acq_rel)) return core_->begin_work();
   }
   release_by_close();
 }

@@ -100,10 +100,15 @@ void hold_state::confirm_soon() {
   });
 }
 
-std::shared_ptr<hold_state> hold_state::heir() const {
+std::shared_ptr<hold_state> hold_state::passed_to() const {
   if (confirmed_ || !grant_.tenure) return nullptr;
   auto next = grant_.tenure->holder.lock();
-  return next && next.get() != this && next->is_unconfirmed() ? next : nullptr;
+  return next && next.get() != this && !next->confirmed_ ? next : nullptr;
+}
+
+std::shared_ptr<hold_state> hold_state::heir() const {
+  auto next = passed_to();
+  return next && next->is_unconfirmed() ? next : nullptr;
 }
 
 // The renewal may still succeed until the local deadline.
@@ -204,8 +209,8 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
   if (tag == confirming && grant_.tenure) {
     grant_.tenure->confirming = false;
     if (a.from_store != nullptr) grant_.tenure->lengthening = milliseconds(0);
-    const auto next = grant_.tenure->holder.lock();
-    if (!confirmed_ && next && next.get() != this && !next->confirmed_) return next->answered(confirming, a);
+    // Also if its release comes next on the strand.
+    if (const auto next = passed_to()) return next->answered(confirming, a);
   }
   if ((tag == renewing || tag == lengthening) && a.from_store != nullptr) is_lengthened();
   core_->note_round_trip(a);

@@ -192,8 +192,8 @@ class hold_state final : public caller, public activity, public alarm, public st
   void is_lengthened() {
     if (lengthening_.requests != 0 && --lengthening_.requests == 0) lengthening_.lease = grant_.lengthening;
   }
-  // What the server says to a request for `lease` (0: that lengthens nothing) while the release of the hold, of which the
-  // request did not know, comes next on the strand: the next one to have the hold takes it over.
+  // What the server says to a request for `lease` (0: that lengthens nothing) while the release of the hold comes next
+  // on the strand, of which the request did not know: the next one to have the hold takes it over.
   void note_for_release(const answer&, std::chrono::milliseconds lease);
   // lost() has completed. The hold stays lost.
   bool loss_reported() const { return loss_reported_.load(std::memory_order_acquire); }
@@ -207,12 +207,14 @@ class hold_state final : public caller, public activity, public alarm, public st
   // lengthening: renews a hold that is still to be confirmed.
   enum : std::uint32_t { confirming, renewing, checking, lengthening };
   // by_close: released by client::close.
-  // is_awaited: client::close waits for its release.
+  // is_awaited: client::close waits for its release (core_'s work).
   enum : std::uint8_t { is_released = 1, is_guarded = 2, by_close = 4, is_forgone = 8, is_awaited = 16 };
 
   void confirm_soon();
   bool is_unconfirmed() const { return !confirmed_ && !loss_reported_ && !released(); }
-  // The present holder of the cohort, if it still needs the confirmation that was asked for by this one.
+  // The present holder of the cohort, if the confirmation that this one has asked for is that one's,
+  std::shared_ptr<hold_state> passed_to() const;
+  // and if it still needs it.
   std::shared_ptr<hold_state> heir() const;
 
   request request_of(std::uint32_t tag) const override;
@@ -242,6 +244,8 @@ class hold_state final : public caller, public activity, public alarm, public st
   void believe(const answer&, std::chrono::milliseconds left);
   void ask();
   void release_by_close();
+  // client::close waits no longer for this hold, if it did.
+  void let_close_end();
   void try_again(clock::time_point now);
   // It has fewer renewals than it may need, and one is due only later: asking for it must use up none.
   bool saves_renewals() const;
@@ -279,7 +283,6 @@ class hold_state final : public caller, public activity, public alarm, public st
   } lengthening_;
   clock::time_point raised_at_{};  // When the request was sent with which the deadline was last raised.
   bool asking_ = false;
-  bool close_waits_ = false;
   bool may_be_reader_ = false;
   bool downgraded_ = false;
   struct {

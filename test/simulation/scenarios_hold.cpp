@@ -267,6 +267,22 @@ BOOST_AUTO_TEST_CASE(a_hold_with_few_renewals_uses_one_if_its_extension_was_lost
   BOOST_TEST(p.client().stats().renewed > 0U);
 }
 
+// It is asked for at another server, which is busy at first: again and again, and that uses up no renewal.
+BOOST_AUTO_TEST_CASE(a_hold_with_few_renewals_is_asked_for_until_there_is_an_answer) {
+  scene s;
+  process& p = s.add();
+  const hold held = take(s, p, {.lease = 30s, .renew = renewal::at_most(3)});
+  s.w.server(0).kill();
+  s.w.server(0).start({});
+  s.w.server(0).is_busy = true;
+  s.wait(3s);
+  s.w.server(0).is_busy = false;
+  BOOST_TEST(held.valid());
+  s.wait(2s);
+  BOOST_TEST(!held.valid());
+  BOOST_TEST(p.client().stats().renewed == 0U);
+}
+
 // --- Giving it back ---
 
 // The reply of a release is lost, and its repeat finds nothing: the first sending did it.

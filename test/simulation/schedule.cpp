@@ -380,8 +380,8 @@ asio::awaitable<void> schedule::use(dice& d, dice& own, process& p, const std::s
   if (with_history_) note(who, "releases " + h->name);
   const auto began = world_.now();
   const auto frozen = p.frozen();
-  // No later than the lease ends, of which an answer of this instant may tell. If it has ended, which the client may find
-  // out in this instant, a quick answer counts.
+  // No later than the lease ends, of which an answer of this instant may tell. If it has ended, which the client may
+  // find out in this instant, a quick answer counts.
   const auto state = detail::access::state(h->held_by_user());
   const auto now = p.now();
   const auto lasts = state->deadline();
