@@ -323,18 +323,20 @@ BOOST_AUTO_TEST_CASE(a_refused_question_for_replicas_costs_no_place_in_the_queue
 
 // Then the waiter gives up: what was granted is released.
 BOOST_AUTO_TEST_CASE(a_grant_whose_question_for_replicas_is_refused_to_the_end_is_released) {
-  scene s;
-  s.w.fastest = s.w.slowest = 1ms;
-  s.w.server(0).replicas = s.w.server(0).replicas_that_answer = 1;
-  process& p = s.add();
-  s.w.server(0).on_run = [&s](const detail::script&, const auto& arguments, const auto& r) {
-    if (arguments.front() != "acquire" || r.is_error()) return;
-    s.w.after(0s, [&s] { s.w.server(0).is_busy = true; });
-    s.w.after(3s, [&s] { s.w.server(0).is_busy = false; });
-  };
-  BOOST_TEST(s.acquire(p, {.lease = 60s, .wait = 1s, .replicas = 1}).first);
-  s.wait(5s);
-  BOOST_TEST(s.get("n").empty());
+  for (auto wait = 200ms; wait < 400ms; wait += 7ms) {
+    scene s;
+    s.w.fastest = s.w.slowest = 1ms;
+    s.w.server(0).replicas = s.w.server(0).replicas_that_answer = 1;
+    process& p = s.add();
+    s.w.server(0).on_run = [&s](const detail::script&, const auto& arguments, const auto& r) {
+      if (arguments.front() != "acquire" || r.is_error()) return;
+      s.w.after(0s, [&s] { s.w.server(0).is_busy = true; });
+      s.w.after(3s, [&s] { s.w.server(0).is_busy = false; });
+    };
+    BOOST_TEST(s.acquire(p, {.lease = 60s, .wait = wait, .replicas = 1}).first);
+    s.wait(5s);
+    BOOST_TEST(s.get("n").empty());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_lock_that_was_kept_is_not_granted_without_replicas) {
