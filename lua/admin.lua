@@ -91,7 +91,7 @@ local function read_hash(key, only_ours)
     if t then
       local deadline, own_fence, ask = string.match(all[i + 1], member_form)
       deadline = tonumber(deadline)
-      if deadline and ahead > 10000 then
+      if deadline and ahead > tolerance + 10000 then
         deadline = deadline + ahead
       end
       if deadline and deadline > now then
@@ -212,7 +212,8 @@ if lock.state == 1 then
   end
   send_messages()
 end
-local after = read(record)
-local next_hold = after and after.holds[1]
+-- (In a slot that is being moved the record may not be read any more.)
+local ran, after = pcall(read, record)
+local next_hold = ran and after and after.holds[1]
 found[1], found[#found + 1] = 3, next_hold and next_hold[1] or ''
 return found

@@ -8,8 +8,8 @@
 -- ARGV     the lease, not-after, repair ("1" or ""), then for each lock: its kind, the token, the ask
 -- -> for each lock the reply of acquire, if all were granted; else only the reply for the first one that was not
 --
--- Locks that were granted are then released before any other client could see that. A repeat with the same tokens is as
--- harmless as for each lock alone.
+-- Locks that were granted are then released before any other client could see that: also those that the tokens had
+-- before. So the next attempt of a client has new tokens.
 
 -- wrap: kinds
 local function call(i, what)

@@ -258,7 +258,8 @@ struct statistics {
   std::uint64_t lost = 0;            ///< Holds lost, or found lost by their release.
   std::uint64_t released = 0;        ///< Releases that the store confirmed.
   std::uint64_t renewed = 0;         ///< Leases lengthened by automatic renewal.
-  std::uint64_t renewal_failed = 0;  ///< Renewals that got no answer or were refused; each is tried again.
+  std::uint64_t renewal_failed = 0;  ///< Renewals (also the first, which confirms a grant) that got no answer or were
+                                     ///< refused; each is tried again.
   std::uint64_t withdrawn = 0;       ///< Attempts withdrawn: places in queues, late or unknown grants.
   std::uint64_t refused = 0;         ///< Refusals by the server.
   std::uint64_t commands = 0;        ///< Requests sent; on a quorum, one to all servers counts once.
@@ -350,8 +351,8 @@ class client {
  public:
   using executor_type = asio::any_io_executor;
 
-  /// @throws exception error::invalid_url (the text says what is wrong, and repeats nothing of the URL but its scheme),
-  /// error::invalid_option, error::not_supported.
+  /// @throws exception error::invalid_url (the text says what is wrong; it has no user and no password, and repeats
+  /// nothing of a URL that cannot be parsed but its scheme), error::invalid_option, error::not_supported.
   client(executor_type executor, std::string_view url, client_options options = {})
       : client(std::move(executor), std::vector<std::string>{std::string(url)}, std::move(options)) {}
 

@@ -129,8 +129,15 @@ void client_core::set(alarm& a, clock::time_point due) {
   alarms_->set(a, due, *this);
 }
 
+void client_core::note_answer(const answer& a) {
+  if (a.from_store == nullptr) return;
+  counters_.round_trip.record(a.received - a.sent);
+  const auto& refused = a.from_store->refused;
+  if (refused == refusal::try_again || refused == refusal::moving_slot) note_excuse(a.from_store->words);
+}
+
 void client_core::observe_time(std::int64_t microseconds, const answer& a) {
-  if (std::exchange(excused_, false)) failures_.note_failure({});
+  note_understood();
   if (microseconds <= 0 || a.server == nullptr) return;
   const auto jump = a.server->observe(microseconds, a.sent, a.received);
   if (jump != clock::duration(0)) on_clock_jump(jump);

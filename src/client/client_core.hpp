@@ -171,10 +171,8 @@ class client_core final : public std::enable_shared_from_this<client_core>,
 
   client_identity& identity() { return identity_; }
 
-  // For the histogram.
-  void note_round_trip(const answer& a) {
-    if (a.from_store != nullptr) counters_.round_trip.record(a.received - a.sent);
-  }
+  // For the histogram, and for the reason why nothing goes on while the server is busy.
+  void note_answer(const answer&);
   // A reply carried the server's clock.
   void observe_time(std::int64_t microseconds, const answer&);
 
@@ -183,6 +181,9 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   // The server answers, but not what was asked for: it is busy, or its reply makes no sense. Until a reply is
   // understood, this is the reason why an operation ends with error::unreachable.
   void note_excuse(std::string_view why);
+  void note_understood() {
+    if (std::exchange(excused_, false)) failures_.note_failure({});
+  }
   // An operation has waited in vain for a connection, and no other reason is known.
   void note_silence() {
     if (failures_.last_failure().empty()) note_excuse("no answer");

@@ -48,7 +48,7 @@ class query : public caller, public operation_of_query<Result> {
 
   // An answer that is no error has arrived: ask again, or end the query.
   virtual void take(const outcome&, const answer&) = 0;
-  // The script was not answered. It may have run or not, and it is sent again.
+  // The script was not answered, or it failed half-way. It may have run or not, and it is sent again.
   virtual void unanswered() {}
   // The server has refused the request. True: the query has dealt with that.
   virtual bool takes_refusal(const outcome&) { return false; }
@@ -96,18 +96,22 @@ class query : public caller, public operation_of_query<Result> {
   bool wants(std::uint32_t) const override { return self_ != nullptr; }
 
   void answered(std::uint32_t, const answer& a) override {
-    core_->note_round_trip(a);
+    core_->note_answer(a);
     if (!self_) return;
     if (a.from_store == nullptr) {
       unanswered();
       return send();
     }
     const outcome& o = *a.from_store;
-    if (!o.refused) return take(o, a);
+    if (!o.refused) {
+      core_->note_understood();
+      return take(o, a);
+    }
     switch (*o.refused) {
       case refusal::try_again:
-      case refusal::moving_slot: core_->note_excuse(o.words); [[fallthrough]];
-      case refusal::no_majority:  // error::no_quorum says it.
+      case refusal::moving_slot:
+      case refusal::no_majority:
+        if (o.may_have_written) unanswered();
         return ask_later(a);
       case refusal::wrong_type:
         if (!takes_refusal(o)) end(error::wrong_type);

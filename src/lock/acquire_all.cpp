@@ -126,7 +126,7 @@ request acquire_all_op::request_of(std::uint32_t) const {
 void acquire_all_op::sent(std::uint32_t, const sending& s) { attempt_.sent(s); }
 
 void acquire_all_op::answered(std::uint32_t, const answer& a) {
-  core_->note_round_trip(a);
+  core_->note_answer(a);
   take(a);
   // Posted, so that it runs after the releases of what the answer has granted: these are posted to the strand, too.
   core_->post([core = core_] { core->end_work(); });

@@ -30,6 +30,7 @@ class campaign_op final : public proclaim_listener, public operation<campaign_op
   void begin() override;
   void acquired(error_code, hold);
   void proclaimed(error_code) override;
+  bool is_left() const override { return is_over(); }
   void cancel() override { leave(asio::error::operation_aborted); }
   void on_close() override { leave(error::closed); }
   void on_stopped() override { end(error::closed); }
@@ -66,6 +67,7 @@ class proclaim_op final : public proclaim_listener, public operation<proclaim_op
   void proclaimed(error_code ec) override {
     if (!is_over()) end(ec);
   }
+  bool is_left() const override { return is_over(); }
   void ring(clock::time_point) override;
 
   const std::shared_ptr<hold_state> hold_;

@@ -59,15 +59,15 @@ class keep_op final : public caller, public activity, public alarm, public std::
   turn turn_of(std::uint32_t) const override { return turn::releases; }
 
   void answered(std::uint32_t, const answer& a) override {
-    core_->note_round_trip(a);
+    core_->note_answer(a);
     if (!self_) return;
     const auto self = std::move(self_);
     activity::unlink();
     unset();
     if (a.from_store == nullptr) {
-      to_release()->start_again(std::move(listener_));
+      to_release_hold()->start_again(std::move(listener_));
     } else if (a.from_store->refused) {
-      to_release()->start(std::move(listener_));
+      to_release_hold()->start(std::move(listener_));
     } else if (const lease_reply& kept = a.from_store->lease; kept.understood) {
       core_->observe_time(kept.server_time, a);
       report(error_code());
@@ -111,6 +111,13 @@ class keep_op final : public caller, public activity, public alarm, public std::
   std::shared_ptr<release_op> to_release() const {
     auto op = make_recycled<release_op>(core_, lock_, grant_.token, grant_.deadline, grant_.unanswered);
     op->may_last(std::max(grant_.may_last_until, core_->may_last(std::max(lease_, grant_.longest_asked))));
+    return op;
+  }
+
+  // As long as its release was not reported.
+  std::shared_ptr<release_op> to_release_hold() const {
+    auto op = to_release();
+    op->of_a_hold();
     return op;
   }
 
@@ -165,7 +172,7 @@ class prefetch_op final : public caller {
   turn turn_of(std::uint32_t) const override { return turn::keeps; }
 
   void answered(std::uint32_t, const answer& a) override {
-    core_->note_round_trip(a);
+    core_->note_answer(a);
     tenure_->refreshing = false;
     if (a.from_store == nullptr) return tenure_->note_unanswered(epoch_, may_run_until_);
     tenure_->lengthening = milliseconds(0);

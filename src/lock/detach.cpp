@@ -89,7 +89,7 @@ request detach_op::request_of(std::uint32_t tag) const {
 }
 
 void detach_op::answered(std::uint32_t tag, const answer& a) {
-  core_->note_round_trip(a);
+  core_->note_answer(a);
   asking_ = false;
   if (a.from_store == nullptr) return send();
   if (tag == renewing) hold_->is_lengthened();
@@ -148,7 +148,10 @@ void detach_op::end_released(std::uint32_t tag, const answer& a) {
 
 void detach_op::ring(clock::time_point now) {
   if (const error_code ec = gone()) return end(ec);
-  if (now >= give_up_at_) return end(error::unreachable);
+  if (now >= give_up_at_) {
+    core_->note_silence();
+    return end(error::unreachable);
+  }
   // A renewal may have moved the deadline meanwhile.
   core_->set(*this, std::min(give_up_at_, hold_->deadline()));
   if (!asking_) send();

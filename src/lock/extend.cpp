@@ -56,7 +56,7 @@ void extend_op::sent(std::uint32_t, const sending&) { lease_ ? hold_->lengthens(
 bool extend_op::wants(std::uint32_t) const { return !hold_->loss_reported() && !hold_->released(); }
 
 void extend_op::answered(std::uint32_t, const answer& a) {
-  core_->note_round_trip(a);
+  core_->note_answer(a);
   asking_ = false;
   const auto hold = hold_;
   if (a.from_store == nullptr) return send();
@@ -105,7 +105,10 @@ void extend_op::end_released(const answer& a) {
 void extend_op::ring(clock::time_point now) {
   if (hold_->released()) return end(error::not_held);
   if (hold_->loss_reported() || hold_->gone()) return end(error::lost);
-  if (now >= give_up_at_) return end(error::unreachable);
+  if (now >= give_up_at_) {
+    core_->note_silence();
+    return end(error::unreachable);
+  }
   // A renewal may have moved the deadline meanwhile.
   core_->set(*this, std::min(give_up_at_, hold_->deadline()));
   if (!asking_) send();

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace leasehold::detail {
 
@@ -28,7 +29,7 @@ void hold_state::release(release_op::listener l) {
       if (l) l(error::lost);
     } else {
       auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
-      if (!loss_reported_) op->of_a_hold();
+      if (!tenure_.is_lost) op->of_a_hold();
       if (grant_.contended || is_wanted) op->expect_waiter();
       op->may_last(left_until());
       op->rest_until(rests_until());
@@ -39,6 +40,10 @@ void hold_state::release(release_op::listener l) {
   let_close_end();
 }
 
+void hold_state::count_loss() {
+  if (!std::exchange(tenure_.is_lost, true)) core_->count().count(lock_->its_class.get(), &lock_figures::lost);
+}
+
 void hold_state::let_close_end() {
   const auto before = flags_.fetch_and(static_cast<std::uint8_t>(~is_awaited), std::memory_order_acq_rel);
   if ((before & is_awaited) != 0) core_->end_work();
@@ -46,11 +51,13 @@ void hold_state::let_close_end() {
 
 void hold_state::note_for_release(const answer& a, milliseconds lease) {
   const outcome& o = *a.from_store;
-  if (o.refused || !o.lease.understood) {
-    is_missing_ = is_missing_ || o.refused == refusal::wrong_type;
-  } else if (o.lease.status == status::not_held || (lease > milliseconds(0) && !is_recorded(o.lease.fence))) {
+  const bool is_told = !o.refused && o.lease.understood;
+  if (o.refused == refusal::wrong_type ||
+      (is_told && (o.lease.status == status::not_held || (lease > milliseconds(0) && !is_recorded(o.lease.fence))))) {
     is_missing_ = true;
-  } else if (lease > milliseconds(0)) {
+    // If it was released already, its next holder, or what lingers, has the token.
+    core_->note_broken(grant_.token);
+  } else if (is_told && lease > milliseconds(0) && !loss_reported_) {
     const auto ends = core_->still_sure(grant_.token, local_deadline(a.sent, lease, o.lease.left, core_->drift()));
     deadline_.store(std::max(deadline(), ends), std::memory_order_release);
   }

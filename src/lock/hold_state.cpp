@@ -212,8 +212,9 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
     // Also if its release comes next on the strand.
     if (const auto next = passed_to()) return next->answered(confirming, a);
   }
-  if ((tag == renewing || tag == lengthening) && a.from_store != nullptr) is_lengthened();
-  core_->note_round_trip(a);
+  const bool renews = tag == renewing || tag == lengthening;
+  if (renews && a.from_store != nullptr) is_lengthened();
+  core_->note_answer(a);
   asking_ = false;
   if (loss_reported_ || released()) {
     // Other holds of the client depend on the server's clock, too.
@@ -222,11 +223,10 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
     if (!o->refused && o->lease.understood) core_->observe_time(o->lease.server_time, a);
     return note_for_release(a, tag == checking ? milliseconds(0) : grant_.lease);
   }
-  auto& failed = core_->count().renewal_failed;
-  if (a.from_store == nullptr) {
-    failed.fetch_add(1, std::memory_order_relaxed);
-    return store_is_up();
+  if (tag != checking && (a.from_store == nullptr || a.from_store->refused)) {
+    core_->count().renewal_failed.fetch_add(1, std::memory_order_relaxed);
   }
+  if (a.from_store == nullptr) return store_is_up();
   const outcome& o = *a.from_store;
   if (o.refused) {
     if (o.refused == refusal::wrong_type) return lose();  // Another program has overwritten the record.
@@ -236,7 +236,6 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
       asking_ = core_->send(shared_from_this(), lengthening);
       if (asking_) return schedule();
     }
-    failed.fetch_add(1, std::memory_order_relaxed);
     return try_again(a.received);
   }
   const lease_reply& lease = o.lease;
@@ -313,7 +312,7 @@ void hold_state::lose(bool left_in_store) {
     op->may_last(left_until());
     op->start(nullptr);
   }
-  if (!loss_reported_ && !released()) report_loss();
+  loss_reported_ || released() ? count_loss() : report_loss();
 }
 
 // The entry of a pushed grant is still in the queue until the grant is confirmed. If this process or the server stands
@@ -326,7 +325,7 @@ clock::time_point hold_state::left_until() const {
 }
 
 void hold_state::report_loss() {
-  core_->count().count(lock_->its_class.get(), &lock_figures::lost);
+  count_loss();
   notify(event::kind::lost, clock::now() - tenure_.began);
   stop_holding();
 }

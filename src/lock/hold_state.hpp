@@ -251,6 +251,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   bool saves_renewals() const;
   clock::time_point left_until() const;
   void report_loss();
+  void count_loss();
   void notify(event::kind, clock::duration) const;
   void stop_holding();
   void complete_waiters(error_code);
@@ -288,7 +289,8 @@ class hold_state final : public caller, public activity, public alarm, public st
   struct {
     clock::time_point began{};
     clock::duration lasted{0};  // Until the release or the loss, whichever came first.
-    bool is_counted = false;    // In the gauge of holds.
+    bool is_counted = false;    // In the gauge of holds,
+    bool is_lost = false;       // and among those that were lost.
   } tenure_;
   std::vector<std::shared_ptr<loss_listener>> waiters_;
 };

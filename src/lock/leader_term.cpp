@@ -12,6 +12,9 @@ namespace {
 // The pause between two requests to a server that cannot answer yet.
 constexpr std::chrono::milliseconds repeats_soon{50};
 
+// The same for one that refuses.
+constexpr std::chrono::milliseconds repeats_refused{1000};
+
 // The server forgets the value an hour after the record (lua/election.lua).
 constexpr std::chrono::minutes repeat_after{20};
 
@@ -47,7 +50,7 @@ std::string leader_term::value() const {
 }
 
 void leader_term::send() {
-  if (over_ || asking_ || revision_ == 0) return;
+  if (over_ || asking_ || !latest_) return;
   unset();
   asking_ = core_->send(shared_from_this(), proclaiming);
   if (asking_) return;
@@ -81,7 +84,7 @@ void leader_term::sent(std::uint32_t tag, const sending&) {
 }
 
 void leader_term::answered(std::uint32_t tag, const answer& a) {
-  core_->note_round_trip(a);
+  core_->note_answer(a);
   if (tag == withdrawing) return withdrawn(a);
   if (over_) return;
   asking_ = false;
@@ -90,18 +93,16 @@ void leader_term::answered(std::uint32_t tag, const answer& a) {
   const auto hold = hold_.lock();
   if (o.refused) {
     if (is_temporary(*o.refused)) return retry(a.received);
-    if (*o.refused == refusal::wrong_type) {
-      // Another program has overwritten the record, or the value: the hold's next renewal tells which.
-      core_->note_refusal(o.words);
-      fail(error::wrong_type);
-    } else {
-      core_->note_refusal(o.words);
-      fail(error::refused);
-    }
-    return core_->set(*this, later(a.received, repeat_after));
+    if (!std::exchange(was_refused_, true)) core_->note_refusal(o.words);
+    // wrong_type: another program has overwritten the record, or the value. The hold's next renewal tells which.
+    fail(*o.refused == refusal::wrong_type ? error::wrong_type : error::refused);
+    // A value that it has lost is sent again: the server may lack memory, or a replica, only for a while.
+    return core_->set(*this, later(a.received, repeats_refused));
   }
   const proclaim_reply told(*o.scalars);
   if (!told.understood) return retry(a.received);
+  core_->note_understood();
+  was_refused_ = false;
   if (!told.held) {
     // The record is another's.
     if (hold) hold->lose();
@@ -132,6 +133,11 @@ void leader_term::proclaimed(std::uint64_t revision) {
 }
 
 void leader_term::fail(error_code ec) {
+  // What was refused is not proclaimed later: the value that was proclaimed before it stays, or is sent once more.
+  if (!proposals_.empty() && !proposals_.back().listener->is_left()) {
+    latest_ = proclaimed_;
+    ++revision_;
+  }
   // Posted: the core may be going through its activities, of which only the present one may end.
   core_->post([failed = std::exchange(proposals_, {}), ec] {
     for (const auto& p : failed) p.listener->proclaimed(ec);

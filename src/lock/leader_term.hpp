@@ -26,6 +26,8 @@ class proclaim_listener {
  public:
   // Called once at most, on the strand.
   virtual void proclaimed(error_code) = 0;
+  // Its user was told that the client goes on trying.
+  virtual bool is_left() const = 0;
 
  protected:
   ~proclaim_listener() = default;
@@ -99,13 +101,14 @@ class leader_term final : public caller,
   const std::uint64_t fence_;
   const std::weak_ptr<hold_state> hold_;
 
-  shared_text latest_;
+  shared_text latest_;               // Null: nothing is to be proclaimed.
   std::uint64_t revision_ = 0;       // Of the latest value,
   std::uint64_t sent_revision_ = 0;  // and of the one that was sent last.
   bool was_tagged_ = false;          // The keys that the last request had.
   std::int64_t since_ = 0;
   std::vector<proposal> proposals_;  // Without an answer so far.
   bool asking_ = false;              // A request is on its way: of the latest value, or of the withdrawal.
+  bool was_refused_ = false;
   bool over_ = false;
   std::shared_ptr<leader_term> withdrawing_;  // Itself, until the value is withdrawn,
   clock::time_point withdraws_until_{};       // and not longer than this.

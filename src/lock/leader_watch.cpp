@@ -59,7 +59,7 @@ request leader_watch::request_of(std::uint32_t) const {
 }
 
 void leader_watch::answered(std::uint32_t, const answer& a) {
-  core_->note_round_trip(a);
+  core_->note_answer(a);
   asking_ = false;
   if (waiting_.empty()) return;
   if (a.from_store == nullptr) return ask();
@@ -69,7 +69,6 @@ void leader_watch::answered(std::uint32_t, const answer& a) {
       case refusal::try_again:
       case refusal::moving_slot:
       case refusal::no_majority:
-        core_->note_excuse(o.words);
         return core_->set(*this, later(a.received, shortest_pause));
       case refusal::wrong_type: return fail(error::wrong_type);
       case refusal::no: core_->note_refusal(o.words); return fail(error::refused);
@@ -77,6 +76,7 @@ void leader_watch::answered(std::uint32_t, const answer& a) {
   }
   leader_reply told(*o.scalars);
   if (!told.understood) return core_->set(*this, later(a.received, shortest_pause));
+  core_->note_understood();
   // When the leader's lease ends, or that of a holder that has no value yet. (A lease that was renewed ends later.)
   const auto pause = told.left < milliseconds(0) ? now_and_then : told.left + milliseconds(1);
   view_.take(std::move(told));

@@ -256,7 +256,7 @@ void lingering::sent(std::uint32_t, const sending& s) {
 
 void lingering::answered(std::uint32_t tag, const answer& a) {
   const auto self = shared_from_this();
-  core_->note_round_trip(a);
+  core_->note_answer(a);
   question_.is_under_way = false;
   if (idle_) core_->set(*this, idle_until());
   const auto tenure = std::exchange(question_.tenure, nullptr);

@@ -76,7 +76,7 @@ void holder_query::ask(const std::shared_ptr<client_core>& core, const std::shar
 request holder_query::request_of(std::uint32_t) const { return lock_->request_for(verb::inspect); }
 
 void holder_query::answered(std::uint32_t, const answer& a) {
-  core_->note_round_trip(a);
+  core_->note_answer(a);
   registry::of(*core_).holder_queries().erase(lock_->record);
   const auto* const o = a.from_store;
   const bool is_known = o != nullptr && !o->refused && o->inspected;

@@ -134,7 +134,7 @@ void queue_entry::sent(std::uint32_t attempt, const sending& s) {
 }
 
 void queue_entry::answered(std::uint32_t attempt, const answer& a) {
-  core_->note_round_trip(a);
+  core_->note_answer(a);
   const bool current = attempt == attempt_;
   if (attempt == proof_.attempt) {
     if (state_ == state::proving) on_proof(a);
@@ -237,8 +237,8 @@ void queue_entry::on_error(const outcome& o, clock::time_point now) {
     case refusal::wrong_type: return end_all(error::wrong_type);
     case refusal::no: core_->note_refusal(o.words); return end_all(error::refused);
     case refusal::try_again:
-    case refusal::moving_slot: core_->note_excuse(o.words); break;
-    case refusal::no_majority: break;  // error::no_quorum says it.
+    case refusal::moving_slot:
+    case refusal::no_majority: break;
   }
   pause(now);
 }

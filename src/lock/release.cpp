@@ -38,10 +38,11 @@ void release_op::send() {
     if (listener_) core_->set(*this, report_by_);
     return;
   }
-  if (core_->stopped() || now >= pointless()) return end(error::unreachable);
-  if (now >= lease_end_) report(error::unreachable);
+  const bool is_due = !listener_ || now >= report_by_;
+  if (core_->stopped() || (is_due && now >= pointless())) return end(error::unreachable);
+  if (is_due) report(error::unreachable);
   core_->when_up(*this);
-  core_->set(*this, listener_ ? lease_end_ : pointless());
+  core_->set(*this, listener_ ? report_by_ : pointless());
 }
 
 clock::time_point release_op::pointless() const {
@@ -61,7 +62,7 @@ request release_op::request_of(std::uint32_t) const {
 }
 
 void release_op::answered(std::uint32_t, const answer& a) {
-  core_->note_round_trip(a);
+  core_->note_answer(a);
   if (!self_) return;
   asking_ = false;
   if (a.from_store == nullptr) {
@@ -80,6 +81,7 @@ void release_op::answered(std::uint32_t, const answer& a) {
         record_only_ = false;
         if (a.received >= lease_end_) report(error::unreachable);
         if (in_queue_until_ && a.received >= *in_queue_until_) return end(error_code());
+        if (a.received >= pointless()) return end(error::unreachable);
         return core_->set(*this, later(a.received, pause));
       case refusal::wrong_type: return settle(error::lost, a);  // The record was overwritten.
       case refusal::no:

@@ -67,7 +67,7 @@ request wanted_op::request_of(std::uint32_t) const {
 
 // In a cluster on_gap follows when the messages of the slot reach the client.
 void wanted_op::answered(std::uint32_t, const answer& a) {
-  core_->note_round_trip(a);
+  core_->note_answer(a);
   asking_ = false;
   if (!listens_ || a.from_store == nullptr) return;  // on_gap follows the reconnect.
   const outcome& o = *a.from_store;
