@@ -291,7 +291,8 @@ class cluster_store final : public store, public node::owner, public std::enable
       to.wanted = true;
       if (wanted_slots_.contains(slot)) to.listen_in(slot);
       listen_to_leaders();
-      if (events_ != nullptr) events_->on_moved(slot);
+      // Two nodes may name each other for a while.
+      if (events_ != nullptr && c.redirections == 1) events_->on_moved(slot);
     }
     if (!to.serves()) return false;
     c.asking = !moved;
@@ -424,7 +425,7 @@ class cluster_store final : public store, public node::owner, public std::enable
     by_address_.clear();
     for (const auto& f : found) {
       others_.push_back(f.where);
-      by_address_.emplace(name_of(f.address), f.where);
+      for (const auto& other : {f.address, f.by_name}) by_address_.emplace(name_of(other), f.where);
       if (!f.master || f.slots.empty()) continue;
       node& n = add(f.where);
       for (const auto& [first, last] : f.slots) {

@@ -65,10 +65,10 @@ std::optional<cluster_node> read_node(std::string_view line, std::string_view as
   auto where = read_endpoint(endpoint.substr(0, endpoint.find('@')), asked);
   if (!where) return std::nullopt;
   cluster_node node;
-  node.address = *where;
+  node.address = node.by_name = *where;
   // Behind the host's name, auxiliary fields may follow: "shard-id=...".
-  if (by_name && !host_name.empty() && host_name.find('=') == host_name.npos) where->host = host_name;
-  node.where = std::move(*where);
+  if (!host_name.empty() && host_name.find('=') == host_name.npos) node.by_name.host = host_name;
+  node.where = by_name ? node.by_name : node.address;
   node.master = has_flag(flags, "master") && !has_flag(flags, "fail");
   for (int i = 0; i < 3; ++i) cut(line, ' ');
   const std::string_view epoch = cut(line, ' ');

@@ -17,7 +17,8 @@ namespace leasehold::detail {
 
 struct cluster_node {
   host_and_port where;
-  host_and_port address;    // The same without a name. Redirections go there, unless the nodes prefer names.
+  // The same by its address, and by the host's name if that is known: a redirection has the one that the nodes prefer.
+  host_and_port address, by_name;
   std::uint64_t epoch = 0;  // Of its slots: the node with the greater epoch has the slot.
   bool master = false;      // And a majority of the masters does not consider it dead.
   std::vector<std::pair<std::uint16_t, std::uint16_t>> slots;  // From, to.

@@ -6,6 +6,7 @@
 
 #include <boost/redis/error.hpp>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -13,14 +14,15 @@ namespace leasehold::detail {
 
 namespace redis = boost::redis;
 
-redis::config common_config(std::chrono::milliseconds limit) {
+redis::config common_config(std::chrono::milliseconds limit, std::chrono::milliseconds silence) {
   redis::config config;
   config.use_setup = true;
   config.setup.clear();
   config.resolve_timeout = limit;
   config.connect_timeout = limit;
   config.ssl_handshake_timeout = limit;
-  config.health_check_interval = std::chrono::seconds(10);
+  // A connection without an answer for twice as long ends.
+  config.health_check_interval = std::max<std::chrono::milliseconds>(std::chrono::seconds(10), silence);
   config.reconnect_wait_interval = std::chrono::seconds(0);
   config.max_read_size = longest_reply;
   return config;

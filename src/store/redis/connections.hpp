@@ -28,8 +28,8 @@ inline constexpr std::size_t most_scalars = 1000000;
 
 // A configuration without an address. Boost.Redis's own handshake is off, so that the client sees the server's words.
 // Its own reconnection is off, since the client reconnects with backoff and jitter. limit: for each step until the
-// connection is up.
-boost::redis::config common_config(std::chrono::milliseconds limit);
+// connection is up. silence: a reply may take that long.
+boost::redis::config common_config(std::chrono::milliseconds limit, std::chrono::milliseconds silence);
 
 // Discards Boost.Redis's log: events report what matters.
 boost::redis::logger make_logger();

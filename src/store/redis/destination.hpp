@@ -74,7 +74,7 @@ class destination {
 
   // Without the address, for a host.
   boost::redis::config config() const {
-    auto c = common_config(options_.connect_timeout);
+    auto c = common_config(options_.connect_timeout, options_.command_timeout);
     if (where_.kind == address::scheme::unix_socket) {
       c.unix_socket = where_.path;
     } else {

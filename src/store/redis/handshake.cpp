@@ -90,17 +90,17 @@ handshake::handshake(const address& where, const credentials& as, const std::str
       has_channel_(!channel.empty()),
       must_be_master_(must_be_master) {
   push_hello(request_, as.user, as.password);
-  // Database 0 needs no SELECT, and the user may not have the right to it. PING keeps the other replies at their
-  // indexes.
+  // Database 0 needs no SELECT, and the user may not have the right to it. TIME keeps the other replies at their
+  // indexes. (A server that cannot save its data refuses a PING.)
   if (where.database == 0) {
-    request_.push("PING");
+    request_.push("TIME");
   } else {
     request_.push("SELECT", where.database);
   }
   request_.push("INFO");
   // Scripts publish, but a refusal of their PUBLISH is not visible to the client: so it is checked here.
   if (channel.empty()) {
-    request_.push("PING");
+    request_.push("TIME");
   } else {
     request_.push("PUBLISH", channel, "");
   }

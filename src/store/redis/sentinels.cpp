@@ -73,7 +73,7 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
       return;
     }
     const address& group = owner_->where_;
-    redis::config config = common_config(owner_->options_.connect_timeout);
+    redis::config config = common_config(owner_->options_.connect_timeout, owner_->options_.command_timeout);
     config.addr.host = where_.host;
     config.addr.port = where_.port;
     config.use_ssl = group.tls;
