@@ -53,13 +53,19 @@ if(boost_is_unpacked)
     COMPONENT library)
   install(
     CODE [[
-      set(to "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${folder}")
+      cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
+      set(to "$ENV{DESTDIR}${folder}")
+      # A linked file could still be changed by its owner.
+      execute_process(COMMAND test -O "${boost}/include" RESULT_VARIABLE of_another_user)
       message(STATUS "Installing: Boost's headers in ${to}")
       file(REMOVE_RECURSE "${to}")
       file(GLOB packages RELATIVE "${boost}" "${boost}/lib/*/cmake" "${boost}/lib/cmake")
       foreach(part IN ITEMS include ${packages})
         file(MAKE_DIRECTORY "${to}/${part}")
-        execute_process(COMMAND cp -rlf "${boost}/${part}/." "${to}/${part}/" RESULT_VARIABLE failed ERROR_QUIET)
+        set(failed TRUE)
+        if(NOT of_another_user)
+          execute_process(COMMAND cp -rlf "${boost}/${part}/." "${to}/${part}/" RESULT_VARIABLE failed ERROR_QUIET)
+        endif()
         if(failed)
           execute_process(COMMAND cp -rf "${boost}/${part}/." "${to}/${part}/" COMMAND_ERROR_IS_FATAL ANY)
         endif()
@@ -78,10 +84,20 @@ install(
   DESTINATION "${package_dir}"
   COMPONENT library)
 
-# pkg-config. -isystem for a Boost that is not where the compiler looks by itself.
+# pkg-config: from the folder of the file, so that a prefix can be moved, unless a folder is given without it.
+file(RELATIVE_PATH pc_prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_prefix}")
+set(pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+set(pc_libdir "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(pc_prefix "${CMAKE_INSTALL_PREFIX}")
+  set(pc_includedir "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+  set(pc_libdir "${CMAKE_INSTALL_FULL_LIBDIR}")
+endif()
+# -isystem for a Boost that is not where the compiler looks by itself.
 set(pc_boost "")
 if(boost_is_unpacked)
-  set(pc_boost " -isystem \${prefix}/${LEASEHOLD_BOOST_FOLDER}/include")
+  set(pc_boost " -isystem \${libdir}/leasehold/boost/include")
 elseif(Boost_INCLUDE_DIRS AND NOT Boost_INCLUDE_DIRS MATCHES "^/usr/(local/)?include$")
   set(pc_boost " -isystem ${Boost_INCLUDE_DIRS}")
 endif()
@@ -91,9 +107,6 @@ set(pc_requires "Requires: fmt openssl")
 if(BUILD_SHARED_LIBS)
   set(pc_requires "Requires:")
 endif()
-# From the folder of the file, so that a prefix can be moved.
-file(RELATIVE_PATH pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
-string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
 configure_file(leasehold.pc.in leasehold.pc @ONLY)
 install(
   FILES "${CMAKE_CURRENT_BINARY_DIR}/leasehold.pc"

@@ -73,7 +73,10 @@ asio::awaitable<acquisition::outcome> acquisition::acquire() {
     if (wanted_.conflict_exit_code == 0) co_return outcome{{}, 0};
     throw not_in_time();
   }
-  if (ec == error::wrong_type || ec == error::wrong_limit) co_await throw_conflict(ec);
+  if (ec == error::wrong_type || ec == error::wrong_limit) {
+    co_await throw_conflict(ec);
+    if (signal_) co_return outcome{{}, static_cast<int>(exit_code::signalled) + *signal_};
+  }
   if (ec) throw describe(ec, store_, wanted_.store, wanted_.names[0]);
   co_return outcome{std::move(holds)};
 }
@@ -219,9 +222,10 @@ asio::awaitable<void> acquisition::throw_conflict(error_code ec) {
                                                                 : "shared_mutex";
   const std::string permits = fmt::format("with {} {}", wanted_.permits, wanted_.permits == 1 ? "permit" : "permits");
   const std::string in_words = kind_in_words(asked) + (ec == error::wrong_limit ? " " + permits : "");
-  const auto token = asio::as_tuple(asio::use_awaitable);
+  const auto token = asio::bind_cancellation_slot(stop_waiting_.slot(), asio::as_tuple(asio::use_awaitable));
   for (const auto& name : wanted_.names) {
     auto [failed, found] = co_await show(store_, name, token);
+    if (signal_) co_return;
     std::string but;
     if (failed == error::wrong_type) {
       but = "something that is no lock";

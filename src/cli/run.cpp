@@ -93,7 +93,9 @@ class session {
     } catch (...) {
       failed = std::current_exception();
     }
-    if (!ending_) begin_end(acquisition_.granted() ? steady_clock::time_point::max() : later(nothing_held_limit));
+    // Of several locks it may have acquired some.
+    const auto limit = wanted_.names.size() > 1 ? answer_limit : nothing_held_limit;
+    if (!ending_) begin_end(acquisition_.granted() ? steady_clock::time_point::max() : later(limit));
     co_await close();
     if (failed) std::rethrow_exception(failed);
   }

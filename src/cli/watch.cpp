@@ -78,6 +78,7 @@ class live_view : view {
     if (screen_ && screen_->has_keys()) start(receive_keys());
     run_until_ended();
     screen_.reset();
+    if (exit_status_ == 0 && !reachable_) exit_status_ = static_cast<int>(exit_code::unreachable);
     return result();
   }
 
@@ -104,7 +105,6 @@ class live_view : view {
       if (n == wanted_.count) break;
       co_await pause_.async_wait(token);
     }
-    if (!reachable_) exit_status_ = static_cast<int>(exit_code::unreachable);
   }
 
   asio::awaitable<void> receive_changes() {
