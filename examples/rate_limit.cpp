@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // A rate limit that all instances of a program share: at most so many calls begin in any window of time. It is a
-// counting semaphore whose permits are not released: each comes back when its lease, the window, has ended.
+// counting semaphore whose permits rest: each comes back when the window, counted from its grant, has ended.
 
 #include "support/arguments.hpp"
 #include "support/connection_events.hpp"
@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -44,13 +43,10 @@ class rate_limit {
 
   // Waits until a call may begin, first come, first served. Returns the fence of its permit.
   asio::awaitable<std::uint64_t> wait() const {
-    auto permit = std::make_shared<leasehold::hold>();
-    *permit = co_await permits_.acquire({.lease = window_, .renew = leasehold::renewal::none});
-    // The destructor of a hold releases it. The timer keeps it until the window is over. If this process dies, the lease
-    // does the same.
-    auto timer = std::make_shared<asio::steady_timer>(co_await asio::this_coro::executor, window_);
-    timer->async_wait([permit, timer](boost::system::error_code) {});
-    co_return permit->fence();
+    // at_least: the permit rests until the window is over. Neither its release, by the destructor of the hold, nor the
+    // death of this process gives it back earlier.
+    const leasehold::hold permit = co_await permits_.acquire({.lease = window_, .at_least = window_});
+    co_return permit.fence();
   }
 
  private:
@@ -98,9 +94,7 @@ int run(int argc, char** argv) {
   auto program = make_calls(redis, arguments.text("--name"), calls, window, total);
   asio::co_spawn(context, std::move(program), [&](std::exception_ptr e) {
     problem = e;
-    // The client is not closed: that would release the permits. They come back with their leases, as they do if a signal
-    // ends the program.
-    context.stop();
+    context.stop();  // The last permit may not be released yet. It comes back with its lease, the window.
   });
   context.run();
   if (problem) std::rethrow_exception(problem);

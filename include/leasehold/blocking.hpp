@@ -105,7 +105,7 @@ namespace blocking {
 /// disturbs nothing; observer_failure() returns the first one.
 ///
 /// Thread safety: const functions may be called from any thread. No signal is delivered to the client's own thread
-/// (except those that report its faults).
+/// (except SIGPROF, and those that report its faults).
 ///
 /// @par fork
 /// A child process has no such thread. It may destroy these objects, which then does nothing to the store; every
