@@ -71,11 +71,15 @@ detail::server_maker make_servers(const asio::any_io_executor& executor, const c
   return {strand, options, std::move(client), make};
 }
 
-// Runs a script as a client would that does not use this library.
+// Runs a script as a client would that does not use this library, with the layout of the store's clients. (A release
+// with plain keys would be no error where they are tagged: it would not find the queue.)
 memory::reply run(memory::server& server, std::string_view name, detail::request r) {
-  const std::string queue = detail::queue_key(detail::only_tag, name);
-  const std::string entries = detail::entries_key(detail::only_tag, name);
-  r.keys = {name, detail::only_fence_key, queue, entries};
+  const bool is_tagged = server.data().execute({"GET", detail::only_fence_key}).text == detail::mark_of_tags;
+  const auto slot = detail::slot_of(name);
+  const std::string_view tag = is_tagged ? detail::tag_of_slot(slot) : detail::only_tag;
+  const std::string queue = detail::queue_key(tag, name);
+  const std::string entries = detail::entries_key(tag, name);
+  r.keys = {name, is_tagged ? detail::fence_key(slot) : detail::only_fence_key, queue, entries};
   const auto now = clock::now();
   detail::server_clock clock_there{0.0};
   clock_there.observe(server.time().count(), now, now);

@@ -8,15 +8,18 @@
 #include "schedule/memory_host.hpp"
 #include "schedule/queue_schedule.hpp"
 #include "schedule/server_host.hpp"
+#include "store/memory/cluster.hpp"
 #include "store/memory/text.hpp"
 #include "support/on_valkey.hpp"
 #include "support/unit_test.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
 #include <map>
+#include <memory>
 #include <random>
 #include <set>
 #include <sstream>
@@ -39,6 +42,15 @@ using leasehold::test::server_host;
 namespace scripts = leasehold::detail::scripts;
 
 using words = std::vector<std::string>;
+
+class model_listener final : public leasehold::detail::memory::session {
+ public:
+  void deliver(std::string_view, std::string_view message) override { heard.emplace_back(message); }
+  void close() override {}
+  void on_left(std::string_view) override {}
+
+  words heard;
+};
 
 std::string text_of(const reply& r) {
   if (r.type != '*') return r.type + shown(r.text);
@@ -893,6 +905,27 @@ BOOST_AUTO_TEST_CASE(listing_locks_shows_the_same) {
            "leasehold:{0}:queue:"});
   }
   b.check();
+}
+
+// Of the model alone. PUBLISH reaches all nodes of a cluster, and SPUBLISH its own one.
+BOOST_AUTO_TEST_CASE(a_message_reaches_those_that_have_subscribed_in_its_way) {
+  namespace memory = leasehold::detail::memory;
+  memory::scripting lua;
+  const auto now = [] { return std::chrono::microseconds(std::chrono::hours(1)); };
+  memory::server one(lua, now), other(lua, now);
+  const memory::cluster both_nodes({&one, &other}, 2);
+  const auto plain = std::make_shared<model_listener>(), of_slot = std::make_shared<model_listener>(),
+             plain_at_other = std::make_shared<model_listener>(), of_slot_at_other = std::make_shared<model_listener>();
+  for (const auto& l : {plain, plain_at_other}) l->channels.insert("c");
+  for (const auto& l : {of_slot, of_slot_at_other}) l->shard_channels.insert("c");
+  for (const auto& l : {plain, of_slot}) one.attach(l);
+  for (const auto& l : {plain_at_other, of_slot_at_other}) other.attach(l);
+  BOOST_TEST(one.execute({"PUBLISH", "c", "to all"}).integer == 1);
+  BOOST_TEST(one.execute({"SPUBLISH", "c", "in the slot"}).integer == 1);
+  BOOST_TEST((plain->heard == words{"to all"}));
+  BOOST_TEST((plain_at_other->heard == words{"to all"}));
+  BOOST_TEST((of_slot->heard == words{"in the slot"}));
+  BOOST_TEST(of_slot_at_other->heard.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

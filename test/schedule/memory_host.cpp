@@ -25,7 +25,7 @@ reply converted(detail::memory::reply r) {
 }  // namespace
 
 memory_host::memory_host() {
-  database_.set_publisher([this](std::string_view channel, std::string_view text) {
+  database_.set_publisher([this](std::string_view channel, std::string_view text, bool) {
     messages_.push_back({std::string(channel), std::string(text)});
     return 1;
   });

@@ -134,9 +134,12 @@ void elections::look() {
     if (its == facts_.end()) continue;
     const auto& [reached, at, leader, by] = its->second;
     // What a process that has died would have told; and who listens to a node that a slot has left.
-    const bool is_told = !by->is_dead() && world_.cluster() == nullptr;
-    const auto takes =
+    auto* const cluster = world_.cluster();
+    const bool is_told = !by->is_dead() && (cluster == nullptr || cluster->is_settled());
+    auto takes =
         is_told ? 10 * world_.slowest + 4 * world_.gathering + milliseconds(20) : clock::duration(now_and_then);
+    // A client of a cluster is up without its connection to one of the nodes.
+    if (is_told && cluster != nullptr) takes += longest_pause_between_connections;
     if (world_.now() - std::max({at, f->since, judge_.last_hindered()}) <= takes) continue;
     const bool is_led = leads(its->second);
     const bool knows = f->last ? f->newest >= reached : !is_led;

@@ -222,9 +222,10 @@ void judge::judge_histories() {
   e.unordered = is_lossy_ || rested_on_a_step_ || (e.quorum && last_loss_ != clock::time_point());
   // Nor does that one know that an owner's ticket overlaps his other entries, and which of their fences it has.
   e.unordered = e.unordered || (e.quorum && rules_.of == kind::recursive_mutex && !given_out_.empty());
-  // This judge knows which loss was whose fault; that one has to be told when there was any.
-  e.forgetting.push_back(always);
-  if (is_lossy_ || may_be_lost_) e.losing.push_back(always);
+  // A loss that is told before the end of its lease needs a reason, however the hold is renewed. One that is told then
+  // is judged by this judge.
+  if (rules_.clocks_differ) e.forgetting.push_back(always);
+  if (is_excused()) e.losing.push_back(always);
   std::vector<test::process_history> all;
   for (const auto& h : holds_) end_note(*h);
   for (auto& [p, h] : histories_) {

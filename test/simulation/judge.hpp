@@ -95,6 +95,8 @@ class judge {
     bool messages = false;
     // Some holds have at_least.
     bool rests = false;
+    // The nodes of a cluster have clocks of their own, and a slot that moves takes its leases with it.
+    bool clocks_differ = false;
   };
   judge(world& w, const rules& r)
       : world_(w),
@@ -151,6 +153,8 @@ class judge {
   clock::time_point last_hindered() const { return last_hindered_; }
   // Neither data nor leases are what clients may believe.
   bool is_excused() const { return is_lossy_ || may_be_lost_; }
+  // From then on nothing is promised, whatever the rules say of what might be lost.
+  bool has_lost_data() const { return is_lossy_; }
   // Every process of it has died.
   void forget(const process&);
   // Somebody has deleted something on a server.

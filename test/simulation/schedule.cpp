@@ -542,7 +542,7 @@ outcome schedule::run() {
     const auto late = std::chrono::ceil<milliseconds>(world_.latest);
     const auto longest = std::max(longest_rest_, parked_.empty() ? 0ms : 2 * longest_lease_ + late);
     world_.run(world_.now() + 150ms + longest + longest / 50, [] { return false; });
-    if (all_closed && dead_.empty() && rules_.one_server && !rules_.lossy && !was_set_back_) {
+    if (all_closed && dead_.empty() && rules_.one_server && !judge_->has_lost_data() && !was_set_back_) {
       judge_->nothing_is_left(/*values_may_be=*/leaves_values_);
     }
     for (const auto& p : processes_) {

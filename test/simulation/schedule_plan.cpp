@@ -77,7 +77,8 @@ void schedule::plan() {
     if (is_cluster && clocks_agree_) world_.clock_of_server(i) = world_.clock_of_server(0);
     world_.server(i).replicas = deployment_ == deployment::failover ? 1 : 0;
     world_.server(i).replicas_that_answer = world_.server(i).replicas;
-    const bool counts = with_history_ || seed_ % 8 == 0;
+    // An eighth of them, of all classes: seed_ % 8 decides on the number of servers, and on long cohorts.
+    const bool counts = with_history_ || seed_ / 8 % 8 == 0;
     const bool notes = deployment_ == deployment::quorum || steps_;
     if (counts || notes) {
       world_.server(i).on_run = [this, i, counts, notes](const detail::script& s,
@@ -116,7 +117,7 @@ void schedule::plan() {
   // One address whose server checks slots: clients find that out.
   if (deployment_ == deployment::slots) slots_.emplace(std::vector<detail::memory::server*>{&world_.server(0)}, 1);
   longest_pause_of_others_ = longest_pause_;
-  dice of_rests(seed_, 8);
+  dice of_rests(seed_, 12);
   if (of_rests.chance(0.15)) longest_rest_ = milliseconds(of_rests.chance(0.5) ? 300 : 3000);
   if (rules_.one_server) plan_more();
   plan_lingering();
@@ -193,6 +194,7 @@ void schedule::plan_uses() {
   rules_.messages = elects || asks_;
   rules_.names = names_;
   rules_.rests = longest_rest_ != 0ms;
+  rules_.clocks_differ = deployment_ == deployment::cluster && !clocks_agree_;
   judge_.emplace(world_, rules_);
   if (elects) elections_.emplace(world_, *judge_, reached_);
 }

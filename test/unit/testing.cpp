@@ -226,6 +226,26 @@ BOOST_AUTO_TEST_CASE(another_program_holds_and_releases) {
   BOOST_TEST(!store.hold_elsewhere("n"));
 }
 
+BOOST_AUTO_TEST_CASE(another_program_and_a_client_with_tagged_keys_keep_each_other_out) {
+  memory_store store("a");
+  program p(std::vector{store.url() + "?keys=tagged"});
+  attempt first, second;
+  first.begin(p, mutex(p.client, "n"));
+  BOOST_TEST(first.granted());
+  BOOST_TEST(store.held("n"));
+  BOOST_TEST(!store.hold_elsewhere("n"));
+  BOOST_TEST(!store.held("m"));
+  BOOST_TEST(store.hold_elsewhere("m"));
+  BOOST_TEST(store.held("m"));
+  second.begin(p, mutex(p.client, "m"));
+  p.live(1s, 100ms);
+  BOOST_TEST(!second.ended);
+  // The next in the queue is granted it, and does not have to ask.
+  BOOST_TEST(store.release_elsewhere("m"));
+  p.run();
+  BOOST_TEST(second.granted());
+}
+
 BOOST_AUTO_TEST_CASE(a_lease_of_another_program_ends) {
   memory_store store("a");
   program p(store);

@@ -99,6 +99,12 @@ std::string cluster::nodes(const node& asked) const {
   return text;
 }
 
+void cluster::node::publish_elsewhere(std::string_view channel, std::string_view message) {
+  for (const auto& other : cluster_->nodes_) {
+    if (other.get() != this) other->its->hear(channel, message);
+  }
+}
+
 bool cluster::node::is_in_motion(std::string_view key) const { return cluster_->target(slot_of(key)).has_value(); }
 
 // A command of a script is checked as one that a client sends is, by scriptVerifyClusterState of redis-server. What

@@ -61,6 +61,7 @@ class cluster {
     bool is_in_motion(std::string_view key) const override;
     bool are_local(scripting::strings keys) override;
     std::string nodes() const override { return text; }
+    void publish_elsewhere(std::string_view channel, std::string_view message) override;
 
     const std::size_t number;
     server* const its;

@@ -670,7 +670,8 @@ struct commands {
 
   // ---- Others
 
-  static reply publish(database& db, words w) { return integer(db.publish_ ? db.publish_(w[1], w[2]) : 0); }
+  static reply publish(database& db, words w) { return integer(db.publish_ ? db.publish_(w[1], w[2], false) : 0); }
+  static reply spublish(database& db, words w) { return integer(db.publish_ ? db.publish_(w[1], w[2], true) : 0); }
 
   static reply time(database& db, words) {
     return array({bulk(std::to_string(db.now_us_ / 1000000)), bulk(std::to_string(db.now_us_ % 1000000))});
@@ -731,7 +732,7 @@ const command* commands::find(std::string_view name) {
       {"set", {set, -3, m}},
       {"sismember", {sismember, 3, none}},
       {"smembers", {smembers, 2, none}},
-      {"spublish", {publish, 3, keyless}},
+      {"spublish", {spublish, 3, keyless}},
       {"srem", {srem, -3, w}},
       {"strlen", {strlen, 2, none}},
       {"time", {time, 1, keyless}},

@@ -28,8 +28,8 @@ struct command;
 class database {
  public:
   using words = std::span<const std::string_view>;
-  // Returns the number of clients that have received the message. PUBLISH and SPUBLISH both end here.
-  using publisher = std::function<std::int64_t(std::string_view channel, std::string_view message)>;
+  // Returns the number of clients that have received the message. of_slot: by SPUBLISH, and not by PUBLISH.
+  using publisher = std::function<std::int64_t(std::string_view channel, std::string_view message, bool of_slot)>;
 
   // Sets the server's clock, and with it what has expired. Keys that had expired do not come back if the clock is set
   // back: a real server deletes expired keys within milliseconds.

@@ -55,7 +55,7 @@ struct script_call {
   detail::verb verb{};
 
   reply run(server& s, bool* wrote = nullptr) const {
-    if (the_script == nullptr) return s.execute(arguments);
+    if (the_script == nullptr) return s.answer(arguments);
     const std::vector<std::string_view> k(keys.begin(), keys.end());
     const std::vector<std::string_view> a(arguments.begin(), arguments.end());
     return s.run(*the_script, whole_text, k, a, asking, wrote);
@@ -229,7 +229,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     execs_.push_back(std::move(then));
     link_->send([l = link_, all](memory_server& at) {
       std::vector<client_reply> replies;
-      for (const auto& command : all) flatten(at.execute(command), replies.emplace_back());
+      for (const auto& command : all) flatten(at.answer(command), replies.emplace_back());
       l->reply_to_client([replies = std::move(replies)](memory_store& self) { self.on_executed(replies); });
     });
   }
@@ -237,13 +237,14 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   void publish(const std::string& channel, std::string_view message) override {
     if (!up_) return;
     link_->send([command = std::vector<std::string>{"PUBLISH", channel, std::string(message)}](memory_server& at) {
-      at.execute(command);
+      at.answer(command);
     });
   }
 
   void change_shard_channel(const std::string& channel, bool listen) override {
     if (!up_) return;
     link_->send([l = link_, channel, listen](memory_server& at) {
+      if (is_refused(at, *l)) return;
       const auto refusal = listen ? at.subscribe_in_slot(*l, channel) : std::nullopt;
       if (!listen) l->shard_channels.erase(channel);
       l->reply_to_client([channel, listen, refusal](memory_store& self) {
@@ -262,7 +263,9 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   }
   void ignore(const std::string& channel) override {
     if (channels_.erase(channel) == 0 || !up_) return;
-    link_->send([l = link_, channel](memory_server&) { l->channels.erase(channel); });
+    link_->send([l = link_, channel](memory_server& at) {
+      if (!is_refused(at, *l)) l->channels.erase(channel);
+    });
   }
 
   // --- What arrives through a link ---
@@ -406,16 +409,18 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 
   void on_acknowledged(const std::shared_ptr<caller>& the_caller, std::uint32_t tag, clock::time_point sent,
                        const outcome& o) {
-    if (forget_wait(the_caller)) the_caller->answered(tag, answer{&o, sent, clock::now(), &clock_});
+    if (forget_wait(the_caller, tag)) the_caller->answered(tag, answer{&o, sent, clock::now(), &clock_});
   }
   void give_up_waiting(const std::shared_ptr<caller>& the_caller, std::uint32_t tag, clock::time_point sent) {
     asio::post(strand_, [self = shared_from_this(), the_caller, tag, sent] {
-      if (self->forget_wait(the_caller)) the_caller->answered(tag, answer{nullptr, sent, clock::now(), nullptr});
+      if (self->forget_wait(the_caller, tag)) the_caller->answered(tag, answer{nullptr, sent, clock::now(), nullptr});
     });
   }
-  bool forget_wait(const std::shared_ptr<caller>& the_caller) {
-    const auto found =
-        std::find_if(waits_.begin(), waits_.end(), [&the_caller](const auto& w) { return w.the_caller == the_caller; });
+  // A caller may wait again, with another tag, before the time of an earlier wait is over.
+  bool forget_wait(const std::shared_ptr<caller>& the_caller, std::uint32_t tag) {
+    const auto found = std::find_if(waits_.begin(), waits_.end(), [&the_caller, tag](const auto& w) {
+      return w.the_caller == the_caller && w.tag == tag;
+    });
     if (found == waits_.end()) return false;
     waits_.erase(found);
     return true;
@@ -435,11 +440,23 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     });
     link_->send([l = link_, sent = clock::now(), channel = channel_](memory_server& at) {
       at.attach(l);
+      if (is_refused(at, *l)) return;
       if (!channel.empty()) l->channels.insert(channel);
-      l->reply_to_client([sent, run_id = at.run_id(), uptime = at.uptime(), time = at.time()](memory_store& self) {
-        self.on_connected(run_id, uptime, time, sent);
+      store::server found;
+      found.version = "7.0.0";
+      found.maxmemory_policy = at.maxmemory_policy;
+      found.uptime = at.uptime();
+      l->reply_to_client([sent, found, run_id = at.run_id(), time = at.time()](memory_store& self) {
+        self.on_connected(run_id, found, time, sent);
       });
     });
+  }
+
+  // A busy server refuses the first commands of a connection, which does not come up then; and subscriptions, after
+  // which redis.cpp gives the connection up.
+  static bool is_refused(const memory_server& at, link& l) {
+    if (at.is_busy) l.reply_to_client([](memory_store& self) { self.drop_connection(busy); });
+    return at.is_busy;
   }
 
   void give_up_connecting(const std::shared_ptr<link>& l) {
@@ -448,13 +465,9 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     });
   }
 
-  void on_connected(const std::string& run_id, std::chrono::seconds uptime, std::chrono::microseconds time,
+  void on_connected(const std::string& run_id, store::server found, std::chrono::microseconds time,
                     clock::time_point sent) {
     if (up_) return;
-    store::server found;
-    found.version = "7.0.0";
-    found.maxmemory_policy = "noeviction";
-    found.uptime = uptime;
     server_.on_up(run_id, found);
     if (found.another) clock_.reset();
     const auto jump = clock_.observe(time.count(), sent, clock::now());
@@ -466,7 +479,8 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   }
 
   void subscribe(const std::string& channel) {
-    link_->send([l = link_, channel](memory_server&) {
+    link_->send([l = link_, channel](memory_server& at) {
+      if (is_refused(at, *l)) return;
       l->channels.insert(channel);
       l->reply_to_client([channel](memory_store& self) { self.events_->on_channel(channel); });
     });

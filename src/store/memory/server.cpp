@@ -14,7 +14,13 @@ namespace leasehold::detail::memory {
 server::server(scripting& scripts, clock_function now) : scripting_(scripts), now_(std::move(now)) {
   started_ = now_();
   take_run_id();
-  data_.set_publisher([this](std::string_view channel, std::string_view text) { return publish(channel, text); });
+  publish_here();
+}
+
+void server::publish_here() {
+  data_.set_publisher([this](std::string_view channel, std::string_view message, bool of_slot) {
+    return publish(channel, message, of_slot);
+  });
 }
 
 void server::take_run_id() { run_id_ = fmt::format("{:040x}", ++starts_); }
@@ -40,7 +46,7 @@ void server::start(database data) {
   // Memory is the machine's.
   data.set_out_of_memory(data_.is_out_of_memory());
   data_ = std::move(data);
-  data_.set_publisher([this](std::string_view channel, std::string_view text) { return publish(channel, text); });
+  publish_here();
   known_.clear();
   take_run_id();
   started_ = now_();
@@ -64,9 +70,7 @@ void server::arrive(std::function<void(server&)> f) {
 reply server::run(const script& s, bool whole_text, scripting::strings keys, scripting::strings arguments, bool asking,
                   bool* wrote) {
   auto refusal = node_ != nullptr ? node_->refuses(keys, asking, /*is_channel=*/false) : std::nullopt;
-  if (!refusal && is_busy) {
-    refusal = error("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.");
-  }
+  if (!refusal && is_busy) refusal = error(busy);
   if (refusal) {
     if (on_run) on_run(s, {arguments.begin(), arguments.end()}, *refusal);
     return *std::move(refusal);
@@ -94,6 +98,8 @@ reply server::execute(const std::vector<std::string>& command) {
   if (node_ != nullptr && command == std::vector<std::string>{"CLUSTER", "NODES"}) return bulk(node_->nodes());
   return data().execute(command);
 }
+
+reply server::answer(const std::vector<std::string>& command) { return is_busy ? error(busy) : execute(command); }
 
 std::optional<reply> server::subscribe_in_slot(session& s, const std::string& channel) {
   const std::string_view key = channel;
@@ -135,12 +141,24 @@ std::int64_t server::subscribers(std::string_view channel) const {
   });
 }
 
-std::int64_t server::publish(std::string_view channel, std::string_view message) {
+// Of a cluster, too, the number of those who have received it is this node's.
+std::int64_t server::publish(std::string_view channel, std::string_view message, bool of_slot) {
   if (loses && loses(message)) return 0;
+  if (node_ != nullptr && !of_slot) node_->publish_elsewhere(channel, message);
+  return deliver(channel, message, of_slot);
+}
+
+void server::hear(std::string_view channel, std::string_view message) {
+  arrive([channel = std::string(channel), message = std::string(message)](server& s) {
+    s.deliver(channel, message, /*of_slot=*/false);
+  });
+}
+
+std::int64_t server::deliver(std::string_view channel, std::string_view message, bool of_slot) {
   std::int64_t receivers = 0;
   for (const auto& weak : sessions_) {
     const auto s = weak.lock();
-    if (!s || (!s->channels.contains(channel) && !s->shard_channels.contains(channel))) continue;
+    if (!s || !(of_slot ? s->shard_channels : s->channels).contains(channel)) continue;
     s->deliver(channel, message);
     ++receivers;
   }

@@ -32,6 +32,7 @@ class session {
   // The session is no longer subscribed to this shard channel: its slot has another master.
   virtual void on_left(std::string_view channel) = 0;
 
+  // By SUBSCRIBE, and by SSUBSCRIBE. PUBLISH reaches those, and SPUBLISH these.
   std::set<std::string, std::less<>> channels, shard_channels;
 
  protected:
@@ -50,10 +51,16 @@ class slots_of_node {
   virtual bool are_local(scripting::strings keys) = 0;
   // As CLUSTER NODES.
   virtual std::string nodes() const = 0;
+  // What this node has published by PUBLISH goes to all others.
+  virtual void publish_elsewhere(std::string_view channel, std::string_view message) = 0;
 
  protected:
   ~slots_of_node() = default;
 };
+
+// The error of a server on which a script runs for too long.
+inline constexpr const char* busy =
+    "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
 
 class server {
  public:
@@ -89,8 +96,11 @@ class server {
   // SCRIPT FLUSH.
   void forget_scripts() { known_.clear(); }
 
-  // A script runs for too long: the server refuses every other script.
+  // A script runs for too long: the server refuses every other script, and all else that clients ask.
   bool is_busy = false;
+
+  // What INFO says of it. Clients learn it when they connect.
+  std::string maxmemory_policy = "noeviction";
 
   // What runs at the moment was sent on a connection that is gone: its reply is lost.
   bool runs_late_bytes = false;
@@ -110,7 +120,12 @@ class server {
   reply eval(std::string_view text, scripting::strings keys, scripting::strings arguments) {
     return scripting_.run(text, keys, arguments, data());
   }
+  // Of a test, which a busy server does not refuse.
   reply execute(const std::vector<std::string>& command);
+  // The same of a client.
+  reply answer(const std::vector<std::string>& command);
+  // Another node of the cluster has published this.
+  void hear(std::string_view channel, std::string_view message);
   // As SSUBSCRIBE. Returns the error if the server refuses it.
   std::optional<reply> subscribe_in_slot(session&, const std::string& channel);
   // From now on the server belongs to a cluster; null: to none. The node outlives the membership.
@@ -131,7 +146,9 @@ class server {
   std::function<bool(std::string_view message)> loses;
 
  private:
-  std::int64_t publish(std::string_view channel, std::string_view message);
+  void publish_here();
+  std::int64_t publish(std::string_view channel, std::string_view message, bool of_slot);
+  std::int64_t deliver(std::string_view channel, std::string_view message, bool of_slot);
   void take_run_id();
 
   scripting& scripting_;
