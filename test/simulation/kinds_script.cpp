@@ -672,6 +672,17 @@ BOOST_AUTO_TEST_CASE(an_entry_again_past_those_who_wait_does_not_keep_the_queue)
   }
 }
 
+// What rests for at_least has no holder: its owner does not read any more.
+BOOST_AUTO_TEST_CASE(an_owner_whose_reader_only_rests_does_not_pass_a_waiting_writer) {
+  const script& s = scripts::shared_mutex;
+  acquire(s, "x", "rme");
+  BOOST_TEST(wait(s, "c.w", "w").status == 2);
+  BOOST_TEST(acquire(s, "y", "rme").status == 1);
+  BOOST_TEST(release(s, "y") == 1);
+  BOOST_TEST(call(s, {"rest", "x", "5000"}).integer == 1);
+  BOOST_TEST(acquire(s, "z", "rme").status == 0);
+}
+
 // More than one script grants at a time: every confirmation grants more.
 // Another program has deleted the owner's count: the hold is renewed all the same.
 BOOST_AUTO_TEST_CASE(a_member_without_a_count_is_renewed) {

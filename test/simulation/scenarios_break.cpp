@@ -42,7 +42,7 @@ struct broken_scene : scene {
     const auto channel = detail::client_channel(detail::tag_of_slot(detail::slot_of("n")), id);
     std::int64_t found = 0;
     for (std::size_t i = 0; i < w.number_of_servers(); ++i)
-      found += w.server(i).execute({"PUBLISH", channel, "nothing"}).integer;
+      found += w.server(i).execute({"SPUBLISH", channel, "nothing"}).integer;
     return found;
   }
 };
@@ -152,6 +152,44 @@ BOOST_AUTO_TEST_CASE(a_break_leaves_a_token_with_another_fence) {
   BOOST_TEST(!s.get("n").empty());
   break_it(held.fence());
   BOOST_TEST(s.get("n").empty());
+}
+
+// The record that it has deleted may not even be read any more, so it grants the lock to nobody. Repeated, it would be
+// refused until it ends with error::unreachable, or break the hold of the waiter that has the lock by then.
+BOOST_AUTO_TEST_CASE(a_break_in_a_slot_that_is_being_moved_succeeds_at_once_and_breaks_no_other_hold) {
+  broken_scene s;
+  process &x = s.add(), &y = s.add(), &z = s.add();
+  hold held = take(s, x, {.lease = 1h});
+  auto& waiting = s.start(y, {.lease = 30s});
+  s.wait(2s);
+  const auto home = s.w.server_of("n");
+  const auto slot = detail::slot_of("n");
+  const auto tag = detail::tag_of_slot(slot);
+  s.w.cluster()->begin_to_move(slot, 1 - home);
+  const auto began = s.w.now();
+  clock::duration took{};
+  s.spawn(z, [&]() -> awaitable<void> {
+    auto breaking = break_lock(z.client(), "n", as_tuple);
+    const auto [ec, broken] = co_await std::move(breaking);
+    BOOST_TEST(!ec, ec.message());
+    BOOST_TEST(broken.next == "");
+    took = s.w.now() - began;
+  });
+  s.wait(1s);
+  BOOST_TEST((took > 0ms && took < 100ms));
+  BOOST_TEST(s.get("n", home).empty());
+  const std::string fence{detail::fence_key(slot)};
+  for (const auto& key : {detail::queue_key(tag, "n"), detail::entries_key(tag, "n"), fence}) {
+    s.w.cluster()->move_key(slot, key);
+  }
+  s.w.cluster()->end_move(slot);
+  for (std::size_t i = 0; i < s.w.number_of_servers(); ++i) s.w.cluster()->announce_slots(i);
+  s.finish();
+  BOOST_REQUIRE(waiting.succeeded());
+  s.wait(10s);
+  BOOST_TEST(waiting.got.valid());
+  BOOST_TEST(s.get("n", 1 - home).starts_with("leasehold:" + waiting.got.token()));
+  BOOST_TEST(!held.valid());
 }
 
 // What was asked before says less than what the hold has been promised since: the slot has moved in between, and the

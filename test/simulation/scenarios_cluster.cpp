@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -79,6 +80,22 @@ BOOST_AUTO_TEST_CASE(a_release_after_the_end_of_the_lease_waits_no_longer_while_
     BOOST_TEST(why == error::unreachable);
   });
   BOOST_TEST(s.w.now() - began <= 601ms);
+}
+
+BOOST_AUTO_TEST_CASE(a_release_asks_a_cluster_that_is_down_no_longer_than_something_can_be_left) {
+  cluster_scene s;
+  process& p = s.add();
+  hold held = take(s, p, {.lease = 1s, .renew = renewal::none});
+  s.w.cluster()->is_down = true;
+  s.run(p, [&]() -> awaitable<void> {
+    auto ending = release(held);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(why == error::unreachable, why.message());
+  });
+  s.wait(1min);
+  const auto asked = p.client().stats().commands;
+  s.wait(10min);
+  BOOST_TEST(p.client().stats().commands == asked);
 }
 
 // A pushed grant is released before it is confirmed: its entry is the last one of the queue, on a node that refuses
@@ -443,6 +460,69 @@ BOOST_AUTO_TEST_CASE(the_failure_of_a_node_is_known_again_after_another_was_conn
   s.wait(3s);
   BOOST_TEST(held.valid());
   BOOST_TEST(x.client().last_failure() == failure);
+}
+
+namespace {
+
+// A node of two whose redirections have the host's name (cluster-preferred-endpoint-type), without TLS. "n" has moved
+// from its node to the other one if that says so.
+class named_node final : public detail::memory::slots_of_node {
+ public:
+  named_node(std::size_t number, const bool& moved) : number_(number), moved_(moved) {}
+
+  std::optional<detail::memory::reply> refuses(detail::memory::scripting::strings keys, bool, bool) override {
+    if (keys.empty()) return std::nullopt;
+    const auto slot = detail::slot_of(keys.front());
+    const auto its = owner(slot);
+    if (its == number_) return std::nullopt;
+    return detail::memory::error(fmt::format("MOVED {} host{}:1", slot, its));
+  }
+  bool is_in_motion(std::string_view) const override { return false; }
+  bool are_local(detail::memory::scripting::strings) override { return true; }
+  void publish_elsewhere(std::string_view, std::string_view) override {}
+  std::string nodes() const override {
+    const auto slot = detail::slot_of("n");
+    std::string text;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const bool has_more = moved_ && owner(slot) == i;
+      text += fmt::format("{:040x} s{}:1@1,host{} {}master - 0 0 {} connected {}{}\n", i + 1, i, i,
+                          i == number_ ? "myself," : "", has_more ? 3 : i + 1, i == 0 ? "0-8191" : "8192-16383",
+                          has_more ? fmt::format(" {}", slot) : "");
+    }
+    return text;
+  }
+
+ private:
+  std::size_t owner(std::uint16_t slot) const {
+    const std::size_t first = slot < 8192 ? 0 : 1;
+    return moved_ && slot == detail::slot_of("n") ? 1 - first : first;
+  }
+
+  const std::size_t number_;
+  const bool& moved_;
+};
+
+}  // namespace
+
+// The client knows the node by its address, and the redirection names it otherwise.
+BOOST_AUTO_TEST_CASE(a_redirection_to_a_hosts_name_makes_no_second_connection) {
+  bool moved = false;
+  named_node first(0, moved), second(1, moved);
+  cluster_scene s;
+  s.w.server(0).join(&first);
+  s.w.server(1).join(&second);
+  for (const std::size_t i : {0U, 1U}) s.w.add(fmt::format("host{}", i), s.w.at_name(fmt::format("s{}", i)));
+  process& x = s.add();
+  s.wait(1s);
+  const auto before = x.connections_so_far();
+  BOOST_TEST(before == 2U);
+  moved = true;
+  const auto& got = s.start(x, {.lease = 30s});
+  s.finish();
+  BOOST_TEST(got.succeeded());
+  s.wait(1s);
+  BOOST_TEST(s.has(s.other, "n"));
+  BOOST_TEST(x.connections_so_far() == before);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

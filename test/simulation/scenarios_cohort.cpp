@@ -232,6 +232,33 @@ BOOST_AUTO_TEST_CASE(a_hold_that_is_released_before_its_loss_is_known_is_not_pas
   BOOST_TEST(!s.next->succeeded());
 }
 
+// The hold was passed on before that: who has it now is told by the answer, and not by the next renewal.
+BOOST_AUTO_TEST_CASE(a_hold_that_is_passed_on_before_its_loss_is_known_is_lost_soon) {
+  scene s;
+  s.w.fastest = s.w.slowest = 20ms;
+  client_options o;
+  o.cohort = 1s;
+  process& p = s.add(o);
+  hold held = take(s, p, {.lease = 30s});
+  auto& next = s.start(p, {.lease = 30s});
+  s.wait(100ms);
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto waiting = held.extend(30s, as_tuple);
+    const auto [why] = co_await std::move(waiting);
+    BOOST_TEST(why == error::not_held);
+  });
+  s.wait(1ms);
+  s.w.server(0).execute({"SET", "n", "x"});
+  s.spawn(p, scenarios::release(held));
+  s.wait(1ms);
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST(p.client().stats().passed == 1U);
+  BOOST_TEST(next.got.valid());
+  // The answer, and one more question.
+  s.wait(40ms + 40ms);
+  BOOST_TEST(!next.got.valid());
+}
+
 // The one who gets the hold may die, and would keep the others out for as long.
 BOOST_AUTO_TEST_CASE(a_hold_with_an_extension_on_its_way_is_passed_on_to_no_shorter_lease) {
   for (const bool lingers : {false, true}) {
@@ -314,6 +341,31 @@ BOOST_AUTO_TEST_CASE(a_release_into_a_cohort_ends_with_the_lease) {
     BOOST_TEST((p.now() <= deadline + 1ms));
     s.w.server(0).thaw();
   });
+}
+
+// The request that would keep the lock in the client is refused, and the release that follows it is that of a hold.
+BOOST_AUTO_TEST_CASE(a_release_into_a_cohort_that_finds_another_programs_key_is_a_loss) {
+  scene s;
+  client_options o;
+  o.cohort = 0ms;
+  process& p = s.add(o);
+  hold held = take(s, p, {.lease = 30s});
+  s.start(p, {.lease = 30s, .wait = 3s});
+  s.wait(20ms);
+  s.w.server(0).execute({"DEL", "n"});
+  s.w.server(0).execute({"HSET", "n", "x", "1"});
+  int refused = 0;
+  s.w.server(0).on_run = [&](const auto&, const auto& arguments, const auto& r) {
+    refused += arguments[0] == "release" && r.is_error();
+  };
+  s.run(p, [&]() -> awaitable<void> {
+    auto ending = release(held);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(why == error::lost, why.message());
+    BOOST_TEST(refused == 2);
+    BOOST_TEST(p.client().stats().lost == 1U);
+  });
+  BOOST_TEST(p.client().stats().lost == 1U);
 }
 
 // What is left of the short lease must suffice for the confirmation.

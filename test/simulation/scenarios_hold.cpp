@@ -271,9 +271,12 @@ BOOST_AUTO_TEST_CASE(a_hold_with_few_renewals_uses_one_if_its_extension_was_lost
 BOOST_AUTO_TEST_CASE(a_hold_with_few_renewals_is_asked_for_until_there_is_an_answer) {
   scene s;
   process& p = s.add();
+  s.w.fastest = s.w.slowest = 10ms;
   const hold held = take(s, p, {.lease = 30s, .renew = renewal::at_most(3)});
   s.w.server(0).kill();
   s.w.server(0).start({});
+  // The question is on its way.
+  while (p.client().stats().reconnects == 0) s.wait(1ms);
   s.w.server(0).is_busy = true;
   s.wait(3s);
   s.w.server(0).is_busy = false;
@@ -281,6 +284,7 @@ BOOST_AUTO_TEST_CASE(a_hold_with_few_renewals_is_asked_for_until_there_is_an_ans
   s.wait(2s);
   BOOST_TEST(!held.valid());
   BOOST_TEST(p.client().stats().renewed == 0U);
+  BOOST_TEST(p.client().stats().renewal_failed == 0U);  // Questions are no renewals.
 }
 
 // --- Giving it back ---
@@ -356,6 +360,42 @@ BOOST_AUTO_TEST_CASE(a_release_that_came_after_the_lease_is_no_success) {
   s.wait(50ms);
   p.thaw();
   s.finish();
+}
+
+// Nothing was asked before the connection came back: whether the hold was lost is not known at once.
+BOOST_AUTO_TEST_CASE(a_release_after_the_lease_waits_for_a_connection_that_comes_back) {
+  scene s;
+  s.w.fastest = s.w.slowest = 10ms;
+  process& p = s.add();
+  hold held = take(s, p, {.lease = 100ms, .renew = renewal::none});
+  s.wait(200ms);
+  BOOST_TEST(!held.valid());
+  p.cut_connections();
+  s.wait(1ms);
+  BOOST_TEST(!p.core().up());
+  s.run(p, [&]() -> awaitable<void> {
+    auto ending = release(held);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(why == error::lost, why.message());
+  });
+  BOOST_TEST(p.core().up());
+}
+
+// It ends when the lease of the last request has ended that may have lengthened it.
+BOOST_AUTO_TEST_CASE(a_release_that_a_busy_server_never_takes_asks_no_longer_than_something_can_be_left) {
+  scene s;
+  process& p = s.add();
+  hold held = take(s, p, {.lease = 1s, .renew = renewal::none});
+  s.w.server(0).is_busy = true;
+  s.run(p, [&]() -> awaitable<void> {
+    auto ending = release(held);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(why == error::unreachable, why.message());
+  });
+  s.wait(1min);
+  const auto asked = p.client().stats().commands;
+  s.wait(10min);
+  BOOST_TEST(p.client().stats().commands == asked);
 }
 
 // What was sent on a connection that is gone arrives after its lock was given back.

@@ -660,6 +660,28 @@ BOOST_AUTO_TEST_CASE(a_lock_that_was_broken_does_not_linger) {
   BOOST_TEST(s.lingered(p) == before);
 }
 
+// The hold is released while its client asks whether it was broken.
+BOOST_AUTO_TEST_CASE(a_lock_does_not_linger_past_the_answer_that_it_was_broken) {
+  lingering_scene s;
+  const acquire_options o{.lease = 60s, .linger = 15s};
+  process& p = s.add();
+  s.wait(50ms);
+  hold h = take_at_once(s, p, o);
+  const auto fence = h.fence();
+  const auto token = h.token();
+  s.w.server(0).execute({"DEL", "n"});
+  s.w.server(0).execute({"PUBLISH", detail::client_channel("0", token.substr(0, token.find('.'))), "broken " + token});
+  s.wait(1500us);  // The message has come, and the question is on its way.
+  const auto before = s.commands(p);
+  release_now(s, p, h);
+  BOOST_TEST(s.commands(p) == before);  // It lingers.
+  s.wait(10ms);
+  const hold again = take_at_once(s, p, o);
+  BOOST_TEST(s.lingered(p) == 0U);
+  BOOST_TEST(again.fence() > fence);
+  BOOST_TEST(s.get("n").starts_with("leasehold:" + again.token()));
+}
+
 // A third of the lease: then a renewal would be due.
 BOOST_AUTO_TEST_CASE(a_lock_lingers_for_a_third_of_its_lease_at_most) {
   lingering_scene s;

@@ -435,6 +435,80 @@ BOOST_AUTO_TEST_CASE(an_entry_is_given_back_after_an_absence_that_was_longer_tha
   }
 }
 
+// --- The channels of a cluster's slots ---
+
+struct scene_with_slots : scene {
+  scene_with_slots() : scene(3) { w.make_cluster(2); }
+  // "n" is held. Whether the first attempt joins its queue: if the client listens in the slot already.
+  bool joins_at_once(process& p) {
+    std::optional<bool> joins;
+    auto& server = w.server(w.server_of("n"));
+    server.on_run = [&joins](const detail::script&, const auto& arguments, const auto&) {
+      if (arguments.front() == "acquire" && !joins) joins = !arguments.at(4).empty();
+    };
+    BOOST_TEST(acquire(p, {.lease = 30s, .wait = 100ms}).first == error::timed_out);
+    server.on_run = nullptr;
+    return joins.value();
+  }
+  // Each in a slot of its own, and more than the slots in which an idle client stays subscribed.
+  static std::vector<std::string> other_names() {
+    std::vector<std::string> all;
+    for (int i = 0; i < 70; ++i) all.push_back(fmt::format("m{}", i));
+    return all;
+  }
+};
+
+BOOST_AUTO_TEST_CASE(a_waiter_that_comes_back_to_a_slot_that_its_client_has_left_listens_before_it_joins) {
+  scene_with_slots s;
+  process &x = s.add(), &y = s.add();
+  const hold held = take(s, x, {.lease = 30s});
+  BOOST_TEST(!s.joins_at_once(y));
+  BOOST_TEST(s.joins_at_once(y));
+  std::vector<hold> others;
+  for (const auto& name : scene_with_slots::other_names()) {
+    others.push_back(s.acquire(x, mutex(x.client(), name), {.lease = 30s}).second);
+    BOOST_TEST(s.acquire(y, mutex(y.client(), name), {.lease = 30s, .wait = 100ms}).first == error::timed_out);
+  }
+  BOOST_TEST(!s.joins_at_once(y));
+}
+
+BOOST_AUTO_TEST_CASE(a_client_leaves_the_slots_in_which_its_locks_have_lingered) {
+  scene_with_slots s;
+  process &x = s.add(), &y = s.add();
+  s.wait(200ms);
+  const auto lingers = [&](const std::string& name) {
+    auto [ec, h] = s.acquire(y, mutex(y.client(), name), {.lease = 30s, .linger = 50ms});
+    BOOST_TEST(!ec);
+    s.wait(50ms);
+    release_now(s, y, h);
+    s.wait(100ms);
+  };
+  lingers("n");
+  const hold held = take_at_once(s, x, {.lease = 120s});
+  BOOST_TEST(s.joins_at_once(y));
+  for (const auto& name : scene_with_slots::other_names()) lingers(name);
+  BOOST_TEST(!s.joins_at_once(y));
+}
+
+// --- Clients of a cluster that were idle ---
+
+// "foo" is at the second node, the URL names the first.
+BOOST_AUTO_TEST_CASE(a_client_that_has_rested_finds_the_nodes_that_its_url_does_not_name) {
+  scene s(3);
+  s.w.make_cluster(2);
+  client_options o;
+  o.idle_timeout = 20ms;
+  process p(s.w, "p", skewed_clock{}, std::move(o));
+  const mutex m(p.client(), "foo");
+  auto [ec, held] = s.acquire(p, m, {.lease = 1s});
+  BOOST_REQUIRE(!ec);
+  release_now(s, p, held);
+  s.wait(1s);
+  for (std::size_t i = 0; i < s.w.number_of_servers(); ++i) BOOST_TEST(s.w.server(i).connections() == 0U);
+  s.w.server(0).kill();
+  BOOST_TEST(!s.acquire(p, m, {.lease = 1s, .wait = 5s}).first);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

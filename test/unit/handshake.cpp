@@ -59,6 +59,28 @@ BOOST_AUTO_TEST_CASE(a_server_that_lets_us_in_is_described) {
   BOOST_TEST(o->time == 1700000000123456);
 }
 
+// A server that cannot save its data refuses a PING (MISCONF), and answers TIME.
+BOOST_AUTO_TEST_CASE(nothing_is_sent_that_a_server_without_snapshots_refuses) {
+  const auto sent = [](const std::string& url, const std::string& channel) {
+    return std::string(handshake(parse_url(url), nobody, channel, false).request().payload());
+  };
+  const auto times = [](const std::string& text) {
+    std::size_t n = 0;
+    for (auto at = text.find("\nTIME\r"); at != text.npos; at = text.find("\nTIME\r", at + 1)) ++n;
+    return n;
+  };
+  for (const std::string url : {"redis://127.0.0.1:6379", "redis://127.0.0.1:6379/1"}) {
+    const bool selects = url.ends_with("/1");
+    for (const std::string channel : {"", "channel"}) {
+      const auto text = sent(url, channel);
+      BOOST_TEST(text.find("PING") == text.npos, text);
+      BOOST_TEST((text.find("SELECT") != text.npos) == selects, text);
+      // In place of what is not sent, and the last one.
+      BOOST_TEST(times(text) == (selects ? 0U : 1U) + (channel.empty() ? 1U : 0U) + 1U, text);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_server_in_cluster_mode_says_so) {
   auto all = replies();
   BOOST_TEST(!handshake(server, nobody, "channel", false).read(all)->server.has_slots);

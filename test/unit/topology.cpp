@@ -59,6 +59,23 @@ BOOST_AUTO_TEST_CASE(names_are_taken_where_certificates_are_for_names) {
   BOOST_TEST(nodes[1].address.host == "10.0.0.3");
 }
 
+// Redirections may have either.
+BOOST_AUTO_TEST_CASE(the_name_and_the_address_of_a_node_are_known_whichever_is_taken) {
+  const std::string text =
+      "67ed 10.0.0.2:30002@31002,host-2,shard-id=69bc master - 0 0 2 connected 1\n"
+      "07c3 10.0.0.3:30003@31003 master - 0 0 3 connected 2\n";
+  for (const bool by_name : {false, true}) {
+    const auto nodes = read_cluster_nodes(text, "", by_name);
+    BOOST_REQUIRE_EQUAL(nodes.size(), 2U);
+    BOOST_TEST(nodes[0].where.host == (by_name ? "host-2" : "10.0.0.2"));
+    BOOST_TEST(nodes[0].address.host == "10.0.0.2");
+    BOOST_TEST(nodes[0].by_name.host == "host-2");
+    BOOST_TEST(nodes[0].by_name.port == "30002");
+    BOOST_TEST(nodes[1].where.host == "10.0.0.3");
+    BOOST_TEST(nodes[1].by_name.host == "10.0.0.3");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(bad_slots_are_passed_over) {
   const auto nodes =
       read_cluster_nodes("a 1.2.3.4:1@2 master - 0 0 1 connected 16384 9-8 x 1- -1 5-16383\n", "", false);

@@ -262,6 +262,22 @@ BOOST_AUTO_TEST_CASE(what_one_script_has_taken_is_renewed_as_often_as_was_said) 
   });
 }
 
+// The client's other holds depend on the same clock.
+BOOST_AUTO_TEST_CASE(the_answer_of_one_script_shows_a_step_of_the_server_s_clock) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "n").acquire({.lease = 60s, .renew = renewal::none});
+    const auto before = h.expires_at();
+    const auto commands = c.stats().commands;
+    redis.clock().offset = 3s;
+    auto both = co_await acquire_all(mutex(c, "a"), mutex(c, "b"));
+    BOOST_TEST(c.stats().commands == commands + 1);
+    BOOST_TEST(c.stats().clock_jumps == 1U);
+    BOOST_TEST((h.expires_at() <= before - 3s + 5ms));
+    BOOST_TEST(both.valid());
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_lease_that_can_never_be_valid_is_not_tried_for_ever) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;

@@ -210,6 +210,23 @@ BOOST_AUTO_TEST_CASE(a_hundred_holds_are_told_and_all_are_counted_and_broken) {
   });
 }
 
+// The URL names one node; "bar" is at the first master, "foo" at the second.
+BOOST_AUTO_TEST_CASE(list_tells_of_the_locks_of_every_master_of_a_cluster) {
+  memory_server other;
+  BOOST_REQUIRE(redis.number() == 0U);
+  BOOST_REQUIRE(other.number() == 1U);
+  const detail::memory::cluster nodes({&redis.server(), &other.server()}, 2);
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, "memory+cluster:s0");
+    const hold bar = co_await mutex(c, "bar").acquire();
+    const hold foo = co_await mutex(c, "foo").acquire();
+    BOOST_TEST(redis.size() == 1U);
+    BOOST_TEST(other.size() == 1U);
+    const strings names = names_of(co_await list(c));
+    BOOST_TEST(names == (strings{"bar", "foo"}), boost::test_tools::per_element());
+  });
+}
+
 BOOST_AUTO_TEST_CASE(list_takes_the_prefix_literally) {
   run([&]() -> awaitable<void> {
     const std::string prefixes[] = {"a*", "a?", "[ab]", "a\\", "a", "^a", "{a}", "", std::string("\0\xff", 2), "leas"};

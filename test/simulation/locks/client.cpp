@@ -4,6 +4,7 @@
 #include "support/notes.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -367,6 +368,30 @@ BOOST_AUTO_TEST_CASE(the_observer_is_told_of_connections_and_losses) {
     redis.command("DEL", "n");
     co_await h.lost();
     BOOST_TEST(n.count(event::kind::lost) == 1U);
+  });
+}
+
+// Each time, and until it answers.
+BOOST_AUTO_TEST_CASE(a_client_that_only_inspects_tells_that_the_server_is_busy) {
+  run([&]() -> awaitable<void> {
+    notes n;
+    client_options o;
+    o.observer = n.observer();
+    o.command_timeout = 200ms;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    const mutex lock(c, "n");
+    for (std::size_t times = 1; times <= 2; ++times) {
+      redis.server().is_busy = true;
+      const auto [busy, none] = co_await lock.inspect(as_tuple);
+      BOOST_TEST(busy == error::unreachable);
+      BOOST_TEST(c.explain(busy).find("BUSY") != std::string::npos);
+      BOOST_TEST(c.last_failure().starts_with("BUSY"));
+      BOOST_TEST(n.count(event::kind::unreachable) == times);
+      redis.server().is_busy = false;
+      const auto [ec, found] = co_await lock.inspect(as_tuple);
+      BOOST_TEST(!ec);
+      BOOST_TEST(c.last_failure() == "");
+    }
   });
 }
 

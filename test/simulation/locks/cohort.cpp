@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace leasehold::test {
@@ -368,6 +371,51 @@ BOOST_AUTO_TEST_CASE(a_waiter_with_a_longer_lease_gets_its_whole_lease) {
     co_await eventually("Redis has the longer lease", [&] { return redis.ttl("n") > 50000; });
     co_await eventually("so has the hold", [&] { return long_lease->expires_at() > now() + 50s; });
     BOOST_TEST(long_lease->valid());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_that_a_release_into_the_cohort_finds_out_is_counted) {
+  run([&]() -> awaitable<void> {
+    client_options options;
+    options.cohort = 0us;
+    options.classify = [](std::string_view) { return std::string("locks"); };
+    client c(co_await asio::this_coro::executor, redis.url(), options);
+    const mutex lock(c, "n");
+    hold first = co_await lock.acquire();
+    std::optional<hold> next;
+    lock.acquire([&](error_code, hold h) { next = std::move(h); });
+    co_await eventually("it waits", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
+    redis.command("DEL", "n");
+    auto [ec] = co_await first.release(as_tuple);
+    BOOST_TEST(ec == error::lost);
+    BOOST_TEST(c.stats().lost == 1U);
+    BOOST_TEST(c.stats_by_class().at("locks").lost == 1U);
+    co_await eventually("the next has it", [&] { return next.has_value(); });
+    BOOST_TEST(next->token() != first.token());
+  });
+}
+
+// Another client waits: it is granted the lock, and not the client's own waiter.
+BOOST_AUTO_TEST_CASE(the_last_release_of_a_cohort_is_counted) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client_options options;
+    options.cohort = 0us;
+    client c(executor, redis.url(), options);
+    client other(executor, redis.url());
+    const mutex lock(c, "n"), theirs(other, "n");
+    hold first = co_await lock.acquire();
+    std::optional<hold> own, granted;
+    theirs.acquire([&](error_code, hold h) { granted = std::move(h); });
+    co_await eventually("the other waits", [&] { return redis.command("ZCARD", the_queue).integer == 1; });
+    lock.acquire([&](error_code, hold h) { own = std::move(h); });
+    co_await eventually("both wait", [&] { return redis.command("ZCARD", the_queue).integer == 2; });
+    co_await first.release();
+    BOOST_TEST(c.stats().released == 1U);
+    co_await eventually("the other has it", [&] { return granted.has_value(); });
+    BOOST_TEST(!own.has_value());
+    co_await granted->release();
+    co_await eventually("its own waiter has it", [&] { return own.has_value(); });
   });
 }
 

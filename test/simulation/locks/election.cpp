@@ -476,6 +476,72 @@ BOOST_AUTO_TEST_CASE(a_leader_proclaims_again_to_a_server_that_lacks_its_value) 
   });
 }
 
+// The server that lacks it refuses it at first.
+BOOST_AUTO_TEST_CASE(a_leader_proclaims_again_once_a_server_that_lacks_its_value_takes_it) {
+  for (const bool by_memory : {true, false}) {
+    BOOST_TEST_CONTEXT("by memory: " << by_memory) {
+      run([&]() -> awaitable<void> {
+        const auto e = co_await asio::this_coro::executor;
+        candidate a(e, redis.url(), impatient());
+        const follower f(e, redis.url(), impatient());
+        a.campaign("a", {.lease = 30s});
+        co_await seen(f, "a");
+        const auto set_refusal = [&](bool on) {
+          if (by_memory) return redis.server().data().set_out_of_memory(on);
+          redis.server().data().set_refusal_of_writes(on ? "NOREPLICAS Not enough good replicas to write." : "");
+        };
+        auto without = redis.server().data();
+        without.execute({"DEL", the_value});
+        redis.server().start(without);
+        set_refusal(true);
+        co_await eventually("it is refused", [&] { return a.c.stats().refused != 0; });
+        co_await pause(2s);
+        BOOST_TEST(!redis.get(the_value).has_value());
+        set_refusal(false);
+        const auto began = now();
+        co_await eventually("it is proclaimed again", [&] { return redis.get(the_value).has_value(); });
+        BOOST_TEST(now() - began < 3s);
+        BOOST_TEST(a.led.valid());
+        BOOST_TEST(a.led.value() == "a");
+        co_await a.led.resign();
+        co_await seen(f, "-");
+        co_await nothing_left();
+      });
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_was_refused_is_not_proclaimed_later) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    candidate a(e, redis.url(), impatient());
+    const follower f(e, redis.url(), impatient());
+    a.campaign("first", {.lease = 30s});
+    co_await seen(f, "first");
+    redis.command("CONFIG", "SET", "maxmemory", "1");
+    auto [refused] = co_await a.led.proclaim("second", as_tuple);
+    BOOST_TEST(refused == error::refused);
+    BOOST_TEST(a.led.value() == "first");
+    // Neither when there is memory again, nor after a reconnect, nor to another server.
+    redis.command("CONFIG", "SET", "maxmemory", "0");
+    co_await pause(5s);
+    redis.command("CLIENT", "KILL");
+    co_await pause(5s);
+    const auto same = redis.server().data();
+    redis.server().start(same);
+    co_await pause(5s);
+    BOOST_TEST(a.led.value() == "first");
+    BOOST_TEST(f.last() == "first");
+    co_await a.led.proclaim("third");
+    co_await seen(f, "third");
+    BOOST_TEST(a.led.value() == "third");
+    BOOST_TEST(std::none_of(f.all().begin(), f.all().end(), [](const auto& l) { return l && l->value == "second"; }));
+    co_await a.led.resign();
+    co_await seen(f, "-");
+    co_await nothing_left();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(the_value_of_a_long_term_does_not_expire) {
   run([&]() -> awaitable<void> {
     const auto e = co_await asio::this_coro::executor;

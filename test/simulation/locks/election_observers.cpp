@@ -3,9 +3,11 @@
 //
 // Elections: what observers are told, and when.
 #include "simulation/with_election.hpp"
+#include "support/notes.hpp"
 #include "support/rarer.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <optional>
@@ -48,6 +50,32 @@ BOOST_AUTO_TEST_CASE(an_observer_is_told_of_each_change_at_once) {
     b.led = leadership();
     co_await told_in("-");
     BOOST_TEST(f.last_term() == term);
+  });
+}
+
+// Each time. Nothing else of the client talks to the server.
+BOOST_AUTO_TEST_CASE(a_client_that_only_observes_tells_that_the_server_is_busy) {
+  run([&]() -> awaitable<void> {
+    notes n;
+    client_options o;
+    o.observer = n.observer();
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    leader_observer observer = election(c, "n").observe();
+    const std::string at_first = co_await change_of(observer);
+    BOOST_TEST(at_first == "-");
+    std::optional<error_code> ended;
+    observer.next([&ended](error_code ec, std::optional<leader_info>) { ended = ec; });
+    for (std::size_t times = 1; times <= 2; ++times) {
+      redis.server().is_busy = true;
+      co_await eventually("it is told", [&] { return n.count(event::kind::unreachable) == times; });
+      BOOST_TEST(c.last_failure().starts_with("BUSY"));
+      redis.server().is_busy = false;
+      co_await eventually("the server is not busy", [&] { return c.last_failure().empty(); });
+    }
+    BOOST_TEST(!ended.has_value());
+    co_await c.close();
+    co_await turn();
+    BOOST_TEST(ended.value() == error::closed);
   });
 }
 

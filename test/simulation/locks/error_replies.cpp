@@ -7,6 +7,7 @@
 #include "support/kinds.hpp"
 
 #include <array>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -391,6 +392,39 @@ BOOST_AUTO_TEST_CASE(a_cohort_goes_on_when_its_next_fence_is_refused) {
     BOOST_TEST(redis.size() == 0U);
     BOOST_TEST(c.stats().lost == 0U);
   });
+}
+
+// Nothing else of the client talks to the server meanwhile.
+BOOST_AUTO_TEST_CASE(what_a_busy_server_does_not_do_in_time_is_explained_by_its_words) {
+  enum : std::uint8_t { extends, detaches, proclaims };
+  for (const auto what : {extends, detaches, proclaims}) {
+    BOOST_TEST_CONTEXT("operation " << static_cast<int>(what)) {
+      run([&]() -> awaitable<void> {
+        client_options o;
+        o.command_timeout = 200ms;
+        client c(co_await asio::this_coro::executor, redis.url(), o);
+        hold h = co_await mutex(c, "n").acquire({.lease = 30s});
+        leadership led = co_await election(c, "led").campaign("a", {.lease = 30s});
+        redis.server().is_busy = true;
+        error_code ec;
+        if (what == extends) {
+          const auto [why] = co_await h.extend(30s, as_tuple);
+          ec = why;
+        } else if (what == detaches) {
+          const auto [why, none] = co_await h.detach(as_tuple);
+          ec = why;
+        } else {
+          const auto [why] = co_await led.proclaim("b", as_tuple);
+          ec = why;
+        }
+        BOOST_TEST(ec == error::unreachable);
+        BOOST_TEST(c.explain(ec).find("BUSY") != std::string::npos, c.explain(ec));
+        redis.server().is_busy = false;
+        co_await led.resign();
+        co_await h.release();
+      });
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_resize_that_is_answered_with_an_error_is_repeated) {

@@ -150,6 +150,30 @@ BOOST_AUTO_TEST_CASE(each_class_has_figures_of_its_own) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_loss_that_close_finds_out_is_counted_and_none_is_counted_twice) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    client finds_out(e, redis.url(), by_first_word()), knows(e, redis.url(), by_first_word());
+    hold broken = co_await mutex(finds_out, "seat:1").acquire();
+    redis.command("DEL", "seat:1");
+    co_await finds_out.close();
+    BOOST_TEST(finds_out.stats().lost == 1U);
+    BOOST_TEST(finds_out.stats_by_class().at("seat").lost == 1U);
+    // Their losses were reported before: that of one that the program releases, and that of another one.
+    hold brief = co_await mutex(knows, "seat:2").acquire({.lease = 200ms, .renew = renewal::none});
+    hold other = co_await mutex(knows, "seat:3").acquire({.lease = 200ms, .renew = renewal::none});
+    co_await brief.lost();
+    co_await other.lost();
+    redis.command("DEL", "seat:2");
+    const auto [gone] = co_await brief.release(as_tuple);
+    BOOST_TEST(gone == error::lost);
+    BOOST_TEST(knows.stats().lost == 2U);
+    co_await knows.close();
+    BOOST_TEST(knows.stats().lost == 2U);
+    BOOST_TEST(knows.stats_by_class().at("seat").lost == 2U);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(every_kind_and_acquire_all_are_counted) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url(), by_first_word());

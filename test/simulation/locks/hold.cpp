@@ -450,6 +450,29 @@ BOOST_AUTO_TEST_CASE(a_renewal_does_not_shorten_what_extend_has_lengthened) {
   });
 }
 
+// Nothing else would renew the hold from then on.
+BOOST_AUTO_TEST_CASE(a_renewal_that_is_due_while_the_hold_is_asked_for_is_made_after_the_answer) {
+  run([&]() -> awaitable<void> {
+    gate through(redis);
+    client c(co_await asio::this_coro::executor, through.url(), patient());
+    hold h = co_await mutex(c, "n").acquire({.lease = 10s});
+    co_await pause(3s);
+    const auto asked = c.stats().commands;
+    // The message, which may be forged, arrives, and the answer to the question that follows it does not.
+    through.hold_replies(1);
+    redis.command("PUBLISH", "leasehold:{0}:" + h.token().substr(0, h.token().find('.')), "broken " + h.token());
+    co_await eventually("the hold is asked for", [&] { return c.stats().commands == asked + 1; });
+    BOOST_TEST(c.stats().renewed == 0U);
+    co_await pause(400ms);
+    BOOST_TEST(c.stats().commands == asked + 1);
+    through.pass();
+    co_await pause(20s);
+    BOOST_TEST(h.valid());
+    BOOST_TEST(c.stats().renewed >= 4U);
+    BOOST_TEST(c.stats().lost == 0U);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(extend_of_a_lost_hold_says_so_and_creates_nothing) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());

@@ -5,6 +5,9 @@
 // test/integration/idle.cpp.
 #include "simulation/with_memory.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 
@@ -18,6 +21,29 @@ client_options soon() {
   client_options o;
   o.idle_timeout = 20ms;
   return o;
+}
+
+client_options rests_late(std::chrono::milliseconds restart_delay) {
+  client_options o;
+  o.idle_timeout = 5s;
+  o.restart_delay = restart_delay;
+  return o;
+}
+
+// While their only client is connected. They are empty then.
+awaitable<void> restart_all_and_let_rest(memory_quorum& servers) {
+  const auto each_has = [&servers](std::size_t connections) {
+    return std::all_of(servers.servers.begin(), servers.servers.end(),
+                       [connections](const auto& s) { return s->connections() == connections; });
+  };
+  co_await eventually("the client is connected", [&] { return each_has(1); });
+  co_await pause(100ms);
+  for (const auto& s : servers.servers) {
+    s->kill();
+    s->start();
+  }
+  co_await eventually("it is connected again", [&] { return each_has(1); });
+  co_await eventually("it rests", [&] { return each_has(0); });
 }
 
 }  // namespace
@@ -170,6 +196,40 @@ BOOST_AUTO_TEST_CASE(an_idle_client_remembers_the_servers_of_its_quorum) {
     const client fresh(co_await asio::this_coro::executor, servers.urls(), strict);
     auto [fresh_ec, fresh_hold] = co_await mutex(fresh, "m").acquire({.wait = 0ms}, as_tuple);
     BOOST_TEST(!fresh_ec);
+  });
+}
+
+// It has known the servers that were replaced, though not when it rests.
+BOOST_AUTO_TEST_CASE(a_client_that_has_rested_knows_that_all_servers_of_its_quorum_were_restarted) {
+  memory_quorum servers(3);
+  run([&]() -> awaitable<void> {
+    const client c(co_await asio::this_coro::executor, servers.urls(), rests_late(10min));
+    co_await restart_all_and_let_rest(servers);
+    auto [ec, none] = co_await mutex(c, "n").acquire({.wait = 0ms}, as_tuple);
+    BOOST_TEST(ec.failed());
+    co_await pause(10min);
+    auto [later_ec, h] = co_await mutex(c, "n").acquire({.wait = 0ms}, as_tuple);
+    BOOST_TEST(!later_ec, later_ec.message());
+  });
+}
+
+// A server that was restarted has forgotten it for as long.
+BOOST_AUTO_TEST_CASE(a_client_that_has_rested_knows_the_longest_lease_that_it_has_asked_for) {
+  memory_quorum servers(3);
+  run([&]() -> awaitable<void> {
+    const client c(co_await asio::this_coro::executor, servers.urls(), rests_late(1min));
+    {
+      hold h = co_await mutex(c, "n").acquire({.lease = 10min});
+      const ticket t = co_await h.detach();
+      BOOST_TEST(!t.to_string().empty());
+    }
+    co_await restart_all_and_let_rest(servers);
+    co_await pause(2min);
+    auto [ec, none] = co_await mutex(c, "n").acquire({.lease = 5s, .wait = 0ms}, as_tuple);
+    BOOST_TEST(ec.failed());
+    co_await pause(10min);
+    auto [later_ec, h] = co_await mutex(c, "n").acquire({.lease = 5s, .wait = 0ms}, as_tuple);
+    BOOST_TEST(!later_ec, later_ec.message());
   });
 }
 

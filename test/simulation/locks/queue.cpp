@@ -63,6 +63,26 @@ namespace {
 
 std::int64_t stamp_of_now() { return clock::now().time_since_epoch().count(); }
 
+client_options beside_redisson() {
+  client_options o;
+  o.redisson = true;
+  return o;
+}
+
+// Where Redisson's waiters for "n" listen.
+const std::string redissons_channel = "redisson_lock__channel:{n}";
+
+class waiter_of_redisson final : public detail::memory::session {
+ public:
+  waiter_of_redisson() { channels.insert(redissons_channel); }
+
+  void deliver(std::string_view, std::string_view message) override { heard.emplace_back(message); }
+  void close() override {}
+  void on_left(std::string_view) override {}
+
+  std::vector<std::string> heard;
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(clients_are_served_in_the_order_of_their_coming) {
@@ -321,6 +341,41 @@ BOOST_AUTO_TEST_CASE(a_foreign_holder_publishes_nothing_and_the_next_gets_in) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(redisson_is_told_when_a_recursive_mutex_is_free) {
+  const auto waits = std::make_shared<waiter_of_redisson>();
+  redis.server().attach(waits);
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), beside_redisson());
+    const recursive_mutex lock(c, "n", "owner");
+    hold outer = co_await lock.acquire();
+    hold inner = co_await lock.acquire();
+    co_await outer.release();
+    BOOST_TEST(waits->heard.empty());
+    co_await inner.release();
+    BOOST_TEST(waits->heard == std::vector<std::string>{"0"}, boost::test_tools::per_element());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_behind_redisson_is_woken_by_its_unlock) {
+  run([&]() -> awaitable<void> {
+    // As Redisson's scripts leave it: owner -> count.
+    redis.command("HSET", "n", "another", "1");
+    redis.command("PEXPIRE", "n", "30000");
+    client c(co_await asio::this_coro::executor, redis.url(), beside_redisson());
+    hold got;
+    recursive_mutex(c, "n", "owner").acquire([&](error_code, hold g) { got = std::move(g); });
+    co_await eventually("it waits in the queue", [&] { return in_queue() == 1; });
+    co_await pause(100ms);  // It polls once more when it listens.
+    const auto unlocked = now();
+    redis.command("DEL", "n");
+    redis.command("PUBLISH", redissons_channel, "0");
+    co_await eventually("it has it", [&] { return got.valid(); });
+    BOOST_TEST((now() - unlocked < 50ms));
+    co_await got.release();
+    co_await nothing_left();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(try_acquire_neither_joins_a_queue_nor_overtakes_it) {
   run([&]() -> awaitable<void> {
     client first(co_await asio::this_coro::executor, redis.url());
@@ -451,6 +506,24 @@ BOOST_AUTO_TEST_CASE(a_watch_that_arrives_together_with_the_answer_is_not_lost) 
     co_await all[0].got.release();
     co_await eventually("it has it", [&] { return got.valid(); });
     co_await got.release();
+    co_await nothing_left();
+  });
+}
+
+// Forged ones, for example. Here the poll is due at the end of the holder's lease.
+BOOST_AUTO_TEST_CASE(watch_messages_that_are_repeated_postpone_no_poll) {
+  run([&]() -> awaitable<void> {
+    redis.command("SET", "n", "somebody's", "PX", "1000");
+    auto all = co_await queue_of(1);
+    const std::string token = redis.command("ZRANGE", the_queue, "0", "-1").items.at(0).text;
+    const std::string channel = "leasehold:{0}:" + token.substr(0, token.find('.'));
+    for (int i = 0; i < 12; ++i) {
+      BOOST_TEST(redis.command("PUBLISH", channel, "watch " + token).integer == 1);
+      co_await pause(100ms);
+    }
+    BOOST_TEST(all[0].ended());
+    co_await eventually("it has it", [&] { return all[0].ended(); });
+    co_await all[0].got.release();
     co_await nothing_left();
   });
 }

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // Servers that die, hang, forget, refuse, and whose clock is stepped.
+#include "store/server.hpp"
 #include "simulation/with_memory.hpp"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +36,35 @@ struct watch {
   std::optional<error_code> ec;
   std::chrono::steady_clock::time_point at;
   bool notified() const { return ec.has_value(); }
+};
+
+// While it lives, each client is told this of each of its servers, before it is connected to it. The servers in memory
+// evict nothing, and ask for no credentials.
+class before_each_server {
+ public:
+  using function = std::function<void(detail::store::events&, const client_options&)>;
+  explicit before_each_server(function f) {
+    plain_ = detail::memory_servers();
+    tells_ = std::move(f);
+    detail::set_memory_servers(&make);
+  }
+  before_each_server(const before_each_server&) = delete;
+  before_each_server& operator=(const before_each_server&) = delete;
+  ~before_each_server() { detail::set_memory_servers(plain_); }
+
+ private:
+  static detail::server_maker make(const asio::any_io_executor& executor, const client_options& o, std::string client) {
+    const detail::server_maker plain = plain_(executor, o, std::move(client));
+    const auto make_one = [plain, &o](const detail::address& where, std::string channel, detail::store::events& events,
+                                      detail::redis_server::router* router) {
+      asio::post(plain.strand(), [&events, &o] { tells_(events, o); });
+      return plain.make(where, std::move(channel), events, router);
+    };
+    return {plain.strand(), o, plain.client(), make_one};
+  }
+
+  static inline detail::server_source plain_ = nullptr;
+  static inline function tells_;
 };
 
 }  // namespace
@@ -229,6 +260,21 @@ BOOST_AUTO_TEST_CASE(operations_on_a_hold_are_bounded_though_the_server_hangs) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_proclamation_is_bounded_though_the_server_hangs) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), short_timeouts());
+    leadership led = co_await election(c, "n").campaign("a", {.lease = 10s});
+    redis.stop();
+    const auto start = now();
+    auto [ec] = co_await led.proclaim("b", as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    BOOST_TEST(now() - start == 200ms);
+    BOOST_TEST(led.valid());
+    redis.go_on();
+    co_await led.resign();
+  });
+}
+
 // There is nothing to wait for any more, however patient the client is with the server.
 BOOST_AUTO_TEST_CASE(a_release_after_the_lease_does_not_wait_for_a_server_that_hangs) {
   run([&]() -> awaitable<void> {
@@ -329,6 +375,75 @@ BOOST_AUTO_TEST_CASE(what_is_asked_of_a_busy_server_is_asked_again) {
     BOOST_TEST(!*released.ec, released.ec->message());
     BOOST_TEST(!*inspected.ec, inspected.ec->message());
     BOOST_TEST(!redis.get("given"));
+  });
+}
+
+// The next time it is told again, and nothing else is explained by it meanwhile.
+BOOST_AUTO_TEST_CASE(what_a_busy_server_has_said_is_forgotten_when_it_answers) {
+  std::size_t told = 0;
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.observer = [&told](const event& e) { told += e.what == event::kind::unreachable ? 1U : 0U; };
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    const mutex lock(c, "n");
+    co_await c.ready();
+    for (std::size_t times = 1; times <= 2; ++times) {
+      redis.server().is_busy = true;
+      const auto asked = c.stats().commands;
+      std::optional<hold> got;
+      lock.acquire([&](error_code, hold h) { got = std::move(h); });
+      co_await eventually("it asks again", [&] { return c.stats().commands >= asked + 2; });
+      BOOST_TEST(told == times);
+      BOOST_TEST(c.last_failure().starts_with("BUSY"), c.last_failure());
+      redis.server().is_busy = false;
+      co_await eventually("it is acquired", [&] { return got.has_value(); });
+      BOOST_TEST(c.last_failure() == "");
+      co_await got->release();
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_may_evict_locks_is_reported) {
+  std::vector<std::string> told;
+  for (const char* const policy : {"noeviction", "allkeys-lru", ""}) {
+    const before_each_server connects([policy](detail::store::events& events, const client_options&) {
+      detail::store::server found;
+      found.maxmemory_policy = policy;
+      events.on_up(found);
+    });
+    run([&]() -> awaitable<void> {
+      client_options o;
+      o.observer = [&told](const event& e) {
+        if (e.what == event::kind::evicting) told.emplace_back(e.text);
+      };
+      client c(co_await asio::this_coro::executor, redis.url(), o);
+      co_await c.close();
+    });
+  }
+  BOOST_TEST(told == std::vector<std::string>{"allkeys-lru"}, boost::test_tools::per_element());
+}
+
+// The server repeats what it refuses.
+BOOST_AUTO_TEST_CASE(credentials_that_the_program_has_given_are_not_shown) {
+  const before_each_server refuses([](detail::store::events& events, const client_options& o) {
+    const credentials_handler answer([&events](const std::string&, const leasehold::credentials& given) {
+      events.on_refused("WRONGPASS " + given.user + " " + given.password);
+    });
+    o.credentials(credentials_request("host:6379", credentials_request::role::server, {}), answer);
+  });
+  std::string told;
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.credentials = [](const credentials_request&, const credentials_handler& then) {
+      then(leasehold::credentials("alice-the-user", "correct horse battery"));
+    };
+    o.observer = [&told](const event& e) {
+      if (e.what == event::kind::refused) told = e.text;
+    };
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    co_await eventually("the refusal is told", [&] { return !told.empty(); });
+    BOOST_TEST(told == "WRONGPASS *** ***");
+    BOOST_TEST(c.last_refusal() == "WRONGPASS *** ***");
   });
 }
 
@@ -467,6 +582,22 @@ BOOST_AUTO_TEST_CASE(a_renewed_hold_survives_a_small_step) {
     co_await eventually("the step is noticed", [&] { return c.stats().clock_jumps == 1; });
     const auto renewed = c.stats().renewed;
     co_await eventually("it is renewed", [&] { return c.stats().renewed > renewed || !h.valid(); });
+    BOOST_TEST(h.valid());
+    BOOST_TEST(c.stats().lost == 0U);
+  });
+}
+
+// Its deadline comes closer than the renewal that was planned.
+BOOST_AUTO_TEST_CASE(a_renewed_hold_survives_a_step_past_its_next_renewal) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    hold h = co_await mutex(c, "n").acquire({.lease = 30s});
+    redis.clock().offset = 21s;
+    auto other = co_await mutex(c, "other").try_acquire();  // Its reply tells.
+    BOOST_TEST(c.stats().clock_jumps == 1U);
+    BOOST_TEST((h.expires_at() < now() + 9s));
+    BOOST_TEST(c.stats().renewed == 0U);
+    co_await pause(20s);
     BOOST_TEST(h.valid());
     BOOST_TEST(c.stats().lost == 0U);
   });

@@ -6,10 +6,12 @@
 #include "simulation/with_memory.hpp"
 #include "support/kinds.hpp"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace leasehold::test {
 
@@ -445,6 +447,45 @@ BOOST_AUTO_TEST_CASE(what_is_no_hold_any_more_cannot_be_detached) {
     redis.command("DEL", "n");
     const auto [lost, nothing] = co_await h.detach(as_tuple);
     BOOST_TEST(lost == error::lost);
+  });
+}
+
+// And releases what its token has then.
+BOOST_AUTO_TEST_CASE(a_detach_that_finds_the_hold_gone_tells_the_loss_at_once) {
+  for (const bool is_granted_anew : {false, true}) {
+    outcome told;
+    run([&]() -> awaitable<void> {
+      client c(co_await asio::this_coro::executor, redis.url());
+      hold h = co_await mutex(c, "n").acquire({.lease = 10min});
+      h.lost(told.handler());
+      redis.command("DEL", "n");
+      if (is_granted_anew) redis.command("SET", "n", "leasehold:" + h.token() + ":4096", "PX", "600000");
+      const auto [ec, none] = co_await h.detach(as_tuple);
+      BOOST_TEST(ec == error::lost);
+      BOOST_TEST(!h.valid());
+      co_await turn();
+      BOOST_TEST(told.ended());
+      BOOST_TEST(c.stats().lost == 1U);
+      co_await nothing_left();
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_detached_hold_is_an_event_as_a_released_one) {
+  std::vector<std::pair<std::string, std::chrono::microseconds>> told;
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.observer = [&told](const event& e) {
+      if (e.what == event::kind::released) told.emplace_back(e.token, e.duration);
+    };
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    hold h = co_await mutex(c, "n").acquire({.lease = 10s});
+    co_await pause(2s);
+    const ticket t = co_await h.detach();
+    BOOST_REQUIRE(told.size() == 1U);
+    BOOST_TEST(told.front().first == t.token());
+    BOOST_TEST((told.front().second >= 2s));
+    BOOST_TEST((told.front().second < 2100ms));
   });
 }
 
