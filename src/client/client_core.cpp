@@ -133,11 +133,17 @@ void client_core::note_answer(const answer& a) {
   if (a.from_store == nullptr) return;
   counters_.round_trip.record(a.received - a.sent);
   const auto& refused = a.from_store->refused;
-  if (refused == refusal::try_again || refused == refusal::moving_slot) note_excuse(a.from_store->words);
+  if (refused == refusal::try_again) note_excuse(a.from_store->words, a.server);
+}
+
+void client_core::note_understood(const answer& a) {
+  if (!excused_ || (excused_by_ != nullptr && a.server != nullptr && excused_by_ != a.server)) return;
+  excused_ = false;
+  failures_.note_failure({});
 }
 
 void client_core::observe_time(std::int64_t microseconds, const answer& a) {
-  note_understood();
+  note_understood(a);
   if (microseconds <= 0 || a.server == nullptr) return;
   const auto jump = a.server->observe(microseconds, a.sent, a.received);
   if (jump != clock::duration(0)) on_clock_jump(jump);
@@ -158,8 +164,9 @@ void client_core::note_refusal(std::string_view words) {
   notify(event::kind::refused, {}, why);
 }
 
-void client_core::note_excuse(std::string_view why) {
+void client_core::note_excuse(std::string_view why, const server_clock* by) {
   excused_ = true;
+  excused_by_ = by;
   if (open() && failures_.note_failure(why)) notify(event::kind::unreachable, {}, why);
 }
 

@@ -179,11 +179,10 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   // The server has refused something.
   void note_refusal(std::string_view words);
   // The server answers, but not what was asked for: it is busy, or its reply makes no sense. Until a reply is
-  // understood, this is the reason why an operation ends with error::unreachable.
-  void note_excuse(std::string_view why);
-  void note_understood() {
-    if (std::exchange(excused_, false)) failures_.note_failure({});
-  }
+  // understood, this is the reason why an operation ends with error::unreachable. `by`: the clock of that server, of
+  // which the reply has to be; null: of any.
+  void note_excuse(std::string_view why, const server_clock* by = nullptr);
+  void note_understood(const answer&);
   // An operation has waited in vain for a connection, and no other reason is known.
   void note_silence() {
     if (failures_.last_failure().empty()) note_excuse("no answer");
@@ -306,7 +305,8 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   std::unique_ptr<queued_entries> queued_;
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
   bool refused_ = false;
-  bool excused_ = false;  // The last failure was noted by note_excuse.
+  bool excused_ = false;  // The last failure was noted by note_excuse,
+  const server_clock* excused_by_ = nullptr;
   // If has_slots.
   struct {
     std::unordered_set<std::uint16_t> moved;                    // Their activities are about to be notified of that,

@@ -104,12 +104,12 @@ class query : public caller, public operation_of_query<Result> {
     }
     const outcome& o = *a.from_store;
     if (!o.refused) {
-      core_->note_understood();
+      core_->note_understood(a);
       return take(o, a);
     }
     switch (*o.refused) {
       case refusal::try_again:
-      case refusal::moving_slot:
+      case refusal::moving_slot: core_->note_excuse(o.words); [[fallthrough]];
       case refusal::no_majority:
         if (o.may_have_written) unanswered();
         return ask_later(a);

@@ -223,13 +223,13 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
     if (!o->refused && o->lease.understood) core_->observe_time(o->lease.server_time, a);
     return note_for_release(a, tag == checking ? milliseconds(0) : grant_.lease);
   }
+  if (a.from_store != nullptr && a.from_store->refused == refusal::wrong_type) return lose();  // It was overwritten.
   if (tag != checking && (a.from_store == nullptr || a.from_store->refused)) {
     core_->count().renewal_failed.fetch_add(1, std::memory_order_relaxed);
   }
   if (a.from_store == nullptr) return store_is_up();
   const outcome& o = *a.from_store;
   if (o.refused) {
-    if (o.refused == refusal::wrong_type) return lose();  // Another program has overwritten the record.
     if (o.refused == refusal::no) core_->note_refusal(o.words);
     // The server may have the record but not the queue, which is moved first.
     if (tag == confirming && o.refused == refusal::moving_slot) {

@@ -40,6 +40,7 @@ void leader_term::propose(shared_text value, std::shared_ptr<proclaim_listener> 
     return listener->proclaimed(lost ? error::lost : error::not_held);
   }
   latest_ = value;
+  was_refused_ = false;
   proposals_.push_back({++revision_, std::move(value), std::move(listener)});
   send();
 }
@@ -80,6 +81,7 @@ request leader_term::request_of(std::uint32_t tag) const {
 void leader_term::sent(std::uint32_t tag, const sending&) {
   if (tag != proclaiming) return;
   sent_revision_ = revision_;
+  sent_ = latest_;
   was_tagged_ = core_->has_slots();
 }
 
@@ -101,7 +103,7 @@ void leader_term::answered(std::uint32_t tag, const answer& a) {
   }
   const proclaim_reply told(*o.scalars);
   if (!told.understood) return retry(a.received);
-  core_->note_understood();
+  core_->note_understood(a);
   was_refused_ = false;
   if (!told.held) {
     // The record is another's.
@@ -124,10 +126,9 @@ void leader_term::proclaimed(std::uint64_t revision) {
                                  [revision](const proposal& p) { return p.revision > revision; });
   std::vector<proposal> known(std::make_move_iterator(proposals_.begin()), std::make_move_iterator(rest));
   proposals_.erase(proposals_.begin(), rest);
-  if (known.empty()) return;
   {
     const std::lock_guard lock(mutex_);
-    proclaimed_ = known.back().value;
+    proclaimed_ = sent_;
   }
   for (const auto& p : known) p.listener->proclaimed(error_code());
 }

@@ -103,7 +103,8 @@ class leader_term final : public caller,
 
   shared_text latest_;               // Null: nothing is to be proclaimed.
   std::uint64_t revision_ = 0;       // Of the latest value,
-  std::uint64_t sent_revision_ = 0;  // and of the one that was sent last.
+  std::uint64_t sent_revision_ = 0;  // and of the one that was sent last,
+  shared_text sent_;                 // which is this.
   bool was_tagged_ = false;          // The keys that the last request had.
   std::int64_t since_ = 0;
   std::vector<proposal> proposals_;  // Without an answer so far.

@@ -76,7 +76,7 @@ void leader_watch::answered(std::uint32_t, const answer& a) {
   }
   leader_reply told(*o.scalars);
   if (!told.understood) return core_->set(*this, later(a.received, shortest_pause));
-  core_->note_understood();
+  core_->note_understood(a);
   // When the leader's lease ends, or that of a holder that has no value yet. (A lease that was renewed ends later.)
   const auto pause = told.left < milliseconds(0) ? now_and_then : told.left + milliseconds(1);
   view_.take(std::move(told));

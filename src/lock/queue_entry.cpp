@@ -237,8 +237,8 @@ void queue_entry::on_error(const outcome& o, clock::time_point now) {
     case refusal::wrong_type: return end_all(error::wrong_type);
     case refusal::no: core_->note_refusal(o.words); return end_all(error::refused);
     case refusal::try_again:
-    case refusal::moving_slot:
     case refusal::no_majority: break;
+    case refusal::moving_slot: core_->note_excuse(o.words); break;
   }
   pause(now);
 }

@@ -88,7 +88,9 @@ refusal classify(std::string_view words) noexcept {
   return refusal::no;
 }
 
-bool may_have_written(std::string_view error) noexcept { return error.find(" script") != error.npos; }
+bool may_have_written(std::string_view error) noexcept {
+  return error.find(" script") != error.npos && !says(error, "BUSY ");
+}
 
 bool is_read_only(std::string_view words) noexcept { return says(words, "READONLY "); }
 

@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(a_hold_with_few_renewals_is_asked_for_until_there_is_an_ans
   s.w.server(0).kill();
   s.w.server(0).start({});
   // The question is on its way.
-  while (p.client().stats().reconnects == 0) s.wait(1ms);
+  for (int i = 0; i < 5000 && p.client().stats().reconnects == 0; ++i) s.wait(1ms);
   s.w.server(0).is_busy = true;
   s.wait(3s);
   s.w.server(0).is_busy = false;

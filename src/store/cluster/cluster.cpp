@@ -370,6 +370,8 @@ class cluster_store final : public store, public node::owner, public std::enable
       problem = fmt::format("the cluster has more than {} nodes", most_nodes);
     }
     if (known_) return;
+    // It is busy, or loads its data.
+    if (is_temporary(classify(problem))) return on_no_answer(from, problem);
     refused_ = std::min(2 * refused_.value_or(refresh_often), refresh_refused);
     on_refused(from, problem);
   }

@@ -90,17 +90,17 @@ handshake::handshake(const address& where, const credentials& as, const std::str
       has_channel_(!channel.empty()),
       must_be_master_(must_be_master) {
   push_hello(request_, as.user, as.password);
-  // Database 0 needs no SELECT, and the user may not have the right to it. TIME keeps the other replies at their
-  // indexes. (A server that cannot save its data refuses a PING.)
+  // Database 0 needs no SELECT, and the user may not have the right to it. PING keeps the other replies at their
+  // indexes.
   if (where.database == 0) {
-    request_.push("TIME");
+    request_.push("PING");
   } else {
     request_.push("SELECT", where.database);
   }
   request_.push("INFO");
   // Scripts publish, but a refusal of their PUBLISH is not visible to the client: so it is checked here.
   if (channel.empty()) {
-    request_.push("TIME");
+    request_.push("PING");
   } else {
     request_.push("PUBLISH", channel, "");
   }
@@ -122,6 +122,8 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
                                      : has_channel_     ? "SUBSCRIBE"
                                                         : "TIME";
     const std::string words = words_of(replies[needed]);
+    // A server that cannot save its data refuses a PING, and nothing else that writes nothing.
+    if (needed == select && is_unsaved(words)) continue;
     // HELLO had the password. A server that still asks for one looks for it before it looks for the command, and does
     // not know HELLO (Valkey 9).
     const bool ignores_hello = needed == hello && has_login_ && words == "NOAUTH Authentication required.";
@@ -161,7 +163,7 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
     o.server.has_slots = field_of(about, "cluster_enabled") == "1";
     o.run_id = field_of(about, "run_id");
   }
-  if (replies[publish].is_error())
+  if (has_channel_ && replies[publish].is_error())
     o.server.publish_refusal = why_it_cannot_serve(words_of(replies[publish]), "PUBLISH");
   return o;
 }

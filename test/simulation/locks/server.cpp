@@ -406,17 +406,14 @@ BOOST_AUTO_TEST_CASE(what_a_busy_server_has_said_is_forgotten_when_it_answers) {
 BOOST_AUTO_TEST_CASE(a_server_that_may_evict_locks_is_reported) {
   std::vector<std::string> told;
   for (const char* const policy : {"noeviction", "allkeys-lru", ""}) {
-    const before_each_server connects([policy](detail::store::events& events, const client_options&) {
-      detail::store::server found;
-      found.maxmemory_policy = policy;
-      events.on_up(found);
-    });
+    redis.server().maxmemory_policy = policy;
     run([&]() -> awaitable<void> {
       client_options o;
       o.observer = [&told](const event& e) {
         if (e.what == event::kind::evicting) told.emplace_back(e.text);
       };
       client c(co_await asio::this_coro::executor, redis.url(), o);
+      co_await c.ready();
       co_await c.close();
     });
   }
