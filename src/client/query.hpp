@@ -108,8 +108,8 @@ class query : public caller, public operation_of_query<Result> {
       return take(o, a);
     }
     switch (*o.refused) {
-      case refusal::try_again:
       case refusal::moving_slot: core_->note_excuse(o.words); [[fallthrough]];
+      case refusal::try_again:
       case refusal::no_majority:
         if (o.may_have_written) unanswered();
         return ask_later(a);

@@ -68,8 +68,7 @@ void leader_watch::answered(std::uint32_t, const answer& a) {
     switch (*o.refused) {
       case refusal::try_again:
       case refusal::moving_slot:
-      case refusal::no_majority:
-        return core_->set(*this, later(a.received, shortest_pause));
+      case refusal::no_majority: return core_->set(*this, later(a.received, shortest_pause));
       case refusal::wrong_type: return fail(error::wrong_type);
       case refusal::no: core_->note_refusal(o.words); return fail(error::refused);
     }

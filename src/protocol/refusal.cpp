@@ -100,9 +100,7 @@ bool may_pass(std::string_view words) noexcept {
   return is_unsaved(words) || is_read_only(words) || says(words, "NOREPLICAS ");
 }
 
-bool is_lasting(std::string_view words) noexcept {
-  return !is_temporary(classify(words)) && !is_about_password(words);
-}
+bool is_lasting(std::string_view words) noexcept { return !is_temporary(classify(words)) && !is_about_password(words); }
 
 bool is_unknown_script(std::string_view words) noexcept { return words.starts_with("NOSCRIPT"); }
 
