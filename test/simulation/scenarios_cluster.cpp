@@ -462,6 +462,49 @@ BOOST_AUTO_TEST_CASE(the_failure_of_a_node_is_known_again_after_another_was_conn
   BOOST_TEST(x.client().last_failure() == failure);
 }
 
+// Until it has answered that, the client knows no other node.
+BOOST_AUTO_TEST_CASE(a_node_that_is_busy_when_it_is_asked_for_the_slots_is_waited_for) {
+  cluster_scene s;
+  s.w.fastest = s.w.slowest = 10ms;
+  process& x = s.add();
+  s.wait(25ms);  // The node is up, and the question is on its way to it.
+  s.w.server(0).is_busy = true;
+  const auto& got = s.start(x, {.lease = 30s, .wait = 30s});
+  s.wait(1s);
+  BOOST_TEST(!got.ended);
+  s.w.server(0).is_busy = false;
+  s.finish();
+  BOOST_TEST(got.succeeded());
+  BOOST_TEST(x.client().stats().refused == 0U);
+}
+
+// The answers of the other node do not say that it is over.
+BOOST_AUTO_TEST_CASE(a_node_that_is_busy_is_reported_once_while_another_one_answers) {
+  cluster_scene s;
+  std::size_t reported = 0;
+  client_options o;
+  o.observer = [&reported](const event& e) {
+    reported += e.what == event::kind::unreachable && e.text.find("BUSY") != e.text.npos ? 1U : 0U;
+  };
+  process& x = s.add(o);
+  std::string elsewhere = "m";
+  while (s.w.server_of(elsewhere) != s.other) elsewhere += 'm';
+  hold held = take(s, x, {.lease = 30s});
+  const hold renewed = s.acquire(x, mutex(x.client(), elsewhere), {.lease = 900ms}).second;
+  s.w.server(s.home).is_busy = true;
+  s.spawn(x, release(held));
+  const auto& beside = s.start(x, mutex(x.client(), "{" + elsewhere + "}beside"), {.lease = 900ms});
+  s.wait(5s);
+  BOOST_TEST(renewed.valid());
+  BOOST_TEST(beside.succeeded());
+  BOOST_TEST(x.client().stats().renewed > 10U);
+  BOOST_TEST(reported == 1U);
+  BOOST_TEST(x.client().last_failure().starts_with("BUSY"));
+  s.w.server(s.home).is_busy = false;
+  s.finish();
+  BOOST_TEST(!s.has(s.home, s.record));
+}
+
 namespace {
 
 // A node of two whose redirections have the host's name (cluster-preferred-endpoint-type), without TLS. "n" has moved

@@ -135,6 +135,19 @@ BOOST_AUTO_TEST_CASE(waiters_of_the_same_client_are_no_other_client) {
   s.join(other, told);
 }
 
+BOOST_AUTO_TEST_CASE(a_holder_whose_question_is_refused_is_told_so) {
+  wanted_scene s;
+  process& p = s.add();
+  hold h = take(s, p, {.lease = 30s});
+  s.w.server(0).data().set_refusal_of_writes("NOPERM this user has no permissions to run the command");
+  const auto& told = s.watch(p, h);
+  s.wait(50ms);
+  BOOST_TEST((told.ended && *told.ended == error::refused));
+  BOOST_TEST(p.client().stats().refused == 1U);
+  BOOST_TEST(p.client().last_refusal().starts_with("NOPERM"));
+  BOOST_TEST(h.valid());
+}
+
 // Those are in front of it in the queue: a client has one entry for the mutex, and one for the election of its name.
 BOOST_AUTO_TEST_CASE(a_holder_is_told_of_a_client_behind_two_entries_of_its_own) {
   wanted_scene s;

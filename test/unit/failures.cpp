@@ -35,6 +35,17 @@ BOOST_AUTO_TEST_CASE(a_credential_at_the_limit_is_not_shown_in_part) {
   BOOST_TEST(shown == std::string(497, 'x') + "***");
 }
 
+BOOST_AUTO_TEST_CASE(an_error_is_explained_by_what_has_caused_it) {
+  detail::failures f("redis://h", {});
+  f.note_failure("Connection refused");
+  f.note_refusal("OOM");
+  BOOST_TEST(f.about(error::unreachable).detail == "Connection refused");
+  BOOST_TEST(f.about(error::no_quorum).detail == "Connection refused");
+  BOOST_TEST(f.about(error::refused).detail == "OOM");
+  BOOST_TEST(f.about(error::lost).detail == "");
+  BOOST_TEST(f.about(error::lost).server == "redis://h");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

@@ -144,6 +144,12 @@ BOOST_AUTO_TEST_CASE(the_channel_of_an_election_is_told_from_that_of_a_client) {
   BOOST_TEST(!is_leader_channel("leasehold:{"));
 }
 
+// That of Redisson's RedissonObject.prefixName: a name with a hash tag keeps it.
+BOOST_AUTO_TEST_CASE(the_channel_of_redisson_has_one_hash_tag) {
+  BOOST_TEST(detail::redisson_channel("n") == "redisson_lock__channel:{n}");
+  BOOST_TEST(detail::redisson_channel("order:{17}") == "redisson_lock__channel:order:{17}");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

@@ -20,6 +20,7 @@ using leasehold::detail::check;
 using leasehold::detail::check_lease;
 using leasehold::detail::check_name;
 using leasehold::detail::default_label;
+using leasehold::detail::wrong_option;
 using std::chrono::milliseconds;
 
 // Both are values that a program may keep in constants.
@@ -104,6 +105,24 @@ BOOST_AUTO_TEST_CASE(a_margin_is_less_than_the_lease) {
   BOOST_TEST((after([](auto& o) { o.lease = 10ms, o.margin = 10ms; }) == error::invalid_option));
   BOOST_TEST((after([](auto& o) { o.margin = -1ms; }) == error::invalid_option));
   BOOST_TEST((after([](auto& o) { o.margin = milliseconds::max(); }) == error::invalid_option));
+}
+
+BOOST_AUTO_TEST_CASE(a_lock_lingers_and_rests_for_zero_to_thirty_days) {
+  acquire_options o;
+  BOOST_TEST((wrong_option(o) == nullptr));
+  for (const auto right : {0ms, milliseconds(std::chrono::hours(24 * 30))}) {
+    BOOST_TEST(!after([&](auto& changed) { changed.linger = right; }));
+    BOOST_TEST(!after([&](auto& changed) { changed.at_least = right; }));
+  }
+  for (const auto wrong :
+       {-1ms, milliseconds(std::chrono::hours(24 * 30)) + 1ms, milliseconds::min(), milliseconds::max()}) {
+    BOOST_TEST((after([&](auto& changed) { changed.linger = wrong; }) == error::invalid_option));
+    BOOST_TEST((after([&](auto& changed) { changed.at_least = wrong; }) == error::invalid_option));
+  }
+  o.linger = -1ms;
+  BOOST_TEST(std::string(wrong_option(o)) == "acquire_options::linger");
+  o.at_least = -1ms;
+  BOOST_TEST(std::string(wrong_option(o)) == "acquire_options::at_least");
 }
 
 BOOST_AUTO_TEST_CASE(a_backoff_is_in_its_bounds) {

@@ -125,6 +125,15 @@ BOOST_AUTO_TEST_CASE(every_member_is_on_the_page) {
   BOOST_TEST(page.types().size() == plain.size() + 3 + classes.size() + 2);
 }
 
+BOOST_AUTO_TEST_CASE(each_histogram_has_its_own_durations) {
+  const prometheus_text page(to_prometheus(some_statistics(), {{"seat", some_class()}}));
+  BOOST_TEST(page.value("leasehold_waiting_seconds_sum") == 40.00609);
+  BOOST_TEST(page.value("leasehold_hold_seconds_sum") == 0.001);
+  BOOST_TEST(page.value("leasehold_round_trip_seconds_sum") == 0.00016);
+  BOOST_TEST(page.value("leasehold_class_waiting_seconds_sum", {{"class", "seat"}}) == 0.002);
+  BOOST_TEST(page.value("leasehold_class_hold_seconds_sum", {{"class", "seat"}}) == 0.14);
+}
+
 BOOST_AUTO_TEST_CASE(a_duration_is_under_the_first_bound_that_its_bucket_is_below) {
   const prometheus_text page(to_prometheus(some_statistics(), {{"seat", some_class()}}));
   const auto below = [&](const char* le) { return page.value("leasehold_waiting_seconds_bucket", {{"le", le}}); };

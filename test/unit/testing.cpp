@@ -2,17 +2,24 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // leasehold::testing: each operation, and what a program's locks make of it. Nothing here waits.
+#include "support/limit.hpp"
 #include "support/unit_test.hpp"
 
+#include <leasehold/blocking.hpp>
 #include <leasehold/leasehold.hpp>
 #include <leasehold/testing/memory_store.hpp>
 
 #include <boost/asio.hpp>
+#include <boost/system/errc.hpp>
 
 #include <array>
 #include <chrono>
+#include <exception>
+#include <future>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <utility>
@@ -515,6 +522,90 @@ BOOST_AUTO_TEST_CASE(clients_may_be_in_several_threads) {
   }
   for (auto& t : threads) t.join();
   BOOST_TEST(entered == 2 * times);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// What test/threads proves of leasehold::blocking on real servers, in short.
+BOOST_AUTO_TEST_SUITE(testing_blocking)
+
+using namespace std::chrono_literals;
+using testing::memory_store;
+
+BOOST_AUTO_TEST_CASE(a_call_on_the_clients_own_thread_is_refused) {
+  memory_store store("a");
+  const blocking::mutex* known = nullptr;  // Set before the lock is acquired.
+  std::promise<error_code> told;
+  client_options o;
+  o.observer = [&](const event& e) {
+    if (e.what != event::kind::acquired) return;
+    error_code ec;
+    static_cast<void>(known->try_acquire(ec));
+    told.set_value(ec);
+  };
+  auto c = std::make_unique<blocking::client>(store.url(), o);
+  auto lock = std::make_unique<const blocking::mutex>(*c, "n");
+  known = lock.get();
+  std::thread acquires([known] { static_cast<void>(known->acquire()); });
+  auto result = told.get_future();
+  if (result.wait_for(limit) != std::future_status::ready) {
+    // The client's thread waits for itself, and would be waited for.
+    acquires.detach();
+    static_cast<void>(lock.release());
+    static_cast<void>(c.release());
+    BOOST_FAIL("the call does not return");
+  }
+  acquires.join();
+  const error_code ec = result.get();
+  BOOST_TEST(ec == boost::system::errc::resource_deadlock_would_occur);
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_ends_a_wait) {
+  memory_store store("a");
+  const blocking::client c(store.url());
+  store.hold_elsewhere("n");
+  std::stop_source stop;
+  stop.request_stop();
+  error_code ec;
+  const blocking::hold none = blocking::mutex(c, "n").acquire(stop.get_token(), ec);
+  BOOST_TEST(ec == asio::error::operation_aborted);
+  BOOST_TEST(!none.valid());
+}
+
+BOOST_AUTO_TEST_CASE(a_loss_requests_a_stop) {
+  memory_store store("a");
+  const blocking::client c(store.url());
+  blocking::hold h = blocking::mutex(c, "n").acquire({.lease = 30s});
+  const std::stop_token lost = h.lost_token();
+  BOOST_TEST(!lost.stop_requested());
+  memory_store::advance(31s);
+  wait_until("a stop is requested", [&lost] { return lost.stop_requested(); });
+  BOOST_TEST(!h.valid());
+}
+
+BOOST_AUTO_TEST_CASE(the_exception_of_a_blocking_hold_names_its_lock) {
+  memory_store store("a");
+  const blocking::client c(store.url());
+  blocking::hold h = blocking::mutex(c, "n").acquire();
+  h.release();
+  BOOST_CHECK_EXCEPTION(h.release(), exception,
+                        [](const exception& x) { return x.code() == error::not_held && x.lock() == "n"; });
+}
+
+BOOST_AUTO_TEST_CASE(the_first_exception_of_the_observer_is_kept) {
+  memory_store store("a");
+  int thrown = 0;  // On one thread, which has done everything when close() returns.
+  client_options o;
+  o.observer = [&thrown](const event& e) {
+    if (e.what == event::kind::acquired) throw std::runtime_error("observer " + std::to_string(++thrown));
+  };
+  const blocking::client c(store.url(), o);
+  for (int i = 0; i < 3; ++i) blocking::mutex(c, "n").acquire().release();
+  c.close();
+  BOOST_TEST(thrown == 3);
+  BOOST_REQUIRE((c.observer_failure() != nullptr));
+  BOOST_CHECK_EXCEPTION(std::rethrow_exception(c.observer_failure()), std::runtime_error,
+                        [](const std::runtime_error& x) { return std::string(x.what()) == "observer 1"; });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

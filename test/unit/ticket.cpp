@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace leasehold::test {
@@ -128,6 +129,36 @@ BOOST_AUTO_TEST_CASE(the_failure_names_what_is_wrong_and_nothing_of_the_ticket) 
     BOOST_TEST(words.find(text.substr(4, 8)) == words.npos);
     BOOST_TEST(words.find("missing") != words.npos);
   }
+}
+
+// Two readers of one phase have the same fence.
+BOOST_AUTO_TEST_CASE(tickets_that_differ_in_anything_are_not_equal) {
+  const auto is_equal_after = [](auto change) {
+    auto f = an_example();
+    change(f);
+    return ticket::parse(detail::ticket_text(f)) == ticket::parse(detail::ticket_text(an_example()));
+  };
+  BOOST_TEST(is_equal_after([](auto&) {}));
+  BOOST_TEST(!is_equal_after([](auto& f) { f.token.back() = '8'; }));
+  BOOST_TEST(!is_equal_after([](auto& f) { f.kind = detail::kind_of(f.kind_name, false); }));
+  BOOST_TEST(!is_equal_after([](auto& f) { f.name += 'x'; }));
+  BOOST_TEST(!is_equal_after([](auto& f) { f.owner += 'x'; }));
+  BOOST_TEST(!is_equal_after([](auto& f) { ++f.fence; }));
+  BOOST_TEST(!is_equal_after([](auto& f) { ++f.recorded; }));
+  BOOST_TEST(!is_equal_after([](auto& f) { f.lease += 1ms; }));
+  BOOST_TEST(!is_equal_after([](auto& f) { ++f.depth; }));
+  BOOST_TEST(!is_equal_after([](auto& f) { f.rest += 1ms; }));
+  BOOST_TEST(!is_equal_after([](auto& f) { ++f.rest_from; }));
+  const auto with_limit = [](std::uint32_t limit) {
+    auto f = an_example();
+    f.kind_name = "counting_semaphore";
+    f.kind = detail::kind_of(f.kind_name, false);
+    f.owner.clear();
+    f.limit = limit;
+    return ticket::parse(detail::ticket_text(f));
+  };
+  BOOST_TEST((with_limit(2) == with_limit(2)));
+  BOOST_TEST(!(with_limit(2) == with_limit(3)));
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_ticket_is_of_no_hold) {

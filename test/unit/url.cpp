@@ -10,6 +10,7 @@
 #include <string>
 
 using leasehold::detail::address;
+using leasehold::detail::is_same_server;
 using leasehold::detail::parse_url;
 
 namespace {
@@ -159,6 +160,12 @@ BOOST_AUTO_TEST_CASE(sentinel_and_cluster_are_understood) {
   const address c = parse_url("redis+cluster://h1:7000,h2:7001");
   BOOST_TEST((c.kind == address::scheme::cluster));
   BOOST_TEST(c.hosts.size() == 2U);
+  BOOST_TEST(!c.tls);
+  BOOST_TEST(parse_url("redis+cluster://h").hosts.at(0).port == "6379");
+  const address t = parse_url("rediss+cluster://h");
+  BOOST_TEST((t.kind == address::scheme::cluster));
+  BOOST_TEST(t.hosts.at(0).port == "6379");
+  BOOST_TEST(t.tls);
   BOOST_TEST(refusal("redis+sentinel://h1") != "");
   BOOST_TEST(refusal("redis+cluster://h1/1") != "");
 }
@@ -188,6 +195,29 @@ BOOST_AUTO_TEST_CASE(sentinels_have_parameters) {
       BOOST_TEST(text.find("ter2") == text.npos, text);
     }
   }
+}
+
+// A quorum counts each server once.
+BOOST_AUTO_TEST_CASE(one_server_is_told_from_another) {
+  const auto same = [](const char* a, const char* b) {
+    const bool found = is_same_server(parse_url(a), parse_url(b));
+    BOOST_TEST(is_same_server(parse_url(b), parse_url(a)) == found);
+    return found;
+  };
+  BOOST_TEST(same("redis://h:1", "redis://h:1/2"));
+  BOOST_TEST(same("redis://h", "redis://h:6379"));
+  BOOST_TEST(same("redis://Host:1", "redis://hOST:1"));
+  BOOST_TEST(!same("redis://h:1", "redis://h:2"));
+  BOOST_TEST(!same("redis://a", "redis://b"));
+  BOOST_TEST(same("unix:///a", "unix:///a?db=1"));
+  BOOST_TEST(!same("unix:///a", "unix:///b"));
+  BOOST_TEST(!same("unix:///a", "unix:///A"));
+  BOOST_TEST(!same("unix:///a", "redis://h"));
+  BOOST_TEST(same("redis+sentinel://a,b/m", "redis+sentinel://b,c/m"));
+  BOOST_TEST(!same("redis+sentinel://a,b/m", "redis+sentinel://b,c/n"));
+  BOOST_TEST(!same("redis+sentinel://a,b/m", "redis+sentinel://c,d/m"));
+  BOOST_TEST(same("memory:a", "memory:a"));
+  BOOST_TEST(!same("memory:a", "memory:A"));
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_url_is_refused) {

@@ -190,6 +190,43 @@ BOOST_AUTO_TEST_CASE(who_is_past_his_deadline_is_out) {
   });
 }
 
+// The owner's count in the record still has it.
+BOOST_AUTO_TEST_CASE(a_hold_of_an_owner_that_is_past_its_deadline_does_not_count) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    redis.command("HSET", "some", "leasehold", "recursive_mutex 9 2 7 me", "leasehold:x.1", "7 9 me", "leasehold:x.2",
+                  "9000000000000000 9 me", "me", "2");
+    redis.command("HSET", "none", "leasehold", "recursive_mutex 9 1 7 me", "leasehold:x.1", "7 9 me", "me", "1");
+    const lock_status some = co_await show(c, "some");
+    BOOST_TEST(some.holders == 1U);
+    BOOST_TEST(some.token == "x.2");
+    const lock_status none = co_await show(c, "none");
+    BOOST_TEST(!none.held);
+    const std::vector<listed_lock> locks = co_await list(c);
+    BOOST_REQUIRE(locks.size() == 1U);
+    BOOST_TEST(locks[0].holders == 1U);
+    auto [ec, broken] = co_await break_lock(c, "none", as_tuple);
+    BOOST_TEST(ec == error::not_held);
+  });
+}
+
+// Another program of the same owner has given the key a shorter expiry.
+BOOST_AUTO_TEST_CASE(a_hold_is_not_shown_to_outlive_its_key) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    const hold h = co_await recursive_mutex(c, "n", "me").acquire({.lease = 60s, .renew = renewal::none});
+    redis.command("PEXPIRE", "n", "5000");
+    const lock_status shown = co_await show(c, "n");
+    const std::vector<listed_lock> locks = co_await list(c);
+    BOOST_REQUIRE(locks.size() == 1U);
+    for (const lock_details& lock : {lock_details(shown), lock_details(locks[0])}) {
+      BOOST_REQUIRE(lock.holds.size() == 1U);
+      BOOST_TEST(*lock.ttl <= 5s);
+      BOOST_TEST(*lock.holds[0].ttl <= *lock.ttl);
+    }
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_hundred_holds_are_told_and_all_are_counted_and_broken) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
@@ -370,6 +407,23 @@ BOOST_AUTO_TEST_CASE(show_tells_silent_entries_and_the_first_hundred_of_many) {
       BOOST_TEST(lock.queue[i].silent == (i % 2 == 1 || i == 2));
       if (i != 2) BOOST_TEST(lock.queue[i].lease.count() == static_cast<std::int64_t>(1000 + i));
     }
+  });
+}
+
+// The script of show is the first that runs after a pause of the server.
+BOOST_AUTO_TEST_CASE(show_takes_no_entry_for_silent_that_could_not_poll) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    co_await c.ready();
+    join("n", "x.1", 2);
+    redis.command("EVAL",
+                  "local t = redis.call('TIME') "
+                  "redis.call('HSET', KEYS[1], '#ran', string.format('%d', t[1] * 1000000 + t[2]))",
+                  "1", "leasehold:{0}:entries:n");
+    co_await pause(10s);
+    const lock_status lock = co_await show(c, "n");
+    BOOST_REQUIRE(lock.queue.size() == 1U);
+    BOOST_TEST(!lock.queue[0].silent);
   });
 }
 

@@ -83,6 +83,18 @@ BOOST_AUTO_TEST_CASE(invalid_options_throw) {
   run_to_end(context);
 }
 
+BOOST_AUTO_TEST_CASE(a_url_with_a_password_takes_no_credentials) {
+  asio::io_context context;
+  client_options o;
+  o.credentials = [](const credentials_request&, const credentials_handler& then) { then(leasehold::credentials()); };
+  for (const char* const url : {"redis://:secret@h", "redis://user:secret@h"}) {
+    std::string text;
+    BOOST_TEST(code_of([&] { client c(context, url, o); }, &text) == error::invalid_option, url);
+    BOOST_TEST(text.starts_with("invalid option: client_options::credentials: "), text);
+    BOOST_TEST(text.find("secret") == text.npos, text);
+  }
+}
+
 // Its exception leaves run(), and everything that is due later happens when that is called again.
 BOOST_AUTO_TEST_CASE(an_observer_that_throws_stops_nothing) {
   struct observers_own {};
@@ -371,6 +383,37 @@ BOOST_AUTO_TEST_CASE(the_observer_is_told_of_connections_and_losses) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(an_error_is_explained_with_the_lock_and_the_server) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    const mutex lock(c, "n");
+    BOOST_TEST(lock.explain(error::timed_out) == "timed out: lock 'n' at " + redis.url());
+    BOOST_TEST(c.explain(error::timed_out) == "timed out: " + redis.url());
+    BOOST_TEST(lock.explain(error_code()) == "");
+    BOOST_TEST(c.explain(error_code()) == "");
+  });
+}
+
+// Before the attempt to connect has failed, nothing else is known.
+BOOST_AUTO_TEST_CASE(what_waits_in_vain_for_a_connection_is_explained_by_no_answer) {
+  redis.stop();
+  run([&]() -> awaitable<void> {
+    notes n;
+    client_options o;
+    o.observer = n.observer();
+    o.command_timeout = 100ms;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    const mutex lock(c, "n");
+    const auto [ec, none] = co_await lock.inspect(as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    BOOST_TEST(lock.explain(ec) == "unreachable: lock 'n' at " + redis.url() + ": no answer");
+    BOOST_TEST(n.count(event::kind::unreachable) == 1U);
+    redis.go_on();
+    co_await c.ready();
+    BOOST_TEST(c.last_failure() == "");
+  });
+}
+
 // Each time, and until it answers.
 BOOST_AUTO_TEST_CASE(a_client_that_only_inspects_tells_that_the_server_is_busy) {
   run([&]() -> awaitable<void> {
@@ -380,6 +423,7 @@ BOOST_AUTO_TEST_CASE(a_client_that_only_inspects_tells_that_the_server_is_busy) 
     o.command_timeout = 200ms;
     client c(co_await asio::this_coro::executor, redis.url(), o);
     const mutex lock(c, "n");
+    co_await c.ready();  // Else the attempts to connect would tell it.
     for (std::size_t times = 1; times <= 2; ++times) {
       redis.server().is_busy = true;
       const auto [busy, none] = co_await lock.inspect(as_tuple);

@@ -412,6 +412,21 @@ BOOST_AUTO_TEST_CASE(resize_is_for_those_who_wait_though_nobody_is_in_any_more) 
   });
 }
 
+// The server's clock is far ahead all of a sudden, so the script takes the request for old bytes, and changes nothing.
+BOOST_AUTO_TEST_CASE(a_resize_that_the_server_takes_for_a_late_one_is_made_again) {
+  run([&]() -> awaitable<void> {
+    const counting_semaphore lock = co_await semaphore(1);
+    hold h = co_await lock.acquire({.lease = 24h, .renew = renewal::none});
+    redis.clock().offset = 1h;
+    co_await lock.resize(3);
+    const counting_semaphore elsewhere = co_await semaphore(3);
+    auto [ec, second] = co_await elsewhere.try_acquire(as_tuple);
+    BOOST_TEST(!ec, ec.message());
+    BOOST_TEST(second.has_value());
+    BOOST_TEST(h.valid());
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_semaphore_that_nobody_holds_has_no_limit) {
   run([&]() -> awaitable<void> {
     const counting_semaphore lock = co_await semaphore(1);

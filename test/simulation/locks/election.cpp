@@ -542,6 +542,45 @@ BOOST_AUTO_TEST_CASE(a_value_that_was_refused_is_not_proclaimed_later) {
   });
 }
 
+// Its proclaim has ended by then, so the client goes on trying.
+BOOST_AUTO_TEST_CASE(a_value_that_comes_late_is_the_one_that_a_refused_one_leaves) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    candidate a(e, redis.url(), impatient());
+    const follower f(e, redis.url(), impatient());
+    const auto refuse = [&](bool on) {
+      redis.server().data().set_refusal_of_writes(on ? "NOREPLICAS Not enough good replicas to write." : "");
+    };
+    a.campaign("A", {.lease = 30s});
+    co_await seen(f, "A");
+    co_await eventually("it leads", [&] { return a.leads(); });
+    redis.stop();
+    auto [not_yet] = co_await a.led.proclaim("B", as_tuple);
+    BOOST_TEST(not_yet == error::unreachable);
+    refuse(true);
+    redis.go_on();
+    co_await eventually("it is refused once", [&] { return a.c.stats().refused != 0; });
+    BOOST_TEST(a.led.value() == "A");
+    refuse(false);
+    const auto began = now();
+    co_await seen(f, "B");
+    BOOST_TEST(now() - began < 2s);
+    co_await eventually("the leader knows it, too", [&] { return a.led.value() == "B"; });
+    const auto changes = f.size();
+    refuse(true);
+    auto [refused] = co_await a.led.proclaim("C", as_tuple);
+    BOOST_TEST(refused == error::refused);
+    refuse(false);
+    co_await pause(5s);
+    BOOST_TEST(f.size() == changes);
+    BOOST_TEST(f.last() == "B");
+    BOOST_TEST(a.led.value() == "B");
+    co_await a.led.resign();
+    co_await seen(f, "-");
+    co_await nothing_left();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(the_value_of_a_long_term_does_not_expire) {
   run([&]() -> awaitable<void> {
     const auto e = co_await asio::this_coro::executor;

@@ -215,6 +215,43 @@ BOOST_AUTO_TEST_CASE(an_observer_learns_of_a_dead_leader_when_its_lease_ends) {
   });
 }
 
+// The lease is longer than the hour for which a value stays after it.
+BOOST_AUTO_TEST_CASE(a_leader_that_was_cut_off_leads_to_the_end_of_a_long_lease) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    other_program dead(redis);
+    dead.start([&]() -> awaitable<void> {
+      leadership led = co_await election(dead.client(), "n").campaign("dead", {.lease = 5h});
+      co_await led.lost();
+    });
+    co_await eventually("it leads", [&] { return redis.get(the_value).has_value(); });
+    dead.die();
+    co_await pause(2h);
+    client c(e, redis.url());
+    const std::string after_two_hours = co_await led_by(election(c, "n"));
+    BOOST_TEST(after_two_hours == "dead");
+    BOOST_TEST(redis.ttl(the_value) > redis.ttl("n"));
+    co_await pause(5h);
+    BOOST_TEST(redis.size() == 0U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(an_observer_that_the_server_refuses_tells_its_words) {
+  redis.server().data().deny_in_scripts("PTTL");
+  run([&]() -> awaitable<void> {
+    notes n;
+    client_options o;
+    o.observer = n.observer();
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    leader_observer observer = election(c, "n").observe();
+    const auto [ec, nobody] = co_await observer.next(as_tuple);
+    BOOST_TEST(ec == error::refused);
+    BOOST_TEST(c.stats().refused == 1U);
+    BOOST_TEST(c.last_refusal().starts_with("NOPERM"));
+    BOOST_TEST(n.count(event::kind::refused) == 1U);
+  });
+}
+
 // etcd#18163: an observer must not show what a failover has brought back.
 BOOST_AUTO_TEST_CASE(an_observer_never_goes_back_to_a_leader_whose_term_is_over) {
   run([&]() -> awaitable<void> {

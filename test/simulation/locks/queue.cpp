@@ -356,6 +356,20 @@ BOOST_AUTO_TEST_CASE(redisson_is_told_when_a_recursive_mutex_is_free) {
   });
 }
 
+// It sleeps until the lease would have ended, and the lock is free earlier now.
+BOOST_AUTO_TEST_CASE(redisson_is_told_of_a_release_after_which_at_least_is_not_over) {
+  const auto waits = std::make_shared<waiter_of_redisson>();
+  redis.server().attach(waits);
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), beside_redisson());
+    hold h = co_await recursive_mutex(c, "n", "owner").acquire({.lease = 30s, .at_least = 5s});
+    co_await h.release();
+    BOOST_TEST(waits->heard == std::vector<std::string>{"0"}, boost::test_tools::per_element());
+    BOOST_TEST(redis.ttl("n") > 4000);
+    BOOST_TEST(redis.ttl("n") < 6000);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_waiter_behind_redisson_is_woken_by_its_unlock) {
   run([&]() -> awaitable<void> {
     // As Redisson's scripts leave it: owner -> count.

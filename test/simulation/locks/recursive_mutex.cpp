@@ -306,6 +306,29 @@ BOOST_AUTO_TEST_CASE(an_owner_who_waits_in_several_places_is_let_in_in_all_of_th
   });
 }
 
+// The names and the owners make the same text, one behind the other.
+BOOST_AUTO_TEST_CASE(waiters_for_two_locks_stand_in_two_queues_whatever_their_owners_are) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url()), other(executor, redis.url());
+    hold first = co_await recursive_mutex(other, "a", "x").acquire();
+    hold second = co_await recursive_mutex(other, "ab", "x").acquire();
+    asker one(recursive_mutex(c, "a", "bc")), two(recursive_mutex(c, "ab", "c"));
+    one.acquire();
+    two.acquire();
+    for (const char* queue : {"leasehold:{0}:queue:a", "leasehold:{0}:queue:ab"}) {
+      co_await eventually("it waits in the queue", [&] { return redis.command("EXISTS", queue).integer == 1; });
+    }
+    co_await second.release();
+    co_await eventually("the second is in", [&] { return two.in(); });
+    BOOST_TEST(two.got.name() == "ab");
+    BOOST_TEST(!one.ended());
+    co_await first.release();
+    co_await eventually("the first is in", [&] { return one.in(); });
+    BOOST_TEST(one.got.name() == "a");
+  });
+}
+
 // What other programs' reentrant scripts have counted stays theirs.
 BOOST_AUTO_TEST_CASE(an_entry_of_another_program_counts_and_is_left_alone) {
   run([&]() -> awaitable<void> {

@@ -450,6 +450,37 @@ BOOST_AUTO_TEST_CASE(what_is_no_hold_any_more_cannot_be_detached) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_resumed_hold_keeps_its_depth) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    const recursive_mutex lock(c, "n", "me");
+    hold outer = co_await lock.acquire();
+    hold inner = co_await lock.acquire();
+    const ticket t = co_await inner.detach();
+    hold h = co_await c.resume(t);
+    BOOST_TEST(h.depth() == 2U);
+    const ticket again = co_await h.detach();
+    BOOST_TEST((again == t));
+  });
+}
+
+// The client's other holds depend on the same clock.
+BOOST_AUTO_TEST_CASE(the_answer_to_a_resumption_shows_a_step_of_the_server_s_clock) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url()), other(executor, redis.url());
+    hold h = co_await mutex(c, "m").acquire({.lease = 60s, .renew = renewal::none});
+    hold first = co_await mutex(other, "n").acquire();
+    const ticket t = co_await first.detach();
+    const auto before = h.expires_at();
+    redis.clock().offset = 3s;
+    hold resumed = co_await c.resume(t);
+    BOOST_TEST(c.stats().clock_jumps == 1U);
+    BOOST_TEST((h.expires_at() <= before - 3s + 5ms));
+    BOOST_TEST(resumed.valid());
+  });
+}
+
 // And releases what its token has then.
 BOOST_AUTO_TEST_CASE(a_detach_that_finds_the_hold_gone_tells_the_loss_at_once) {
   for (const bool is_granted_anew : {false, true}) {
