@@ -61,6 +61,8 @@ class parser {
       parse_authority(a, /*many=*/true, "26379");
       const std::string_view p = path();
       const auto slash = p.find('/');
+      // What is meant to be a password with a slash in it would be taken for hosts and a name, and be shown.
+      if (p.find('@') != p.npos) fail("has an '@' behind the hosts: write %2F for a '/' in a password, %40 for an '@'");
       a.master = decode(p.substr(0, slash));
       if (a.master.empty()) fail("names no master: redis+sentinel://host:26379/master-name");
       if (slash != p.npos) parse_database(a, p.substr(slash + 1));
@@ -188,6 +190,7 @@ class parser {
     h.port = s.empty() ? default_port : s.substr(1);
     const auto port = number(h.port);
     if (!port || *port == 0 || *port > 65535) fail("has a port that is not a number from 1 to 65535");
+    h.port = std::to_string(*port);  // Without zeros in front: a quorum counts each server once.
     return h;
   }
 

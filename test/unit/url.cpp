@@ -188,7 +188,8 @@ BOOST_AUTO_TEST_CASE(sentinels_have_parameters) {
        {"redis://h?sentinel_password=hunter2", "redis+sentinel://h/m?sentinel_password=hun&ter2",
         "redis+sentinel://h/m?sentinel_password=hun%zter2", "redis+sentinel://h?sentinel_password=hunter2",
         "redis+sentinel://u:hun?sentinel_password=t@ter2@h/m", "redis+sentinel://h/m?sentinel_password=hun#ter2",
-        "redis+sentinel://u:hun@ter2@h:x/m?sentinel_password=hunter2"}) {
+        "redis+sentinel://u:hun@ter2@h:x/m?sentinel_password=hunter2", "redis+sentinel://u:12/hunter2@h:26379",
+        "redis+sentinel://u:12/hunter2@h:26379/m"}) {
     BOOST_TEST_CONTEXT(url) {
       const std::string text = refusal(url);
       BOOST_TEST(text != "");
@@ -206,6 +207,7 @@ BOOST_AUTO_TEST_CASE(one_server_is_told_from_another) {
   };
   BOOST_TEST(same("redis://h:1", "redis://h:1/2"));
   BOOST_TEST(same("redis://h", "redis://h:6379"));
+  BOOST_TEST(same("redis://h", "redis://h:06379"));
   BOOST_TEST(same("redis://Host:1", "redis://hOST:1"));
   BOOST_TEST(!same("redis://h:1", "redis://h:2"));
   BOOST_TEST(!same("redis://a", "redis://b"));

@@ -52,12 +52,19 @@
 #define LEASEHOLD_WITH_TS_EXECUTOR
 #endif
 
-#define LEASEHOLD_PASTE(version, a, b, c, d, e, f, g) boost_##version##a##b##c##d##e##f##g
-#define LEASEHOLD_EXPAND_AND_PASTE(version, a, b, c, d, e, f, g) LEASEHOLD_PASTE(version, a, b, c, d, e, f, g)
+// The length of an array in Asio's object for each thread; 2 by default.
+#if defined(BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE) && BOOST_ASIO_RECYCLING_ALLOCATOR_CACHE_SIZE != 2
+#define LEASEHOLD_WITH_CACHE_SIZE _with_another_cache_size
+#else
+#define LEASEHOLD_WITH_CACHE_SIZE
+#endif
+
+#define LEASEHOLD_PASTE(version, a, b, c, d, e, f, g, h) boost_##version##a##b##c##d##e##f##g##h
+#define LEASEHOLD_EXPAND_AND_PASTE(version, a, b, c, d, e, f, g, h) LEASEHOLD_PASTE(version, a, b, c, d, e, f, g, h)
 #define LEASEHOLD_BUILT_WITH                                                                                \
   LEASEHOLD_EXPAND_AND_PASTE(BOOST_VERSION, LEASEHOLD_WITHOUT_RTTI, LEASEHOLD_WITHOUT_EXCEPTIONS,           \
                              LEASEHOLD_WITHOUT_THREADS, LEASEHOLD_REACTOR, LEASEHOLD_WITH_HANDLER_TRACKING, \
-                             LEASEHOLD_WITH_BUFFER_DEBUGGING, LEASEHOLD_WITH_TS_EXECUTOR)
+                             LEASEHOLD_WITH_BUFFER_DEBUGGING, LEASEHOLD_WITH_TS_EXECUTOR, LEASEHOLD_WITH_CACHE_SIZE)
 
 namespace leasehold::detail {
 
