@@ -245,7 +245,7 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
   // Another fence: this tenure had ended, and the entry was granted the lock once more.
   if (lease.status != status::held || !is_recorded(lease.fence)) {
     return lose(/*left_in_store=*/lease.status == status::held);
-  };
+  }
   if (tag == checking) {
     believe(a, lease.left);
     // A renewal may have become due meanwhile.
@@ -310,6 +310,7 @@ void hold_state::lose(bool left_in_store) {
     const auto gone_by = later(clock::now(), grant_.lease);
     const auto op = make_recycled<release_op>(core_, lock_, grant_.token, gone_by, grant_.unanswered);
     op->may_last(left_until());
+    op->rest_until(rests_until());
     op->start(nullptr);
   }
   loss_reported_ || released() ? count_loss() : report_loss();

@@ -231,6 +231,11 @@ class hold_state final : public caller, public activity, public alarm, public st
   void on_clock_jump(clock::duration) override;
   void on_other_server() override;
   void on_moved(const std::unordered_set<std::uint16_t>&) override;
+  void on_tagged_keys() override {
+    if (loss_reported_ || released() || listens_) return;
+    listen_at_ = clock::now();
+    schedule();
+  }
   void on_broken(std::string_view token) override;
   // A hold that Redis has reported as gone is released without asking Redis.
   bool needs_store() const override { return !gone_.load(std::memory_order_relaxed) || grant_.unanswered.exists; }

@@ -88,6 +88,7 @@ void release_op::answered(std::uint32_t, const answer& a) {
         core_->note_refusal(o.words);
         if (!may_pass(o.words) || a.received >= pointless()) return end(error::refused);
         report(error::refused);
+        of_a_hold_ = false;
         return core_->set(*this, later(a.received, pause_after_refusal));
     }
   }

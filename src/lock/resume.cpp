@@ -49,7 +49,7 @@ void resume_op::start(const std::shared_ptr<client_handle>& handle, handler::han
       handle->core->post([thrown = std::current_exception()] { std::rethrow_exception(thrown); });
       bad = error::invalid_option;
     }
-    const bool is_semaphore = detached->kind->code == &scripts::counting_semaphore;
+    const bool is_semaphore = detached->kind->ask == ask_is::limit;
     if (!bad && is_semaphore && handle->core->is_quorum()) bad = error::not_supported;
   }
   make_recycled<resume_op>(handle, std::move(h), std::move(detached), std::move(identity), options)->query::start(bad);
@@ -97,7 +97,9 @@ hold resume_op::resumed(const answer& a) const {
   g.may_last_until = std::max(core_->may_last(lease_), ends);
   g.longest_asked = lease_;
   // By the server's clock, and counted from the arrival of an answer that said what time it was before.
-  const std::chrono::microseconds since(std::max<std::int64_t>(0, lease.server_time - detached_->rest_from));
+  // 0: not known, so the whole rest is left.
+  const auto from = detached_->rest_from != 0 ? detached_->rest_from : lease.server_time;
+  const std::chrono::microseconds since(std::max<std::int64_t>(0, lease.server_time - from));
   g.at_least = std::max(milliseconds(0), detached_->rest - std::chrono::floor<milliseconds>(since));
   // `next` stays null. Another program may have resumed the ticket, too, and a hold that is passed on keeps the token.
   g.deadline = core_->still_sure(g.token, local_deadline(a.sent, lease_, lease.left, core_->drift()));

@@ -12,7 +12,7 @@ namespace leasehold::detail {
 // What a client knows of one server from its connections. No I/O.
 class known_server {
  public:
-  store::memory::server as_memory() const { return {run_id_, was_up_before_, {}, false}; }
+  store::memory::server as_memory() const { return {run_id_, was_up_before_, {}, false, {}}; }
   // From an earlier store.
   void assume(const store::memory::server& m) {
     run_id_ = m.run_id;

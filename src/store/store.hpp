@@ -94,6 +94,7 @@ class store {
       bool was_up = false;
       std::optional<clock::time_point> started;  // Only for the servers of a quorum, like the next one.
       bool replaced = false;
+      std::vector<host_and_port> hosts;  // Of a group of Sentinels.
     };
     std::vector<server> servers;                 // One server, or those of a quorum.
     std::vector<host_and_port> hosts;            // Cluster nodes or Sentinels, in addition to those of the URL.

@@ -828,7 +828,65 @@ BOOST_AUTO_TEST_CASE(a_server_that_refuses_a_release_for_a_while_is_asked_again)
     for (std::size_t i = 0; i < refusing; ++i) s.w.server(i).data().set_refusal_of_writes("");
     s.wait(2s);
     for (std::size_t i = 0; i < 3; ++i) BOOST_TEST(s.get("n", i).empty());
+    BOOST_TEST(p.client().stats().lost == 0U);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_release_that_one_of_two_servers_refuses_is_a_loss_if_the_other_one_has_lost_the_hold) {
+  scene s(2);
+  process& p = s.add();
+  hold held = take(s, p, {.lease = 30s});
+  s.wait(100ms);
+  s.w.server(0).data().execute({"DEL", "n"});
+  s.w.server(1).data().set_refusal_of_writes("NOREPLICAS Not enough good replicas to write.");
+  s.run(p, [&]() -> awaitable<void> {
+    auto ending = release(held);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(why == error::lost, why.message());
+  });
+  BOOST_TEST(p.client().stats().lost == 1U);
+}
+
+// With an even number of servers, half of them prevent a majority.
+BOOST_AUTO_TEST_CASE(half_of_an_even_number_of_servers_that_refuse_are_a_refusal) {
+  for (const std::size_t servers : {2U, 4U}) {
+    scene s(servers);
+    process& p = s.add();
+    hold held = take(s, p, {.lease = 30s});
+    s.wait(100ms);
+    for (std::size_t i = 0; i < servers / 2; ++i) {
+      s.w.server(i).data().set_refusal_of_writes("NOREPLICAS Not enough good replicas to write.");
+    }
+    s.run(p, [&]() -> awaitable<void> {
+      auto ending = release(held);
+      const auto why = co_await std::move(ending);
+      BOOST_TEST(why == error::refused, why.message());
+      const mutex m(p.client(), "other");
+      auto waiting = acquire(m, {.lease = 5s, .wait = 20s});
+      auto [ec, none] = co_await std::move(waiting);
+      BOOST_TEST(ec == error::refused, ec.message());
+    });
+    BOOST_TEST(p.client().stats().lost == 0U);
+    BOOST_TEST(p.client().stats().refused != 0U);
+  }
+}
+
+// One of two servers has lost its data: its holder is not let go on, and no other client is let in before at_least.
+BOOST_AUTO_TEST_CASE(a_lock_that_a_quorum_has_lost_rests_all_the_same) {
+  scene s(2);
+  process& p = s.add();
+  process& other = s.add();
+  const hold held = take(s, p, {.lease = 2s, .at_least = 10s});
+  const auto since = s.w.now();
+  s.w.server(0).kill();
+  s.w.server(0).start({});
+  s.wait(5s);
+  BOOST_TEST(!held.valid());
+  BOOST_TEST(s.get("n", 1).starts_with("leasehold:~"));
+  auto& next = s.start(other, {.lease = 2s});
+  for (int i = 0; i < 60 && !next.ended; ++i) s.wait(1s);
+  BOOST_TEST(next.succeeded());
+  BOOST_TEST((s.w.now() - since >= 10s));
 }
 
 BOOST_AUTO_TEST_CASE(a_release_is_done_when_a_majority_is_free) {

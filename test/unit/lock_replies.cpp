@@ -124,6 +124,26 @@ BOOST_AUTO_TEST_CASE(a_server_that_names_a_hold_twice_is_no_majority) {
   BOOST_TEST(detail::merge_inspections({&its, &none, &none}, 2).holders == 0U);
 }
 
+// A script lists a hundred at most, and each server others.
+BOOST_AUTO_TEST_CASE(holds_that_no_majority_lists_are_counted_all_the_same) {
+  const auto some = [](const std::string& token) {
+    auto r = reply_with({"300", "2048", "5000", "0", "r"});
+    for (int i = 0; i < 100; ++i) {
+      for (const std::string& s : {token + std::to_string(i), std::string("1000"), std::string("r")}) r.add(s);
+    }
+    return detail::read_inspection(r);
+  };
+  const auto a = some("t"), b = some("u"), c = some("v");
+  const detail::inspection none;
+  const auto merged = detail::merge_inspections({&a, &b, &c}, 2);
+  BOOST_TEST(merged.holders == 300U);
+  BOOST_TEST(merged.holds.size() == 300U);
+  BOOST_TEST(merged.left == 5000ms);
+  BOOST_TEST(merged.fence == 2048U);
+  // What one server has is not held.
+  BOOST_TEST(detail::merge_inspections({&a, &none, &none}, 2).holders == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(an_owner_of_another_program_has_no_token) {
   const auto a = detail::read_inspection(reply_with({"1", "0", "1000", "0", "redisson"}));
   BOOST_TEST(a.holders == 1U);

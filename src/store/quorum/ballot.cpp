@@ -200,6 +200,7 @@ void ballot::take(voter& v, voice& its, std::uint32_t phase, answer_is& said, co
   }
   its.fence = lease.fence;
   its.depth = lease.depth;
+  its.server_time = lease.server_time;
   if (claim_) claim_->holds(v, a.sent, lease.left);
   if (kind_ != kind::renew || !claim_ || claim_->fence() == 0) return;
   if (phase == downgrading) claim_->reads_on(v);
@@ -344,10 +345,13 @@ void ballot::decide_renewal(bool late) {
   const auto yes = count(answer_is::yes);
   if (yes >= quorum_.majority()) {
     std::vector<milliseconds> lefts;
+    std::int64_t latest = 0;
     for (const auto& v : voices_) {
-      if (v.said == answer_is::yes) lefts.push_back(comparable(v.left));
+      if (v.said != answer_is::yes) continue;
+      lefts.push_back(comparable(v.left));
+      latest = std::max(latest, v.server_time);
     }
-    return end_with(status::held, 0, nth_largest(lefts, quorum_.majority()));
+    return end_with(status::held, 0, nth_largest(lefts, quorum_.majority()), 1, latest);
   }
   const auto no = count(answer_is::no);
   if (quorum_.can_prevent(no)) return end_with(status::not_held, 0, milliseconds(0));
@@ -356,28 +360,32 @@ void ballot::decide_renewal(bool late) {
 }
 
 bool ballot::end_with_error() {
-  const voice* first = nullptr;
-  std::size_t failed = 0;
+  // wrong_type is a loss to some callers: it takes as many servers by itself.
+  const voice* first[] = {nullptr, nullptr};
+  std::size_t number[] = {0, 0};
   for (const auto& v : voices_) {
     const bool here = v.said == answer_is::error || v.raised == answer_is::error;
     if (!here || is_temporary(*v.refused)) continue;
-    if (++failed == 1) first = &v;
+    const bool is_refusal = v.refused != refusal::wrong_type;
+    if (++number[is_refusal] == 1) first[is_refusal] = &v;
   }
-  if (failed < quorum_.majority()) return false;
-  const std::string words = first->words;
-  end(refused(*first->refused, words));
+  if (!quorum_.can_prevent(number[0] + number[1])) return false;
+  const voice& told = *first[number[1] != 0 && !quorum_.can_prevent(number[0])];
+  const std::string words = told.words;
+  end(refused(*told.refused, words));
   return true;
 }
 
 void ballot::end_undecided() { end(refused(refusal::no_majority, {})); }
 
-void ballot::end_with(status s, std::uint64_t fence, milliseconds left, std::uint32_t depth) {
+void ballot::end_with(status s, std::uint64_t fence, milliseconds left, std::uint32_t depth, std::int64_t server_time) {
   outcome o;
   o.lease.understood = true;
   o.lease.status = s;
   o.lease.fence = fence;
   o.lease.left = left == milliseconds::max() ? milliseconds(-1) : left;
   o.lease.depth = depth;
+  o.lease.server_time = server_time;
   end(o);
 }
 

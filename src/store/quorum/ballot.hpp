@@ -61,6 +61,7 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
     std::uint64_t fence = 0;
     std::chrono::milliseconds left{0};
     std::uint32_t depth = 1;
+    std::int64_t server_time = 0;
     std::optional<refusal> refused;  // With these words.
     std::string words;
     std::shared_ptr<const inspection> inspected;
@@ -129,7 +130,10 @@ class ballot final : public caller, public alarm, public std::enable_shared_from
   // Ends the ballot if a majority has answered with errors that a repeat would not change; otherwise returns false.
   bool end_with_error();
   void end_undecided();
-  void end_with(status, std::uint64_t fence, std::chrono::milliseconds left, std::uint32_t depth = 1);
+  // server_time: what has passed on a server between a renewal and a resumption is not less than the difference of the
+  // two, since the two majorities have a server in common, and one names its latest clock, the other its earliest.
+  void end_with(status, std::uint64_t fence, std::chrono::milliseconds left, std::uint32_t depth = 1,
+                std::int64_t server_time = 0);
   void end(const outcome&);
 
   quorum_store& quorum_;

@@ -207,14 +207,15 @@ void claim::conclude(clock::time_point now) {
   const auto majority = quorum_.majority();
   if (waits(now)) return;
   if (released >= majority) return report(true);
-  if (refused >= majority) return report(detail::refused(refusal::no, words_));
+  const auto lost = std::count_if(places_.begin(), places_.end(),
+                                  [](const place& p) { return p.found == release_is::absent && p.granted; });
+  const bool is_lost = quorum_.can_prevent(static_cast<std::size_t>(lost));
+  if (quorum_.can_prevent(refused) && !is_lost) return report(detail::refused(refusal::no, words_));
   // Some servers that granted the token are not reachable, or refuse the release, and no other server has lost it. If
   // the lock is free on a majority, these servers are released later.
   const auto never_asked = std::count_if(places_.begin(), places_.end(), [](const place& p) { return !p.asked; });
   const auto free = released + number_of(release_is::absent) + static_cast<std::size_t>(never_asked);
-  const bool lost_somewhere = std::any_of(places_.begin(), places_.end(),
-                                          [](const place& p) { return p.found == release_is::absent && p.granted; });
-  if (!lost_somewhere && released != 0 && free >= majority) return report(true);
+  if (lost == 0 && released != 0 && free >= majority) return report(true);
   if (released + open < majority || now >= gone_by_) report(false);
 }
 

@@ -20,6 +20,12 @@ namespace leasehold::detail {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+constexpr std::size_t most_listed = 100;
+
+}  // namespace
+
 inspection merge_inspections(const std::vector<const inspection*>& all, std::size_t majority) {
   struct seen {
     std::vector<milliseconds> lefts;
@@ -43,7 +49,23 @@ inspection merge_inspections(const std::vector<const inspection*>& all, std::siz
     if (from->holds.empty()) count({{}, from->left, {}});
     for (const auto& its : from->holds) count(its);
   }
-  std::erase_if(holds, [majority](const auto& h) { return h.second.lefts.size() < majority; });
+  // A script lists a hundred holds at most (lua/shared/members.lua), and not the same ones on each server.
+  std::vector<std::size_t> holders;
+  std::vector<milliseconds> longest_lefts;
+  bool is_cut = false;
+  for (const inspection* const from : all) {
+    holders.push_back(from->holders);
+    longest_lefts.push_back(from->holders == 0 ? milliseconds(0) : comparable(from->left));
+    is_cut = is_cut || (from->holds.size() >= most_listed && from->holders > from->holds.size());
+  }
+  is_cut = is_cut && all.size() >= majority && nth_largest(holders, majority) != 0;
+  auto needed = majority;
+  if (is_cut) {
+    std::size_t most = 0;
+    for (const auto& [token, h] : holds) most = std::max(most, h.lefts.size());
+    needed = std::min(majority, most);
+  }
+  std::erase_if(holds, [needed](const auto& h) { return h.second.lefts.size() < needed; });
   inspection merged;
   if (holds.empty()) return merged;
   const auto shown = [](milliseconds left) { return left == milliseconds::max() ? milliseconds(-1) : left; };
@@ -54,9 +76,13 @@ inspection merge_inspections(const std::vector<const inspection*>& all, std::siz
   merged.about = first.about;
   milliseconds longest{0};
   for (const auto& [token, h] : holds) {
-    const auto left = nth_largest(h.lefts, majority);
+    const auto left = nth_largest(h.lefts, needed);
     longest = std::max(longest, left);
     merged.holds.push_back({token, shown(left), h.ask});
+  }
+  if (is_cut) {
+    merged.holders = std::max(merged.holders, nth_largest(holders, majority));
+    longest = std::max(longest, nth_largest(longest_lefts, majority));
   }
   merged.left = shown(longest);
   return merged;

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <limits>
 
 namespace leasehold::detail {
 
@@ -43,11 +45,13 @@ void ballot::decide_resumption(bool late) {
   std::from_chars(request_.fence_text.data(), request_.fence_text.data() + request_.fence_text.size(), fence);
   std::vector<std::chrono::milliseconds> lefts;
   bool is_known = false;
+  std::int64_t earliest = std::numeric_limits<std::int64_t>::max();
   for (const auto& v : voices_) {
     // A writer's token with a larger fence has become a reader's.
     if (v.said != answer_is::yes || v.fence < fence || (is_writer() && v.fence != fence)) continue;
     is_known = is_known || v.fence == fence;
     lefts.push_back(comparable(v.left));
+    earliest = std::min(earliest, v.server_time);
   }
   const auto pending = count(answer_is::pending);
   const auto unknown = pending + count(answer_is::missing) + count(answer_is::error);
@@ -57,7 +61,7 @@ void ballot::decide_resumption(bool late) {
     const bool was_held = claim_->fence() != 0;
     claim_->granted(fence);
     if (!was_held && caller_ && !caller_->wants(tag_)) claim_->let_go();
-    return end_with(status::held, fence, nth_largest(lefts, quorum_.majority()));
+    return end_with(status::held, fence, nth_largest(lefts, quorum_.majority()), 1, earliest);
   }
   // Servers that have the token with a smaller fence do not have this hold.
   const bool possible = lefts.size() + unknown >= quorum_.majority() && (is_known || unknown != 0);

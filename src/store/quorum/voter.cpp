@@ -37,12 +37,14 @@ store::memory::server voter::known() const {
   store::memory::server known = own.servers.front();
   known.started = started_;
   known.replaced = replaced_;
+  known.hosts = own.hosts;
   return known;
 }
 
 void voter::assume(const store::memory::server& known) {
   store::memory own;
   own.servers = {known};
+  own.hosts = known.hosts;
   server->assume(own);
   started_ = known.started;
   replaced_ = known.replaced;

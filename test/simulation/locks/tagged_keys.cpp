@@ -3,6 +3,7 @@
 //
 // One address with slots behind it (docs/protocol.md): clients notice it, agree about the keys, and follow those that
 // have tagged keys already.
+#include "protocol/keys.hpp"
 #include "protocol/slots.hpp"
 #include "simulation/with_memory.hpp"
 #include "store/memory/scripting.hpp"
@@ -199,6 +200,40 @@ BOOST_FIXTURE_TEST_CASE(operators_find_and_break_locks_in_all_slots, with_slots)
 }
 
 // --- Clients with the plain layout and clients with tagged keys, on a server that does not check slots ---
+
+BOOST_FIXTURE_TEST_CASE(a_break_reaches_a_client_that_has_not_noticed_the_tagged_keys, with_memory) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client a(executor, redis.url());
+    hold h = co_await mutex(a, "n").acquire();
+    client t(executor, tagged(redis.url()));
+    hold mark = co_await mutex(t, "mark").acquire();
+    co_await pause(2s);
+    outcome lost;
+    h.lost(lost.handler());
+    co_await break_lock(t, "n");
+    co_await pause(100ms);
+    BOOST_TEST(lost.ended());
+    BOOST_TEST(!h.valid());
+  });
+}
+
+BOOST_FIXTURE_TEST_CASE(a_hold_from_before_the_switch_to_tagged_keys_listens_in_its_slot, with_memory) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client a(executor, redis.url());
+    hold h = co_await mutex(a, "n").acquire();
+    client t(executor, tagged(redis.url()));
+    hold mark = co_await mutex(t, "mark").acquire();
+    const auto id = h.token().substr(0, h.token().find('.'));
+    const auto channel = detail::client_channel(detail::tag_of_slot(detail::slot_of("n")), id);
+    BOOST_TEST(redis.command("SPUBLISH", channel, "nothing").integer == 0);
+    hold other = co_await mutex(a, "other").acquire();  // It switches.
+    co_await pause(100ms);
+    BOOST_TEST(redis.command("SPUBLISH", channel, "nothing").integer == 1);
+    co_await h.release();
+  });
+}
 
 BOOST_FIXTURE_TEST_CASE(plain_clients_follow_a_client_with_tagged_keys, with_memory) {
   notes n;

@@ -524,6 +524,27 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(tickets_of_a_quorum, with_quorum)
 
+// The time counts from the grant, however often the hold changes hands.
+BOOST_AUTO_TEST_CASE(at_least_does_not_begin_anew_with_each_resumption_on_a_quorum) {
+  memory_quorum all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, all.urls(), forgiving()), d(executor, all.urls(), forgiving());
+    const auto since = now();
+    hold h = co_await mutex(c, "n").acquire({.lease = 20s, .at_least = 8s});
+    for (int i = 0; i < 3; ++i) {
+      co_await pause(1s);
+      const ticket t = co_await h.detach();
+      co_await pause(1s);
+      h = co_await d.resume(t);
+    }
+    co_await h.release();
+    hold next = co_await mutex(c, "n").acquire();
+    BOOST_TEST((now() - since >= 8s));
+    BOOST_TEST((now() - since <= 9s));
+  });
+}
+
 BOOST_AUTO_TEST_CASE(are_resumed_on_a_majority_and_released_everywhere) {
   for (const bool one_is_away : {false, true}) {
     memory_quorum all(3);
