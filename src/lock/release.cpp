@@ -88,7 +88,8 @@ void release_op::answered(std::uint32_t, const answer& a) {
         core_->note_refusal(o.words);
         if (!may_pass(o.words) || a.received >= pointless()) return end(error::refused);
         report(error::refused);
-        of_a_hold_ = false;
+        // A quorum asks again by itself. It may have released the token before the next request.
+        if (core_->is_quorum()) of_a_hold_ = false;
         return core_->set(*this, later(a.received, pause_after_refusal));
     }
   }
