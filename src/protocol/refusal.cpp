@@ -89,7 +89,9 @@ refusal classify(std::string_view words) noexcept {
 }
 
 bool may_have_written(std::string_view error) noexcept {
-  return error.find(" script") != error.npos && !says(error, "BUSY ");
+  // "BUSY Redis is busy running a script" is another's script.
+  if (error.starts_with("BUSY ") && error.find(" script: ") == error.npos) return false;
+  return error.find(" script") != error.npos;
 }
 
 bool is_read_only(std::string_view words) noexcept { return says(words, "READONLY "); }

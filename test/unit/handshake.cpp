@@ -61,13 +61,16 @@ BOOST_AUTO_TEST_CASE(a_server_that_lets_us_in_is_described) {
 
 // It refuses a PING, and nothing else of the handshake.
 BOOST_AUTO_TEST_CASE(a_server_that_cannot_save_its_data_lets_us_in) {
-  const auto misconf = error_of("MISCONF Redis is configured to save RDB snapshots, but it's unable to persist on disk.");
+  const auto misconf =
+      error_of("MISCONF Redis is configured to save RDB snapshots, but it's unable to persist on disk.");
   auto all = replies();
   all[1] = all[3] = misconf;
   const auto o = handshake(parse_url("redis://127.0.0.1:6379"), nobody, "", false).read(all);
   BOOST_REQUIRE(o);
   BOOST_TEST(o->problem == "");
   BOOST_TEST(o->server.publish_refusal == "");
+  // SELECT is not refused so.
+  BOOST_TEST(handshake(server, nobody, "", false).read(all)->problem != "");
 }
 
 BOOST_AUTO_TEST_CASE(a_server_in_cluster_mode_says_so) {

@@ -84,6 +84,7 @@ BOOST_AUTO_TEST_CASE(a_script_that_fails_on_its_way_may_have_written) {
       may_have_written("OOM command not allowed when used memory > 'maxmemory'. script: 59b8, on @user_script:7."));
   BOOST_TEST(may_have_written("ERR Error running script (call to f_1): @user_script:3: -OOM"));
   BOOST_TEST(!may_have_written("WRONGTYPE n is not a mutex"));
+  BOOST_TEST(may_have_written("BUSY it says so. script: 59b8, on @user_script:7."));
   BOOST_TEST(!may_have_written("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."));
   BOOST_TEST(!may_have_written("NOAUTH Authentication required."));
 }

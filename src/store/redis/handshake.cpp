@@ -88,14 +88,15 @@ handshake::handshake(const address& where, const credentials& as, const std::str
     : request_(make_request()),
       has_login_(!as.user.empty() || !as.password.empty()),
       has_channel_(!channel.empty()),
+      selects_(where.database != 0),
       must_be_master_(must_be_master) {
   push_hello(request_, as.user, as.password);
   // Database 0 needs no SELECT, and the user may not have the right to it. PING keeps the other replies at their
   // indexes.
-  if (where.database == 0) {
-    request_.push("PING");
-  } else {
+  if (selects_) {
     request_.push("SELECT", where.database);
+  } else {
+    request_.push("PING");
   }
   request_.push("INFO");
   // Scripts publish, but a refusal of their PUBLISH is not visible to the client: so it is checked here.
@@ -123,7 +124,7 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
                                                         : "TIME";
     const std::string words = words_of(replies[needed]);
     // A server that cannot save its data refuses a PING, and nothing else that writes nothing.
-    if (needed == select && is_unsaved(words)) continue;
+    if (needed == select && !selects_ && is_unsaved(words)) continue;
     // HELLO had the password. A server that still asks for one looks for it before it looks for the command, and does
     // not know HELLO (Valkey 9).
     const bool ignores_hello = needed == hello && has_login_ && words == "NOAUTH Authentication required.";

@@ -46,6 +46,7 @@ class handshake {
   boost::redis::request request_;
   const bool has_login_;
   const bool has_channel_;
+  const bool selects_;  // Else it sends a PING.
   const bool must_be_master_;
 };
 
