@@ -24,7 +24,7 @@ inline std::string check_error_words(std::string_view words) {
   const bool has_code =
       !code.empty() && code != words && code.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == code.npos;
   if (has_code && meant != refusal::no && classify(wrapped) != meant && words.find(" non local ") == words.npos &&
-      words.find("WRONGTYPE ") == words.npos) {
+      words.find("WRONGTYPE ") == words.npos && words.find("TRYAGAIN ", 1) == words.npos) {
     return "wrapped by a script, the words mean something else";
   }
   if (words.starts_with("WRONGTYPE ") && meant != refusal::wrong_type) return "a wrong type is not seen";
