@@ -177,9 +177,9 @@ struct client_options {
   double drift = 0.01;
   std::chrono::milliseconds drift_floor{2};  ///< The part of the allowance that does not grow with the lease.
 
-  /// For how long coroutines of this client may pass a lock on to each other without asking Redis, counted from the last
-  /// request by which Redis granted the lock, or let the client keep it, or from the message that brought it. In that
-  /// time they overtake waiters of other clients. 0 to 1 s; 0: never.
+  /// For how long coroutines of this client may pass a lock on to each other without asking Redis, counted from the
+  /// last request by which Redis granted the lock, or let the client keep it, or from the message that brought it. In
+  /// that time they overtake waiters of other clients. 0 to 1 s; 0: never.
   std::chrono::microseconds cohort{10000};
 
   /// For a quorum. A server that was restarted has forgotten what it had granted. So its grants do not count until it
@@ -327,8 +327,8 @@ void start_resume(const std::shared_ptr<client_handle>&, asio::any_completion_ha
 ///
 /// Several URLs make a quorum of independent servers, best three or five: a lock is held while a majority of them holds
 /// it, and a minority may be down (docs/guarantees.md). Each URL is one of the above, except a cluster or tagged keys
-/// (error::not_supported); the same one twice is error::invalid_url. All clients must have the same list: two majorities
-/// of different lists may have no server in common. A quorum has no queue and no semaphores.
+/// (error::not_supported); the same one twice is error::invalid_url. All clients must have the same list: two
+/// majorities of different lists may have no server in common. A quorum has no queue and no semaphores.
 ///
 /// `io_context::run()` can return
 /// - after `close()`;

@@ -141,7 +141,7 @@ std::int64_t server::subscribers(std::string_view channel) const {
   });
 }
 
-// Of a cluster, too, the number of those who have received it is this node's.
+// Of a cluster, too, the number of those that have received it is this node's.
 std::int64_t server::publish(std::string_view channel, std::string_view message, bool of_slot) {
   if (loses && loses(message)) return 0;
   if (node_ != nullptr && !of_slot) node_->publish_elsewhere(channel, message);
