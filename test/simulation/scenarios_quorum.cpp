@@ -1094,8 +1094,8 @@ BOOST_AUTO_TEST_CASE(a_release_wakes_a_waiter_on_a_quorum_whose_attempt_is_on_it
   BOOST_TEST((waits.at - released < 500ms));
 }
 
-// The messages of one release come from all servers within 10 ms. What comes later is another release, also if there were
-// messages in between.
+// The messages of one release come from all servers within 10 ms. What comes later is another release, also if there
+// were messages in between.
 BOOST_AUTO_TEST_CASE(a_second_release_wakes_a_waiter_on_a_quorum_though_messages_lie_between) {
   scene s(3);
   s.w.fastest = s.w.slowest = 1ms;

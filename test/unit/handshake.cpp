@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "store/redis/handshake.hpp"
 
+#include "store/redis/connections.hpp"
+
 #include "support/unit_test.hpp"
 
 #include <chrono>
@@ -71,6 +73,13 @@ BOOST_AUTO_TEST_CASE(a_server_that_cannot_save_its_data_lets_us_in) {
   BOOST_TEST(o->server.publish_refusal == "");
   // SELECT is not refused so.
   BOOST_TEST(handshake(server, nobody, "", false).read(all)->problem != "");
+}
+
+// Boost.Redis ends a connection that is silent for twice this interval.
+BOOST_AUTO_TEST_CASE(a_connection_may_be_silent_for_as_long_as_a_command_may_take) {
+  using namespace std::chrono_literals;
+  BOOST_TEST((common_config(5s, 2s).health_check_interval == 10s));
+  BOOST_TEST((common_config(5s, 60s).health_check_interval == 60s));
 }
 
 BOOST_AUTO_TEST_CASE(a_server_in_cluster_mode_says_so) {
