@@ -63,9 +63,8 @@ struct initiate_acquire_all {
     if constexpr (N != 0) {
       start_acquire_all(state, as_holds<N, std::decay_t<Handler>>{std::forward<Handler>(handler)}, options);
     } else if (state->members.empty()) {
-      const auto executor = asio::get_associated_executor(handler, asio::system_executor());
-      asio::post(executor, asio::append(std::forward<Handler>(handler), make_error_code(error::invalid_option),
-                                        std::vector<hold>()));
+      complete_without_client(std::forward<Handler>(handler), make_error_code(error::invalid_option),
+                              std::vector<hold>());
     } else {
       start_acquire_all(state, std::forward<Handler>(handler), options);
     }

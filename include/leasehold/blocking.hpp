@@ -170,6 +170,7 @@ class [[nodiscard]] hold {
   hold(hold&&) noexcept = default;  ///< The other one is empty afterwards.
   /// What was held before is released in the background, as by the destructor.
   hold& operator=(hold&& other) noexcept {
+    if (this == &other) return *this;
     hold old(std::move(*this));
     thread_ = std::move(other.thread_);
     hold_ = std::move(other.hold_);
@@ -329,14 +330,16 @@ class basic_lock {
 
   /// Makes one attempt: leasehold::basic_lock::try_acquire. A busy lock is no error: the result is then empty.
   template <class... End>
-  requires detail::ends_a_wait<End...> std::optional<hold> try_acquire(acquire_options options, End&&... end)
-  const {
+  requires detail::ends_a_wait<End...>
+  [[nodiscard]] std::optional<hold> try_acquire(acquire_options options, End&&... end) const {
     auto attempt = detail::block_on(&detail::start_try_acquire, thread_, lock_, {end...}, options);
     return attempt ? std::optional<hold>(made(*std::move(attempt))) : std::nullopt;
   }
   template <class... End>
-  requires detail::ends_a_wait<End...> std::optional<hold> try_acquire(End&&... end)
-  const { return try_acquire(acquire_options(), end...); }  ///< @overload
+  requires detail::ends_a_wait<End...>
+  [[nodiscard]] std::optional<hold> try_acquire(End&&... end) const {
+    return try_acquire(acquire_options(), end...);
+  }  ///< @overload
 
   /// Reads the state of the lock from Redis: leasehold::basic_lock::inspect.
   template <class... End>
@@ -408,11 +411,15 @@ class shared_mutex : public basic_lock {
 
   /// As try_acquire, for a reader.
   template <class... End>
-  requires detail::ends_a_wait<End...> std::optional<hold> try_acquire_shared(acquire_options options, End&&... end)
-  const { return reader_.try_acquire(options, end...); }
+  requires detail::ends_a_wait<End...>
+  [[nodiscard]] std::optional<hold> try_acquire_shared(acquire_options options, End&&... end) const {
+    return reader_.try_acquire(options, end...);
+  }
   template <class... End>
-  requires detail::ends_a_wait<End...> std::optional<hold> try_acquire_shared(End&&... end)
-  const { return reader_.try_acquire(end...); }  ///< @overload
+  requires detail::ends_a_wait<End...>
+  [[nodiscard]] std::optional<hold> try_acquire_shared(End&&... end) const {
+    return reader_.try_acquire(end...);
+  }  ///< @overload
 
  private:
   shared_mutex(const client& c, const leasehold::shared_mutex& lock) : basic_lock(c, lock), reader_(c, lock.shared()) {}
@@ -536,6 +543,16 @@ template <std::size_t First, class Tuple, std::size_t... I>
 ending ending_from(const Tuple& all, std::index_sequence<I...>) {
   return ending(std::get<First + I>(all)...);
 }
+
+// Whether with_lock takes it: see is_lockable.
+template <class Lock>
+inline constexpr bool is_blocking_lockable = requires(const Lock& lock, const ending& end) {
+  lock.acquire(acquire_options(), end);
+};
+template <class... Locks>
+inline constexpr bool is_blocking_lockable<std::tuple<Locks...>> = (is_blocking_lockable<Locks> && ...);
+template <class Lock>
+inline constexpr bool is_blocking_lockable<std::vector<Lock>> = is_blocking_lockable<Lock>;
 
 // What with_lock and acquire_all take: a lock, a tuple of locks or a vector of locks.
 template <class Locks>
@@ -662,12 +679,13 @@ auto acquire_all(LocksAndEnd&&... arguments) { return acquire_all(acquire_option
 
 /// The same for locks of one kind whose number is known only at run time.
 template <detail::blocking_lock Lock, class... End>
-requires detail::ends_a_wait<End...> std::vector<hold> acquire_all(acquire_options options,
-                                                                   const std::vector<Lock>& locks, End&&... end) {
+requires detail::ends_a_wait<End...>
+[[nodiscard]] std::vector<hold> acquire_all(acquire_options options, const std::vector<Lock>& locks, End&&... end) {
   return detail::blocking_lockable<std::vector<Lock>>::acquire(locks, options, detail::ending(end...));
 }
 template <detail::blocking_lock Lock, class... End>
-requires detail::ends_a_wait<End...> std::vector<hold> acquire_all(const std::vector<Lock>& locks, End&&... end) {
+requires detail::ends_a_wait<End...>
+[[nodiscard]] std::vector<hold> acquire_all(const std::vector<Lock>& locks, End&&... end) {
   return acquire_all(acquire_options(), locks, end...);
 }  ///< @overload
 
@@ -708,6 +726,7 @@ auto while_held(std::vector<hold>& h, Work&& work, std::stop_token stop = {}) {
 /// @throws exception what `acquire` fails with; error::lost when the lease did not cover the whole body; else the
 /// body's own exception.
 template <class Lock, class Body>
+requires detail::is_blocking_lockable<Lock>
 auto with_lock(const Lock& lock, acquire_options options, Body&& body, std::stop_token stop = {}) {
   using held = typename detail::blocking_lockable<Lock>::held;
   constexpr bool fits = std::invocable<Body&, held&, std::stop_token>;
@@ -721,6 +740,7 @@ auto with_lock(const Lock& lock, acquire_options options, Body&& body, std::stop
   }
 }
 template <class Lock, class Body>
+requires detail::is_blocking_lockable<Lock>
 auto with_lock(const Lock& lock, Body&& body, std::stop_token stop = {}) {
   return with_lock(lock, acquire_options(), body, std::move(stop));
 }  ///< @overload

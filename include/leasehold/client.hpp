@@ -347,7 +347,8 @@ void start_resume(const std::shared_ptr<client_handle>&, asio::any_completion_ha
 /// handle may be destroyed while the operation is under way.
 ///
 /// Thread safety: const functions may be called from any thread. Only blocking::client starts a thread. (Asio has one
-/// for its resolver, and some if a handler without an executor is given to an operation of an empty hold or no lock.)
+/// for its resolver, and some for its system executor. An operation of an empty hold or of no lock uses that one if its
+/// handler has no executor, or one that can only be dispatched to: an `any_completion_executor`.)
 /// @ingroup ref_clients
 class client {
  public:
@@ -457,9 +458,11 @@ class client {
   /// "refused: redis://10.0.0.7: NOAUTH Authentication required." "" for no error. (For a lock: basic_lock::explain.)
   std::string explain(const error_code& ec) const;
 
-  /// The server's words for the latest error::refused, or "". Neither here nor elsewhere does the library show a user
-  /// or a password of a URL or of client_options::credentials, even if a server repeats it: it shows "***" instead.
-  /// One line of at most 500 bytes of the server's, in which what a terminal would obey, or is not UTF-8, is escaped.
+  /// The server's words for the latest event::kind::refused, or "": an error::refused, a refusal of something in the
+  /// background (a renewal, for example), or of PUBLISH when the client connects. Neither here nor elsewhere does the
+  /// library show a user or a password of a URL or of client_options::credentials, even if a server repeats it: it shows
+  /// "***" instead. One line of at most 500 bytes of the server's, in which what a terminal would obey, or is not UTF-8,
+  /// is escaped.
   std::string last_refusal() const;
 
   /// Why there is no connection: what the latest attempt to connect, or the loss of the connection, has ended with. ""

@@ -187,6 +187,15 @@ asio::awaitable<T, E> while_held(std::vector<hold>& h, asio::awaitable<T, E> wor
 
 namespace detail {
 
+// Whether with_lock takes it. (A call without a namespace that has acquire_options finds both this one and the one of
+// leasehold::blocking.)
+template <class Lock>
+inline constexpr bool is_lockable = requires(const Lock& lock) { lock.acquire(acquire_options(), asio::deferred); };
+template <class... Locks>
+inline constexpr bool is_lockable<std::tuple<Locks...>> = (is_lockable<Locks> && ...);
+template <class Lock>
+inline constexpr bool is_lockable<std::vector<Lock>> = is_lockable<Lock>;
+
 // What with_lock takes, and what its body gets: a lock, a tuple of locks or a vector of locks.
 template <class Lock>
 struct lockable {
@@ -297,6 +306,7 @@ constexpr bool is_body() {
 ///
 /// With several threads run each coroutine on a strand of its own.
 template <class Lock, class Body>
+requires detail::is_lockable<Lock>
 auto with_lock(Lock lock, acquire_options options, Body&& body) {
   using held = typename detail::lockable<Lock>::held;
   using callable = std::remove_reference_t<Body>;
@@ -317,6 +327,7 @@ auto with_lock(Lock lock, acquire_options options, Body&& body) {
 }
 
 template <class Lock, class Body>
+requires detail::is_lockable<Lock>
 auto with_lock(Lock lock, Body&& body) {
   return with_lock(std::move(lock), acquire_options(), std::forward<Body>(body));
 }  ///< @overload

@@ -122,6 +122,58 @@ BOOST_AUTO_TEST_CASE(handlers_run_on_their_associated_executor) {
   BOOST_TEST(completed == 16);
 }
 
+// As a library that is compiled passes them on. Their executor can only be dispatched to.
+BOOST_AUTO_TEST_CASE(erased_handlers_run_on_their_executor_also_without_a_client) {
+  asio::thread_pool elsewhere(1);
+  const std::thread::id there =
+      asio::post(elsewhere, asio::use_future([] { return std::this_thread::get_id(); })).get();
+  std::atomic<int> completed{0};
+  const auto ends_with = [&](error_code expected) {
+    return asio::bind_executor(elsewhere.get_executor(), [&, expected](error_code ec, auto&&...) {
+      BOOST_TEST(ec == expected);
+      BOOST_TEST((std::this_thread::get_id() == there));
+      ++completed;
+    });
+  };
+  using handler = asio::any_completion_handler<void(error_code)>;
+  const auto watch_and_change = [&](hold& h, holds<2>& two, leadership& l, error_code expected) {
+    h.lost(handler(ends_with(error::not_held)));
+    h.wanted(handler(ends_with(error::not_held)));
+    two.lost(handler(ends_with(error::not_held)));
+    l.lost(handler(ends_with(error::not_held)));
+    h.extend(10s, handler(ends_with(expected)));
+    l.proclaim("value", handler(ends_with(expected)));
+  };
+  const auto release = [&](hold& h, holds<2>& two, leadership& l, error_code expected) {
+    h.release(handler(ends_with(expected)));
+    two.release(handler(ends_with(expected)));
+    l.resign(handler(ends_with(expected)));
+  };
+  asio::io_context context;
+  client c(context, redis.url());
+  run(context, [&]() -> awaitable<void> {
+    hold h = co_await mutex(c, "n").acquire();
+    holds<2> two = co_await acquire_all(mutex(c, "a"), mutex(c, "b"));
+    leadership l = co_await election(c, "e").campaign("first");
+    watch_and_change(h, two, l, {});
+    co_await eventually("both have changed", [&] { return completed == 2; });
+    release(h, two, l, {});
+    co_await eventually("all have ended", [&] { return completed == 9; });
+    hold none;
+    holds<2> neither;
+    leadership nobody;
+    watch_and_change(none, neither, nobody, error::not_held);
+    release(none, neither, nobody, error::not_held);
+    none.downgrade(handler(ends_with(error::not_held)));
+    none.detach(asio::any_completion_handler<void(error_code, ticket)>(ends_with(error::not_held)));
+    acquire_all(std::vector<mutex>(),
+                asio::any_completion_handler<void(error_code, std::vector<hold>)>(ends_with(error::invalid_option)));
+    co_await eventually("all have ended", [&] { return completed == 21; });
+    co_await c.close();
+  });
+  elsewhere.join();
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

@@ -503,6 +503,27 @@ BOOST_AUTO_TEST_CASE(with_lock_runs_its_body_under_the_lock) {
   BOOST_TEST(!ran);
 }
 
+// acquire_options are of the namespace around, whose with_lock is for coroutines.
+BOOST_AUTO_TEST_CASE(with_lock_may_be_called_without_its_namespace) {
+  using blocking::with_lock;
+  const blocking::client c(redis.url());
+  const blocking::mutex lock(c, "n");
+  const acquire_options options{.wait = 0ms};
+  const auto one = [](blocking::hold& h, const std::stop_token&) { return h.valid(); };
+  BOOST_TEST(with_lock(lock, options, one));
+  const auto two = [](blocking::holds<2>& all, const std::stop_token&) { return all[0].valid() && all[1].valid(); };
+  BOOST_TEST(with_lock(std::tuple(lock, blocking::mutex(c, "m")), options, two));
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_that_is_moved_to_itself_stays) {
+  const blocking::client c(redis.url());
+  blocking::hold h = blocking::mutex(c, "n").acquire();
+  blocking::hold& same = h;
+  h = std::move(same);
+  BOOST_TEST(h.valid());
+  h.release();
+}
+
 BOOST_AUTO_TEST_CASE(with_lock_requests_a_stop_when_the_hold_is_lost) {
   blocking::client c(redis.url(), patient());
   const blocking::mutex lock(c, "n");

@@ -46,14 +46,27 @@ bool is_empty(const std::shared_ptr<State>& state) noexcept {
 }
 bool is_empty(const std::shared_ptr<hold_group>& group) noexcept;
 
+// Ends an operation that has no client, hence no strand to complete from: on the handler's executor, never inside this
+// call. (An any_completion_executor can only be dispatched to: from a thread of the system executor.)
+template <class Handler, class... Results>
+void complete_without_client(Handler&& handler, Results... results) {
+  auto executor = asio::get_associated_executor(handler, asio::system_executor());
+  auto completion = asio::append(std::forward<Handler>(handler), std::move(results)...);
+  if constexpr (asio::can_require_v<decltype(executor), asio::execution::blocking_t::never_t>) {
+    asio::post(executor, std::move(completion));
+  } else {
+    asio::post(asio::system_executor(), std::move(completion));
+  }
+}
+
 // What an operation of an empty handle ends with.
 template <class Signature>
 struct with_not_held;
 template <class... Results>
 struct with_not_held<void(error_code, Results...)> {
   template <class Handler>
-  static auto append(Handler&& handler) {
-    return asio::append(std::forward<Handler>(handler), make_error_code(error::not_held), Results()...);
+  static void complete(Handler&& handler) {
+    complete_without_client(std::forward<Handler>(handler), make_error_code(error::not_held), Results()...);
   }
 };
 
@@ -68,8 +81,7 @@ struct initiation {
   void operator()(Handler&& handler, Args... args) const {
     if constexpr (std::is_same_v<State, hold_state> || std::is_same_v<State, hold_group>) {
       if (is_empty(state)) {
-        const auto executor = asio::get_associated_executor(handler, asio::system_executor());
-        asio::post(executor, with_not_held<Signature>::append(std::forward<Handler>(handler)));
+        with_not_held<Signature>::complete(std::forward<Handler>(handler));
         return;
       }
     }
