@@ -21,13 +21,12 @@ void hold_state::release(release_op::listener l) {
   complete_waiters(error::not_held);
   notify(event::kind::released, tenure_.lasted);
   const bool was_gone = gone_.load(std::memory_order_relaxed);
-  const bool is_gone = was_gone && !grant_.unanswered.exists;
   if (was_gone || is_missing_ || loss_reported_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
       clock::now() < rests_until() || !grant_.next->pass_on(*this, l)) {
     const bool is_wanted = grant_.lingering && grant_.lingering->end();
-    if (is_gone) {  // Redis has already said so.
-      if (l) l(error::lost);
-    } else {
+    if (was_gone && l) std::exchange(l, nullptr)(error::lost);  // Redis has already said so.
+    // (An attempt without an answer may still acquire the lock.)
+    if (!was_gone || grant_.unanswered.exists) {
       auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
       if (!tenure_.is_lost) op->of_a_hold();
       if (grant_.contended || is_wanted) op->expect_waiter();

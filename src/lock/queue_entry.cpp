@@ -47,7 +47,7 @@ void queue_entry::add(waiter& op) {
     begin();
   } else {
     // A lock with several holders at a time may have room for this waiter, too: that is not known yet.
-    if (lock_->kind.mode != hold_mode::shared || answered_) op.note_contention();
+    if (answered_ || (found_busy_ && lock_->kind.mode != hold_mode::shared)) op.note_contention();
     ask_in_parallel();
   }
 }

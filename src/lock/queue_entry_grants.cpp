@@ -64,6 +64,7 @@ void queue_entry::prove() {
     return core_->set(*this, until);
   }
   state_ = state::asking;
+  asked_again_ = true;  // The attempt before was granted.
   ask();
 }
 
@@ -160,7 +161,9 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
     parallel_.on_reader(token_);
     if (in_queue_) parallel_.let_follow(waiters_.size());
   }
-  if (lock_->kind.mode == hold_mode::exclusive) found_busy_ = true;
+  if (lock_->kind.mode == hold_mode::exclusive && !std::exchange(found_busy_, true)) {
+    for (auto& w : waiters_) w.note_contention();
+  }
   auto held = hand_over(*op, std::move(g));
   if (waiters_.empty()) {
     forget();

@@ -75,8 +75,12 @@ void wanted_op::answered(std::uint32_t, const answer& a) {
     core_->note_refusal(o.words);
     return end(error::refused);
   }
-  if (o.refused || !o.lease.understood) return core_->set(*this, later(a.received, pause_before_asking));
   const auto self = shared_from_this();
+  if (o.refused == refusal::wrong_type) {  // Another program's record. The hold asks, too, and ends this.
+    core_->set(*this, later(a.received, asks_for_tags));
+    return core_->note_broken(token_);
+  }
+  if (o.refused || !o.lease.understood) return core_->set(*this, later(a.received, pause_before_asking));
   core_->observe_time(o.lease.server_time, a);
   if (o.lease.status == status::waits_in_front) return registry::of(*core_).note_wanted(token_);
   if (o.lease.status == status::not_held) core_->note_broken(token_);

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_SUITE(scenarios)
 
 // Two masters, and a spare. "n" is at the first of them, by the number that `home` says.
 struct cluster_scene : scene {
-  cluster_scene() : scene(3) {
+  explicit cluster_scene(std::uint64_t seed = 1) : scene(3, seed) {
     w.make_cluster(2);
     home = w.cluster()->owner(slot);
     other = 1 - home;
@@ -43,6 +43,7 @@ struct cluster_scene : scene {
   // At once.
   void move_slot() { move_slot(other); }
   void move_slot_back() { move_slot(home); }
+  void move_slot_to_the_spare() { move_slot(spare); }
   bool has(std::size_t server, const std::string& key) {
     return w.server(server).data().execute({"EXISTS", key}).integer != 0;
   }
@@ -53,6 +54,7 @@ struct cluster_scene : scene {
   const std::string queue = detail::queue_key(tag, record), entries = detail::entries_key(tag, record);
   const std::string fence{detail::fence_key(slot)}, value = detail::leader_key(tag, record);
   std::size_t home = 0, other = 0;
+  const std::size_t spare = 2;
 
  private:
   void move_slot(std::size_t to) {
@@ -164,23 +166,45 @@ BOOST_AUTO_TEST_CASE(a_waiter_that_gives_up_while_its_slot_moves_leaves_the_queu
   BOOST_TEST(held.valid());
 }
 
+// To a node that has slots already, and to one that has none.
 BOOST_AUTO_TEST_CASE(a_hold_is_renewed_while_its_slot_moves_key_by_key) {
+  for (const bool to_the_spare : {false, true}) {
+    cluster_scene s;
+    const std::size_t to = to_the_spare ? s.spare : s.other;
+    process& x = s.add();
+    const hold held = take(s, x, {.lease = 3s});
+    s.w.cluster()->begin_to_move(s.slot, to);
+    s.wait(5s);
+    BOOST_TEST(held.valid());
+    s.move_key(s.record);
+    s.wait(30s);
+    BOOST_TEST(held.valid());
+    s.move_key(s.fence);
+    s.w.cluster()->end_move(s.slot);
+    s.wait(5s);
+    s.tell_all();
+    s.wait(5s);
+    BOOST_TEST(held.valid());
+    BOOST_TEST(s.get("n", to).starts_with("leasehold:" + held.token()));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_a_slot_was_to_be_moved_to_is_left_after_the_move_was_given_up) {
   cluster_scene s;
   process& x = s.add();
-  const hold held = take(s, x, {.lease = 3s});
-  s.w.cluster()->begin_to_move(s.slot, s.other);
-  s.wait(5s);
-  BOOST_TEST(held.valid());
-  s.move_key(s.record);
-  s.wait(5s);
-  BOOST_TEST(held.valid());
-  s.move_key(s.fence);
-  s.w.cluster()->end_move(s.slot);
-  s.wait(5s);
-  s.tell_all();
-  s.wait(5s);
-  BOOST_TEST(held.valid());
-  BOOST_TEST(s.get("n", s.other).starts_with("leasehold:" + held.token()));
+  s.wait(15s);  // The client has seen the same slots twice.
+  const auto connections = [&s] { return s.w.server(s.spare).connections(); };
+  BOOST_TEST(connections() == 0U);
+  s.w.cluster()->begin_to_move(s.slot, s.spare);
+  const auto& got = s.start(x, {.lease = 3s});
+  s.wait(1s);
+  BOOST_TEST(connections() == 1U);
+  s.w.cluster()->give_up_move(s.slot);
+  s.finish();
+  BOOST_TEST(got.succeeded());
+  s.wait(25s);
+  BOOST_TEST(connections() == 0U);
+  BOOST_TEST(got.got.valid());
 }
 
 // The channel of an election is at the master of its slot.
@@ -274,6 +298,37 @@ BOOST_AUTO_TEST_CASE(a_waiter_is_granted_at_once_after_its_client_was_redirected
     s.finish();
     BOOST_REQUIRE(waiting.succeeded());
     BOOST_TEST((waiting.at - released < 100ms));
+  }
+}
+
+// A client that hears of the move before its grant arrives, and has no connection to the slot's node, cannot ask for
+// replicas.
+BOOST_AUTO_TEST_CASE(a_grant_that_arrives_after_its_slot_has_moved_is_given_back) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    cluster_scene s(seed);
+    for (std::size_t i = 0; i < s.w.number_of_servers(); ++i) {
+      s.w.server(i).replicas = s.w.server(i).replicas_that_answer = 1;
+    }
+    process& p = s.add();
+    s.wait(15s);
+    s.w.fastest = 1ms;
+    s.w.slowest = 400ms;
+    s.w.server(s.spare).freeze();
+    bool has_run = false;
+    s.w.server(s.home).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
+      if (arguments.front() != "acquire" || std::exchange(has_run, true)) return;
+      s.w.after(0ms, [&] { s.move_slot_to_the_spare(); });
+    };
+    p.cut_connections();
+    s.wait(std::chrono::milliseconds(seed % 50));
+    const auto& granted = s.start(p, {.lease = 1min, .wait = 2s, .replicas = 1});
+    s.finish();
+    s.w.fastest = s.w.slowest = 1ms;
+    s.w.server(s.spare).thaw();
+    if (granted.succeeded()) continue;
+    s.wait(10s);
+    BOOST_TEST(!s.has(s.spare, s.record), "seed " << seed);
+    BOOST_TEST(!s.has(s.home, s.record), "seed " << seed);
   }
 }
 

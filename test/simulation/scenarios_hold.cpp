@@ -398,6 +398,30 @@ BOOST_AUTO_TEST_CASE(a_release_that_a_busy_server_never_takes_asks_no_longer_tha
   BOOST_TEST(p.client().stats().commands == asked);
 }
 
+// An attempt that got no answer may still run. The release that makes sure of it is in the background.
+BOOST_AUTO_TEST_CASE(a_release_of_a_hold_that_was_lost_says_so_at_once_though_an_attempt_was_repeated) {
+  scene s;
+  process& p = s.add();
+  s.wait(200ms);
+  auto& granted = s.start(p, {.lease = 30s});
+  s.wait(50us);
+  p.cut_connections();
+  s.finish();
+  BOOST_REQUIRE(granted.succeeded());
+  s.w.server(0).execute({"DEL", "n"});
+  s.wait(12s);
+  BOOST_TEST(!granted.got.valid());
+  s.w.server(0).freeze();
+  const auto before = s.w.now();
+  s.run(p, [&]() -> awaitable<void> {
+    auto ending = release(granted.got);
+    const auto why = co_await std::move(ending);
+    BOOST_TEST(why == error::lost, why.message());
+  });
+  BOOST_TEST((s.w.now() - before < 1ms));
+  s.w.server(0).thaw();
+}
+
 // What was sent on a connection that is gone arrives after its lock was given back.
 BOOST_AUTO_TEST_CASE(late_bytes_of_a_cut_connection_leave_nothing_behind) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {

@@ -67,15 +67,18 @@ struct wanted_scene : scene {
 
 // It is not renewed, and its lease would end much later.
 BOOST_AUTO_TEST_CASE(a_holder_that_waits_for_others_is_told_when_its_record_is_gone) {
-  wanted_scene s;
-  process& p = s.add();
-  hold h = take(s, p, {.lease = 10min, .renew = renewal::none});
-  const auto& told = s.watch(p, h);
-  s.wait(1s);
-  s.w.server(0).execute({"DEL", "n"});
-  s.wait(6s);
-  BOOST_TEST(!h.valid());
-  BOOST_TEST((told.ended == error::lost));
+  for (const bool overwritten : {false, true}) {
+    wanted_scene s;
+    process& p = s.add();
+    hold h = take(s, p, {.lease = 10min, .renew = renewal::none});
+    const auto& told = s.watch(p, h);
+    s.wait(1s);
+    s.w.server(0).execute({"DEL", "n"});
+    if (overwritten) s.w.server(0).execute({"HSET", "n", "another program's", "1"});
+    s.wait(6s);
+    BOOST_TEST(!h.valid());
+    BOOST_TEST((told.ended == error::lost));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_holder_is_told_when_another_client_joins_the_queue) {

@@ -35,6 +35,10 @@ constexpr milliseconds refresh_refused{1000};  // If no node says which slots th
 // If an answer takes longer, the client asks another node.
 constexpr milliseconds refresh_limit{1000};
 
+// For how long a node that a slot is being moved to counts as such after a call was redirected to it by ASK. The answers
+// of the nodes do not show a move.
+constexpr milliseconds moves_on{10000};
+
 // A call with more redirections is given up: the nodes do not agree on the slot.
 constexpr int most_redirections = 5;
 
@@ -178,7 +182,7 @@ class cluster_store final : public store, public node::owner, public std::enable
 
   void on_node_up(node& n) override {
     ++epoch_;
-    if (!known_ || !n.wanted) return refresh_now();
+    if (!known_ || !n.is_used()) return refresh_now();
     announce(n);
     refresh_soon();
   }
@@ -253,7 +257,7 @@ class cluster_store final : public store, public node::owner, public std::enable
 
   void report_failure(node& n, std::string_view why) {
     // The slots of the other nodes are served. There is an attempt every second: the same failure is reported once.
-    if (!n.wanted || n.failure == why) return;
+    if (!n.is_used() || n.failure == why) return;
     n.failure = why;
     events_->on_no_answer(of(n, why));
   }
@@ -284,7 +288,8 @@ class cluster_store final : public store, public node::owner, public std::enable
     // The call overtakes calls that were sent on another connection since then.
     ++epoch_;
     if (nodes_.size() >= most_nodes && !nodes_.contains(name_of(where))) return false;
-    node& to = add(where);
+    node& to = add(where, /*wanted=*/false);
+    if (!moved) to.imports_until = later(clock::now(), moves_on);
     if (moved && by_slot_[slot] != &to) {
       by_slot_[slot] = &to;
       last_look_.clear();
@@ -389,7 +394,7 @@ class cluster_store final : public store, public node::owner, public std::enable
     for (const auto& [name, n] : nodes_) all.push_back(n);
     const bool served = up();
     for (const auto& n : all) {
-      if (!n->wanted) {
+      if (!n->is_used()) {
         withdraw(*n, "no master any more");
         // Unless there is no other node to ask: perhaps no master can be reached, or none has the right certificate.
         if (served || !n->serves()) remove(*n);

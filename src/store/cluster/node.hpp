@@ -5,6 +5,7 @@
 #include "store/server.hpp"
 #include "store/slot_channels.hpp"
 #include "store/url.hpp"
+#include "time/clock.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -46,6 +47,8 @@ class node final : public store::events, public redis_server::router, public std
     leaving_ = true;
     server->stop();
   }
+  // It is not connected only to be asked for the slots.
+  bool is_used() const { return wanted || clock::now() < imports_until; }
   void listen_in(std::uint16_t slot);
   void ignore_in(std::uint16_t slot);
   // The same for another channel of a slot.
@@ -54,6 +57,8 @@ class node final : public store::events, public redis_server::router, public std
 
   const host_and_port where;
   std::shared_ptr<redis_server> server;
+  // Calls were redirected to it by ASK: a slot is being moved to it, as far as is known.
+  clock::time_point imports_until = clock::time_point::min();
   bool wanted = true;      // As far as is known, it is a master with slots. Other nodes are only asked for the slots.
   bool announced = false;  // The client was notified that this connection is up.
   std::string failure;     // Why there is no connection, as far as is known.

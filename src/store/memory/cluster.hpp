@@ -36,6 +36,8 @@ class cluster {
 
   // CLUSTER SETSLOT MIGRATING and IMPORTING.
   void begin_to_move(std::uint16_t slot, std::size_t to);
+  // CLUSTER SETSLOT STABLE on both nodes. No key of the slot was moved.
+  void give_up_move(std::uint16_t slot) { moving_.erase(slot); }
   // MIGRATE: moves the key to the node that the slot is being moved to, with what is left of its time to live.
   void move_key(std::uint16_t slot, const std::string& key);
   // CLUSTER SETSLOT NODE on both nodes. The slot's keys must have been moved. The other nodes do not know of the change

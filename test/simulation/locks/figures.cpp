@@ -597,6 +597,29 @@ BOOST_AUTO_TEST_CASE(a_store_that_does_not_answer_is_no_holder) {
   }
 }
 
+// Not even of the other waiters of its own client.
+BOOST_AUTO_TEST_CASE(waits_for_a_store_that_was_never_there_are_no_waits_for_a_lock) {
+  redis.kill();
+  run([&]() -> awaitable<void> {
+    observed seen;
+    client_options o;
+    o.slow_wait = 1s;
+    o.observer = seen.observer();
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    outcome waits[3];
+    for (outcome& one : waits) {
+      mutex(c, "n").acquire({.wait = 3s}, [&one](error_code ec, hold) { one.ec = ec; });
+    }
+    for (outcome& one : waits) {
+      co_await eventually("it ends", [&] { return one.ended(); });
+      BOOST_TEST(*one.ec == error::unreachable);
+    }
+    BOOST_TEST(c.stats().contended == 0U);
+    BOOST_TEST(c.stats().slow_waits == 0U);
+    BOOST_TEST(seen.of(event::kind::slow_wait).empty());
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
