@@ -37,11 +37,16 @@ if what == 'acquire' and there == 0 then
   end
 end
 
-local function free()
-  redis.call('DEL', record)
+-- Redisson asks again, and finds when the lock is free.
+local function tell_redisson()
   if unlock_channel then
     redis.pcall('PUBLISH', unlock_channel, '0')
   end
+end
+
+local function free()
+  redis.call('DEL', record)
+  tell_redisson()
 end
 
 if what == 'release' and there == 1 and found[2] and not ARGV[3] then
@@ -239,6 +244,7 @@ local function shorten(deadline)
     redis.call('PEXPIREAT', record, string.format('%d', at))
     soonest, changed = first, true
   end
+  return longest
 end
 
 -- An acquire and a confirmation do without these.
@@ -249,8 +255,8 @@ if what ~= 'acquire' and what ~= 'confirm' then
     own, members, changed = nil, members - 1, true
     uncount(m)
     -- What another program counts has an expiry that is not ours to shorten.
-    if members > 0 and only_members() then
-      shorten(m[1])
+    if members > 0 and only_members() and shorten(m[1]) then
+      tell_redisson()
     end
   end
 
@@ -266,10 +272,7 @@ if what ~= 'acquire' and what ~= 'confirm' then
     elseif only_members() then
       shorten(before)
     end
-    -- Redisson asks again, and finds when the lock is free.
-    if unlock_channel then
-      redis.pcall('PUBLISH', unlock_channel, '0')
-    end
+    tell_redisson()
   end
 end
 

@@ -9,7 +9,8 @@ local function raise_fence(key, mine, fence, g)
   if last == tags_mark then
     error(tags_error)
   end
-  if tonumber(g) >= 4503599627370496 then
+  -- With a larger counter there is no next fence.
+  if tonumber(g) >= 4503599627370495 then
     error('leasehold: the fence ' .. fence .. ' is out of range')
   end
   if not last or tonumber(last) < tonumber(g) then

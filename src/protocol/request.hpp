@@ -87,8 +87,7 @@ struct basic_request {
   Text value{};                               // proclaim
 
   basic_request() = default;
-  // Of the other kind of text. `members` and publishes_first are not copied: a store that keeps requests has no use for
-  // them.
+  // Of the other kind of text. `members` are not copied: a store that keeps requests has no use for them.
   template <class Other>
   explicit basic_request(const basic_request<Other>& r);
 };

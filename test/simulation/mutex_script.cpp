@@ -363,6 +363,19 @@ BOOST_AUTO_TEST_CASE(a_counter_out_of_range_is_refused_and_left_as_it_was) {
   }
 }
 
+// There would be no next fence.
+BOOST_AUTO_TEST_CASE(a_counter_is_not_raised_out_of_range) {
+  const auto before = acquire("x").fence / 2048;
+  for (const unsigned long long g : {4503599627370495ULL, 4503599627370496ULL}) {
+    const reply r = call({"raise", "x", std::to_string(g * 2048), std::to_string(g)});
+    BOOST_TEST(r.is_error());
+    BOOST_TEST(r.text.find("out of range") != r.text.npos);
+  }
+  BOOST_TEST(redis.get(counter).value() == std::to_string(before));
+  release("x");
+  BOOST_TEST(acquire("y").status == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_counter_that_is_no_number_begins_anew) {
   redis.command("SET", counter, "nonsense");
   const answer r = acquire("x");

@@ -370,6 +370,32 @@ BOOST_AUTO_TEST_CASE(redisson_is_told_of_a_release_after_which_at_least_is_not_o
   });
 }
 
+// It sleeps until the end that it has seen.
+BOOST_AUTO_TEST_CASE(redisson_is_told_of_a_release_after_which_the_record_ends_earlier) {
+  const auto waits = std::make_shared<waiter_of_redisson>();
+  redis.server().attach(waits);
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), beside_redisson());
+    const recursive_mutex lock(c, "n", "owner");
+    {
+      // The other one's process has died.
+      const hold dead = co_await lock.acquire({.lease = 2s, .renew = renewal::none});
+      hold living = co_await lock.acquire({.lease = 30s});
+      co_await pause(3s);
+      co_await living.release();
+      BOOST_TEST(waits->heard.size() == 1U);
+    }
+    hold rests = co_await lock.acquire({.lease = 30s, .at_least = 10s});
+    hold longer = co_await lock.acquire({.lease = 30s});
+    co_await rests.release();
+    BOOST_TEST(waits->heard.size() == 2U);
+    co_await longer.release();
+    BOOST_TEST(waits->heard.size() == 3U);
+    BOOST_TEST(redis.ttl("n") > 9000);
+    BOOST_TEST(redis.ttl("n") <= 10100);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_waiter_behind_redisson_is_woken_by_its_unlock) {
   run([&]() -> awaitable<void> {
     // As Redisson's scripts leave it: owner -> count.
