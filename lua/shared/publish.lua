@@ -7,6 +7,6 @@ local name, sent = string.match(t, '^[^.]+')
 if string.sub(fences, 12, 13) ~= '0}' then
   sent = redis.pcall('SPUBLISH', string.sub(fences, 1, -6) .. name, message)
 end
-if type(sent) ~= 'number' then
+if type(sent) ~= 'number' or sent == 0 then
   sent = redis.pcall('PUBLISH', 'leasehold:{0}:' .. name, message)
 end

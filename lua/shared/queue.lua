@@ -135,17 +135,17 @@ local function notify(t, message, e)
   messages[#messages + 1] = {string.sub(fences, 1, -6) .. string.match(t, '^[^.]+'), message, e}
 end
 
--- With tagged keys a message stays in the slot. (The plain layout has the only tag of one character.) A server without
--- channels of slots refuses it: then the client listens on its channel of the plain layout. So does the client of a
--- hold that is older than the tagged keys. If the server refuses to publish at all (ACL), the client keeps the interval
--- of its polls. Its entry must not be silent before the next one.
+-- With tagged keys a message stays in the slot. (The plain layout has the only tag of one character.) If no client
+-- listens there, it goes to the client's channel of the plain layout: the server has no channels of slots, or the client
+-- may not listen there, or a hold is older than the tagged keys. If the server refuses to publish at all (ACL), the
+-- client keeps the interval of its polls. Its entry must not be silent before the next one.
 local function send_messages()
   for _, m in ipairs(messages) do
     local sent, e = nil, m[3]
     if string.sub(fences, 12, 13) ~= '0}' then
       sent = redis.pcall('SPUBLISH', m[1], m[2])
     end
-    if type(sent) ~= 'number' or (sent == 0 and not e and string.find(m[2], '^broken')) then
+    if type(sent) ~= 'number' or sent == 0 then
       sent = redis.pcall('PUBLISH', 'leasehold:{0}:' .. string.sub(m[1], string.find(m[1], '}', 1, true) + 2), m[2])
     end
     if e and type(sent) == 'number' then

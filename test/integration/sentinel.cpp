@@ -77,6 +77,25 @@ BOOST_AUTO_TEST_CASE(a_master_that_no_sentinel_knows_is_refused) {
   });
 }
 
+// Two of the three are most of them. The limit is not what is waited for.
+BOOST_AUTO_TEST_CASE(a_master_that_most_sentinels_do_not_know_is_refused_while_one_is_frozen) {
+  sentinel_group group(small());
+  client_options o;
+  o.connect_timeout = 30s;
+  group.sentinel(0).stop();
+  run([&]() -> awaitable<void> {
+    const auto start = std::chrono::steady_clock::now();
+    client c(co_await asio::this_coro::executor, "redis+sentinel://" + group.hosts() + "/nobody", o);
+    auto [ec] = co_await c.ready(as_tuple);
+    BOOST_TEST(ec == error::refused);
+    BOOST_TEST(refusal_of(c).find("knows no master 'nobody'") != std::string::npos, refusal_of(c));
+    auto [ec2, none] = co_await mutex(c, "n").acquire(as_tuple);
+    BOOST_TEST(ec2 == error::refused);
+    BOOST_TEST(std::chrono::steady_clock::now() - start < 25s);
+  });
+  group.sentinel(0).go_on();
+}
+
 BOOST_AUTO_TEST_CASE(no_sentinel_at_all_is_unreachable) {
   const std::string port = std::to_string(free_port());
   redis_server frozen({}, {}, {.arguments = {"--sentinel"}});

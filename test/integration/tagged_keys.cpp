@@ -96,23 +96,27 @@ BOOST_FIXTURE_TEST_CASE(clients_of_the_cluster_and_of_one_address_wait_in_one_qu
   });
 }
 
-// KeyDB, and Redis before version 7.
-BOOST_AUTO_TEST_CASE(a_server_without_channels_of_slots_notifies_on_the_clients_channel) {
-  with_slots one({"rename-command SSUBSCRIBE \"\"", "rename-command SPUBLISH \"\""});
-  run([&]() -> awaitable<void> {
-    const auto executor = co_await asio::this_coro::executor;
-    client c(executor, one.redis.tcp_url()), other(executor, one.redis.tcp_url());
-    asker first(mutex(c, "n"));
-    co_await acquired(first);
-    asker next(mutex(other, "n"));
-    next.acquire();
-    co_await eventually("it waits in the queue",
-                        [&] { return one.redis.command("ZCARD", the_tagged_queue).integer == 1; });
-    co_await first.got.release();
-    co_await eventually("the next is in", [&] { return next.in(); });
-    BOOST_TEST(other.stats().handed_off == 1U);
-    co_await next.got.release();
-  });
+// KeyDB, and Redis before version 7; and a user, or a proxy, with SPUBLISH alone.
+BOOST_AUTO_TEST_CASE(without_channels_of_slots_a_waiter_is_notified_on_its_clients_channel) {
+  const strings no_ssubscribe{"rename-command SSUBSCRIBE \"\""};
+  const strings neither{no_ssubscribe.front(), "rename-command SPUBLISH \"\""};
+  for (const auto& configuration : {neither, no_ssubscribe}) {
+    with_slots one(configuration);
+    run([&]() -> awaitable<void> {
+      const auto executor = co_await asio::this_coro::executor;
+      client c(executor, one.redis.tcp_url()), other(executor, one.redis.tcp_url());
+      asker first(mutex(c, "n"));
+      co_await acquired(first);
+      asker next(mutex(other, "n"));
+      next.acquire();
+      co_await eventually("it waits in the queue",
+                          [&] { return one.redis.command("ZCARD", the_tagged_queue).integer == 1; });
+      co_await first.got.release();
+      co_await eventually("the next is in", [&] { return next.in(); });
+      BOOST_TEST(other.stats().handed_off == 1U);
+      co_await next.got.release();
+    });
+  }
 }
 
 // As on a server where only some of the clients have the parameter.

@@ -102,6 +102,7 @@ reply server::execute(const std::vector<std::string>& command) {
 reply server::answer(const std::vector<std::string>& command) { return is_busy ? error(busy) : execute(command); }
 
 std::optional<reply> server::subscribe_in_slot(session& s, const std::string& channel) {
+  if (refuses_slot_channels) return error("NOPERM User leasehold has no permissions to run the 'ssubscribe' command");
   const std::string_view key = channel;
   if (node_ != nullptr) {
     if (auto refusal = node_->refuses({&key, 1}, /*asking=*/false, /*is_channel=*/true)) return refusal;

@@ -96,6 +96,9 @@ class server {
   // SCRIPT FLUSH.
   void forget_scripts() { known_.clear(); }
 
+  // The user may not listen on channels of slots.
+  bool refuses_slot_channels = false;
+
   // A script runs for too long: the server refuses every other script, and all else that clients ask.
   bool is_busy = false;
 

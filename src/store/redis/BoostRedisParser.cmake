@@ -4,7 +4,12 @@
 # Boost.Redis 1.91 and 1.92 trust the lengths that a server sends: an empty one ends the program, streamed strings (which
 # Redis never sends) write outside an array, large ones overflow, and a line without an end is searched from its beginning
 # with each piece. leasehold compiles Boost's own parser with checks added, if its text is the one that they are made for.
-file(READ "${Boost_INCLUDE_DIRS}/boost/redis/resp3/impl/parser.ipp" parser)
+set(parser "${Boost_INCLUDE_DIRS}/boost/redis/resp3/impl/parser.ipp")
+if(NOT EXISTS "${parser}")
+  # The Boost of a parent's FetchContent, for example: its headers are spread over many folders.
+  message(FATAL_ERROR "leasehold needs an installed Boost, whose package sets Boost_INCLUDE_DIRS: no ${parser}")
+endif()
+file(READ "${parser}" parser)
 set(misfit "")
 function(leasehold_add_check behind text)
   string(FIND "${parser}" "${behind}" at)

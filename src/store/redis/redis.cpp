@@ -227,6 +227,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         if (self->is_elsewhere_) continue;
       }
       if (!(is_known ? self->can_identify_itself() : self->report(*next.no_master))) {
+        if (self->stopping_) break;
         const auto pause = self->reconnection_.pause(self->random());
         co_await rest(self, pause);
         continue;

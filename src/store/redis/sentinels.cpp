@@ -21,13 +21,6 @@ namespace leasehold::detail {
 namespace asio = boost::asio;
 namespace redis = boost::redis;
 
-namespace {
-
-// For how long the client asks a Sentinel alone before it asks the next one, too.
-constexpr std::chrono::milliseconds head_start{200};
-
-}  // namespace
-
 // The connection to one Sentinel.
 class sentinels::link final : public std::enable_shared_from_this<link> {
  public:
@@ -229,39 +222,31 @@ void sentinels::begin() {
   retry_.cancel();
   drop_all();
   asking_ = true;
-  asked_ = 0;
-  refusals_ = 0;
-  words_.clear();
-  limit_.expires_after(options_.connect_timeout);
-  limit_.async_wait([self = shared_from_this()](error_code ec) {
-    if (ec || !self->asking_) return;
-    self->conclude({{}, self->words_.empty() ? "no Sentinel answers" : self->words_, false});
-  });
+  round_ = sentinel_round(known_.size(), options_.connect_timeout, clock::now());
+  limit_round();
   ask_next();
 }
 
+void sentinels::limit_round() {
+  limit_.expires_at(round_.ends_at());
+  limit_.async_wait([self = shared_from_this()](error_code ec) {
+    if (!ec && self->asking_) self->conclude({{}, self->round_.why(), self->round_.is_refused()});
+  });
+}
+
 void sentinels::ask_next() {
-  if (asked_ == known_.size()) return;
-  const host_and_port next = known_[asked_++];
-  if (asked_ != known_.size()) {
-    const auto alone = std::min<std::chrono::milliseconds>(head_start, options_.connect_timeout / (2 * known_.size()));
-    head_start_.expires_after(alone);
+  if (!round_.has_next()) return;
+  const host_and_port next = known_[round_.next(clock::now())];
+  if (round_.has_next()) {
+    head_start_.expires_after(round_.head_start());
     head_start_.async_wait([self = shared_from_this()](error_code ec) {
       if (!ec && self->asking_) self->ask_next();
     });
   }
+  if (round_.ends_at() < limit_.expiry()) limit_round();
   const auto l = std::make_shared<link>(*this, next);
   links_.push_back(l);
   l->start();
-}
-
-// Only a part of long words is shown (failures.cpp). They are not cut here, because that might cut a credential in two.
-void sentinels::note(const link& l, std::string_view words) {
-  constexpr std::size_t enough = 500;
-  if (words_.size() > enough) return;
-  if (!words_.empty()) words_ += "; ";
-  words_ += "Sentinel " + l.where().host + ":" + l.where().port + ": ";
-  words_ += words;
 }
 
 void sentinels::on_answer(link& l, const std::vector<reply>& replies) {
@@ -269,9 +254,8 @@ void sentinels::on_answer(link& l, const std::vector<reply>& replies) {
   auto answer = read_sentinel_answer(replies, l.where(), where_);
   if (!answer.usable) {
     // Another password may come.
-    if (!(l.asks_for_credentials() && is_about_password(answer.problem))) ++refusals_;
-    note(l, answer.problem);
-    return no_answer(l);
+    const bool may_change = l.asks_for_credentials() && is_about_password(answer.problem);
+    return no_answer(l, answer.problem, !may_change);
   }
   known_ = std::move(answer.sentinels);
   const auto mine = std::find_if(links_.begin(), links_.end(), [&l](const auto& o) { return o.get() == &l; });
@@ -282,15 +266,17 @@ void sentinels::on_answer(link& l, const std::vector<reply>& replies) {
 }
 
 // This Sentinel has no answer. After the last one, the round ends without a master.
-void sentinels::no_answer(link& l) {
+void sentinels::no_answer(link& l, std::string_view words, bool refuses) {
+  round_.on_failure(l.where().host + ':' + l.where().port, words, refuses, clock::now());
   const auto mine = std::find_if(links_.begin(), links_.end(), [&l](const auto& o) { return o.get() == &l; });
   if (mine != links_.end()) {
     auto dropped = std::move(*mine);
     links_.erase(mine);
     drop(dropped);
   }
-  if (asked_ != known_.size()) return ask_next();
-  if (links_.empty()) conclude({{}, words_, refusals_ * 2 > known_.size()});
+  if (round_.has_next()) return ask_next();
+  if (round_.is_over()) return conclude({{}, round_.why(), round_.is_refused()});
+  if (round_.ends_at() < limit_.expiry()) limit_round();
 }
 
 void sentinels::on_end(link& l, const std::string& why) {
@@ -300,8 +286,7 @@ void sentinels::on_end(link& l, const std::string& why) {
     if (clock::now() - watched_since_ >= options_.reconnect.max) pauses_.reset();
     return retry_later();
   }
-  note(l, why);
-  no_answer(l);
+  no_answer(l, why, /*refuses=*/false);
 }
 
 void sentinels::conclude(result r) {

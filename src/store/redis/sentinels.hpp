@@ -6,6 +6,7 @@
 // it was sent to (TLS verifies that name) nor why there is none. Everything here happens on the client's strand.
 #pragma once
 
+#include "store/redis/sentinel_round.hpp"
 #include "store/store.hpp"
 #include "store/url.hpp"
 #include "time/clock.hpp"
@@ -17,11 +18,11 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
 
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace leasehold::detail {
@@ -55,12 +56,12 @@ class sentinels final : public std::enable_shared_from_this<sentinels> {
   using timer = boost::asio::basic_waitable_timer<clock, wait_traits, boost::asio::any_io_executor>;
 
   void begin();
+  void limit_round();
   void ask_next();
   void on_answer(link&, const std::vector<reply>&);
   void on_message(const reply&);
   void on_end(link&, const std::string& why);
-  void note(const link&, std::string_view words);
-  void no_answer(link&);
+  void no_answer(link&, std::string_view words, bool refuses);
   void conclude(result);
   void retry_later();
   void drop(std::shared_ptr<link>&);
@@ -73,9 +74,7 @@ class sentinels final : public std::enable_shared_from_this<sentinels> {
   const std::function<void()> changed_;
 
   std::vector<host_and_port> known_;  // The Sentinel that answered last comes first.
-  std::size_t asked_ = 0;             // How many of them were asked in this round.
-  std::size_t refusals_ = 0;
-  std::string words_;                         // The words of the Sentinels that had no answer.
+  sentinel_round round_;
   std::vector<std::shared_ptr<link>> links_;  // The Sentinels whose answers are still to come.
   std::shared_ptr<link> watched_;             // The Sentinel that answered: it reports when the master changes.
   clock::time_point watched_since_{};

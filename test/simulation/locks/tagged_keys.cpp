@@ -139,6 +139,31 @@ BOOST_FIXTURE_TEST_CASE(a_waiter_is_notified_of_its_grant_and_after_a_reconnect_
   }
 }
 
+// The server publishes in slots, and its user may not listen there. A mutex is handed on by a quick form.
+BOOST_FIXTURE_TEST_CASE(a_waiter_that_may_not_listen_in_its_slot_is_notified_on_its_clients_channel, with_slots) {
+  redis.server().refuses_slot_channels = true;
+  const auto check = [&](auto lock_of) {
+    run([&]() -> awaitable<void> {
+      const auto executor = co_await asio::this_coro::executor;
+      client a(executor, redis.url());
+      client b(executor, redis.url());
+      asker first(lock_of(a));
+      co_await acquired(first);
+      asker next(lock_of(b));
+      next.acquire();
+      co_await eventually("it waits", [&] { return redis.command("ZCARD", the_tagged_queue).integer == 1; });
+      const auto released = now();
+      co_await first.got.release();
+      co_await eventually("the next is in", [&] { return next.in(); });
+      BOOST_TEST((now() - released < 20ms));
+      BOOST_TEST(b.stats().handed_off == 1U);
+      co_await next.got.release();
+    });
+  };
+  check([](const client& c) { return mutex(c, "n"); });
+  check([](const client& c) { return shared_mutex(c, "n"); });
+}
+
 BOOST_FIXTURE_TEST_CASE(several_locks_in_several_slots_are_acquired_one_after_the_other, with_slots) {
   for (const bool by_url : {false, true}) {
     notes n;
@@ -323,10 +348,11 @@ BOOST_FIXTURE_TEST_CASE(a_reader_that_joins_others_notices_tagged_keys, with_mem
   });
 }
 
-// Whether it asks afterwards or before.
+// It is told on its channel of the plain layout, also if it has asked before. It notices by itself if the message is lost.
 BOOST_FIXTURE_TEST_CASE(a_holder_that_would_be_told_notices_tagged_keys, with_memory) {
-  for (const bool asks_first : {false, true}) {
-    run([&]() -> awaitable<void> {
+  for (const auto& [asks_first, is_lost] : {std::pair(false, false), {true, false}, {true, true}}) {
+    redis.server().loses = [lost = is_lost](std::string_view m) { return lost && m.starts_with("wanted "); };
+    run([&, asks_first = asks_first, is_lost = is_lost]() -> awaitable<void> {
       const auto executor = co_await asio::this_coro::executor;
       notes n;
       client a(executor, redis.url(), n.options());
@@ -346,8 +372,8 @@ BOOST_FIXTURE_TEST_CASE(a_holder_that_would_be_told_notices_tagged_keys, with_me
       if (!asks_first) first.got.wanted(told.handler());
       co_await eventually("the holder is told", [&] { return told.ended(); });
       BOOST_TEST(!*told.ec);
-      BOOST_TEST(now() - began < (asks_first ? 5s : 10ms));
-      BOOST_TEST(n.told.size() == 1U);
+      BOOST_TEST(now() - began < (is_lost ? 5s : 10ms));
+      BOOST_TEST(n.told.size() == (asks_first && !is_lost ? 0U : 1U));
       co_await first.got.release();
       co_await eventually("the next is in", [&] { return next.in(); });
       co_await next.got.release();
