@@ -80,7 +80,7 @@ boost::asio::awaitable<signals::received> signals::next() {
   co_return r;
 }
 
-void signals::end() {
+void signals::end() noexcept {
   signalfd_siginfo info{};
   while (::read(descriptor_.native_handle(), &info, sizeof info) > 0) continue;
   sigset_t all;

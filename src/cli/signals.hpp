@@ -32,6 +32,10 @@ bool ends_programs(int number);
 class signals {
  public:
   explicit signals(boost::asio::io_context&);
+  // As end().
+  ~signals() { end(); }
+  signals(const signals&) = delete;
+  signals& operator=(const signals&) = delete;
 
   struct received {
     int number;
@@ -41,7 +45,7 @@ class signals {
   boost::asio::awaitable<received> next();
 
   // From now on a signal that asks to end ends this process, whatever it waits for. Those that have come are dropped.
-  void end();
+  void end() noexcept;
 
   // For the child, before exec: restores everything as it was before this object. Only calls that are safe after fork.
   void restore() const noexcept;

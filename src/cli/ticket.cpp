@@ -48,10 +48,18 @@ process& never_destroyed() {
   return *all.emplace_back(std::make_unique<process>());
 }
 
+// The first line of the standard input. A ticket has at most some 90,000 bytes: there is an end for a device.
+std::string first_line_of_input() {
+  constexpr std::size_t limit = 128 * 1024;
+  std::string line;
+  for (char c = '\0'; line.size() < limit && std::cin.get(c) && c != '\n';) line += c;
+  if (line.empty() && !std::cin) throw failure(exit_code::usage, "-: there is no ticket to read");
+  return line;
+}
+
 // The ticket that is meant. No text says anything of it: it is a secret.
 ticket read(const ticket_options& wanted) {
-  std::string text = wanted.ticket;
-  if (text == "-" && !std::getline(std::cin, text)) throw failure(exit_code::usage, "-: there is no ticket to read");
+  std::string text = wanted.ticket == "-" ? first_line_of_input() : wanted.ticket;
   text.erase(text.find_last_not_of(" \t\r") + 1);
   try {
     return ticket::parse(text);

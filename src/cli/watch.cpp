@@ -5,6 +5,7 @@
 #include "exit_code.hpp"
 #include "lock_text.hpp"
 #include "screen.hpp"
+#include "signals.hpp"
 #include "store.hpp"
 #include "text.hpp"
 #include "view.hpp"
@@ -67,7 +68,7 @@ class live_view : view {
         store_(connect(context, wanted.store)) {
     if (!screen::is_there()) return;
     changes_.add(SIGWINCH);
-    changes_.add(SIGTSTP);
+    if (!is_ignored(SIGTSTP)) changes_.add(SIGTSTP);
     screen_.emplace();
     draw();
   }

@@ -183,6 +183,17 @@ BOOST_AUTO_TEST_CASE(a_full_standard_error_does_not_keep_a_program_that_has_not_
   BOOST_TEST(status_after_signals(c) == 128 + SIGTERM);
 }
 
+BOOST_AUTO_TEST_CASE(a_full_standard_error_does_not_keep_a_program_that_has_no_store) {
+  child c(with_full_errors({"run", "--redis", "bogus", "n", "--", "true"}), environment());
+  const std::string folder_of_it = "/proc/" + std::to_string(c.pid());
+  wait_until("it waits for a reader", [&] {
+    return contains(read_file(folder_of_it + "/cmdline"), std::string(LEASEHOLD_CLI_PATH) + '\0') &&
+           !contains(read_file(folder_of_it + "/cmdline"), "exec") &&
+           contains(read_file(folder_of_it + "/status"), "State:\tS");
+  });
+  BOOST_TEST(status_after_signals(c) == 128 + SIGTERM);
+}
+
 // Both at the same time, since leasehold stood still: the command was not stopped, so its own failure says more.
 BOOST_AUTO_TEST_CASE(a_command_that_ended_by_itself_in_a_lost_lease_is_not_silently_lost) {
   const auto begin = [&](const std::string& name, int status) {

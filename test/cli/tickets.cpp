@@ -107,6 +107,13 @@ BOOST_AUTO_TEST_CASE(a_ticket_can_come_by_standard_input) {
   const ended none = with_input({"release", "-"}, "");
   BOOST_TEST(none.status == 64);
   BOOST_TEST(is_error_line(none.errors, "invalid ticket"), none.errors);
+  // A device has no end of a line.
+  words from_device{"sh", "-c", "exec \"$@\" < /dev/zero", "sh"};
+  for (auto& w : leasehold_command({"release", "-"})) from_device.push_back(std::move(w));
+  child c(from_device, environment());
+  const ended endless = end_of(c);
+  BOOST_TEST(endless.status == 64);
+  BOOST_TEST(is_error_line(endless.errors, "invalid ticket"), endless.errors);
 }
 
 BOOST_AUTO_TEST_CASE(a_forged_or_damaged_or_old_ticket_is_refused_and_not_shown) {

@@ -174,6 +174,17 @@ BOOST_AUTO_TEST_CASE(the_leader_of_a_session_cannot_be_stopped_from_the_terminal
   BOOST_TEST(t.wait() == 0);
 }
 
+// Who starts it so that it cannot be stopped would not wake it again.
+BOOST_AUTO_TEST_CASE(it_does_not_stop_if_stopping_was_ignored_when_it_started) {
+  words command{"bash", "-c", "set -m; sh -c 'trap \"\" TSTP; exec \"$@\"' sh \"$@\"; echo \"ended: $?\"", "bash"};
+  for (auto& w : watch({"--interval", "1h"})) command.push_back(std::move(w));
+  terminal t(command, environment());
+  t.read_until("0 locks");
+  t.type("\x1a");
+  t.type("q");
+  t.read_until("ended: 0");
+}
+
 BOOST_AUTO_TEST_CASE(a_store_that_goes_away_is_shown_and_comes_back) {
   redis.command("SET", "n", "leasehold:x.1:7");
   terminal t(watch({"--interval", "100ms"}), environment());
