@@ -46,10 +46,12 @@ install(
 # compiler looks by itself: the package configuration and the pkg-config file name it. Hard links cost neither time nor
 # space and outlive ./dev clean; across file systems they become copies.
 set(LEASEHOLD_BOOST_FOLDER "${CMAKE_INSTALL_LIBDIR}/leasehold/boost")
-cmake_path(IS_PREFIX leasehold_deps_boost "${Boost_DIR}" boost_is_unpacked)
+file(REAL_PATH "${leasehold_deps_boost}" unpacked_boost)
+file(REAL_PATH "${Boost_DIR}" boost_package)
+cmake_path(IS_PREFIX unpacked_boost "${boost_package}" boost_is_unpacked)
 if(boost_is_unpacked)
   install(
-    CODE "set(boost \"${leasehold_deps_boost}\")\nset(folder \"${LEASEHOLD_BOOST_FOLDER}\")"
+    CODE "set(boost \"${unpacked_boost}\")\nset(folder \"${LEASEHOLD_BOOST_FOLDER}\")"
     COMPONENT library)
   install(
     CODE [[
