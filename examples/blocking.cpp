@@ -92,7 +92,8 @@ void run(const std::string& url) {
 
   const leasehold::blocking::hold busy = leasehold::blocking::mutex(redis, "till").acquire();
   std::jthread waits([redis](const std::stop_token& stop) { wait_until_stopped(redis, stop); });
-  while (redis.stats().waiting == 0) std::this_thread::sleep_for(1ms);
+  // A second at most: its acquire may have failed at once.
+  for (int n = 0; n < 1000 && redis.stats().waiting == 0; ++n) std::this_thread::sleep_for(1ms);
 }  // ~jthread requests the stop, and the wait ends.
 
 }  // namespace

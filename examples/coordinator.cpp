@@ -20,11 +20,19 @@ class coordinator {
       : election_(redis, cluster), changes_(election_.observe()), own_(std::move(own_address)) {}
 
   asio::awaitable<view> current_view() { co_return co_await election_.leader(); }
-  asio::awaitable<view> view_change() { co_return co_await changes_.next(); }
+  // Returns after five seconds at the latest: a leader that dies before it has proclaimed its address changes no view.
+  asio::awaitable<view> view_change() {
+    auto [ec, changed] = co_await changes_.next(asio::cancel_after(5s, asio::as_tuple(asio::use_awaitable)));
+    if (ec && ec != asio::error::operation_aborted) throw leasehold::system_error(ec);
+    if (!ec) latest_ = std::move(changed);
+    co_return latest_;
+  }
   asio::awaitable<bool> try_lead() {
     const auto token = asio::as_tuple(asio::use_awaitable);
     auto [ec, led] = co_await election_.campaign(own_, {.lease = 5s, .wait = 0s}, token);
-    if (ec && ec != leasehold::error::timed_out) throw leasehold::system_error(ec);
+    // While Redis is away, a follower goes on: it tries again after the next view_change().
+    const bool later = ec == leasehold::error::timed_out || ec == leasehold::error::unreachable;
+    if (ec && !later) throw leasehold::system_error(ec);
     led_ = std::move(led);
     co_return led_.valid();
   }
@@ -35,6 +43,7 @@ class coordinator {
   leasehold::election election_;
   leasehold::leader_observer changes_;
   std::string own_;
+  view latest_;
   leasehold::leadership led_;
 };
 

@@ -83,7 +83,7 @@ class server {
   asio::awaitable<void> stop() {
     acceptor_.close();
     boost::system::error_code ignored;
-    // An idle session now reads the end of its input; a busy one does so after its answer.
+    // An idle session now reads the end of its input; a busy one ends after its answer.
     for (tcp::socket* s : sessions_) s->shutdown(tcp::socket::shutdown_receive, ignored);
     asio::steady_timer pause(acceptor_.get_executor());
     for (const auto end = std::chrono::steady_clock::now() + grace;
@@ -102,7 +102,8 @@ class server {
     boost::system::error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
     std::string input;
-    for (;;) {
+    // stop() does not end the input of a client that goes on sending.
+    while (acceptor_.is_open()) {
       auto buffer = asio::dynamic_buffer(input, longest_line);
       auto [failure, length] = co_await asio::async_read_until(socket, buffer, '\n', asio::as_tuple);
       if (failure) co_return;

@@ -51,9 +51,16 @@ asio::awaitable<void> listen(unsigned short port, leasehold::client redis) {
   const auto executor = co_await asio::this_coro::executor;
   tcp::acceptor acceptor(executor, tcp::endpoint(tcp::v4(), port));
   std::cout << "http://127.0.0.1:" << acceptor.local_endpoint().port() << std::endl;
+  asio::steady_timer pause(executor);
   for (;;) {
-    tcp::socket socket = co_await acceptor.async_accept();
-    asio::co_spawn(executor, serve(std::move(socket), redis), asio::detached);
+    auto [failure, socket] = co_await acceptor.async_accept(asio::as_tuple);
+    if (failure) {
+      // Too many open files, for example. That passes, and the requests at work keep their locks.
+      pause.expires_after(10ms);
+      co_await pause.async_wait();
+    } else {
+      asio::co_spawn(executor, serve(std::move(socket), redis), asio::detached);
+    }
   }
 }
 

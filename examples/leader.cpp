@@ -39,6 +39,7 @@ constexpr auto usage = R"(usage: leader --log FILE [OPTION VALUE]...
   --redis URL       the Redis that all instances share (LEASEHOLD_REDIS, redis://127.0.0.1:6379)
   --name NAME       what is led; all instances that share it have one leader (service)
   --instance NAME   how this instance calls itself (its process id)
+  --address IP      where the leader answers clients; others learn it by the election (127.0.0.1)
   --lease TIME      how long an instance that dies stays the leader (10s)
   --every TIME      how often the leader writes a line (100ms)
 )";
@@ -92,7 +93,7 @@ class told_leadership {
 // and its name.
 class door {
  public:
-  explicit door(asio::io_context& context) : acceptor_(context, {asio::ip::address_v4::loopback(), 0}) {}
+  door(asio::io_context& context, const asio::ip::address& here) : acceptor_(context, {here, 0}), pause_(context) {}
 
   // What the election tells others.
   std::string address() const {
@@ -111,7 +112,8 @@ class door {
  private:
   void accept(int opening) {
     acceptor_.async_accept([this, opening](boost::system::error_code ec, asio::ip::tcp::socket client) {
-      if (ec || opening != openings_) return;
+      if (opening != openings_) return;
+      if (ec) return accept_later(opening);
       const auto to = std::make_shared<asio::ip::tcp::socket>(std::move(client));
       const auto answer = std::make_shared<std::string>(answer_);
       asio::async_write(*to, asio::buffer(*answer), [to, answer](boost::system::error_code, std::size_t) {});
@@ -119,7 +121,16 @@ class door {
     });
   }
 
+  // A client that went away again, or no descriptor left, which takes a while to get better.
+  void accept_later(int opening) {
+    pause_.expires_after(10ms);
+    pause_.async_wait([this, opening](boost::system::error_code) {
+      if (opening == openings_) accept(opening);
+    });
+  }
+
   asio::ip::tcp::acceptor acceptor_;
+  asio::steady_timer pause_;
   std::string answer_;
   int openings_ = 0;
 };
@@ -171,6 +182,7 @@ int run(int argc, char** argv) {
                                       {"--redis", support::default_redis()},
                                       {"--name", "service"},
                                       {"--instance", fmt::format("{}", ::getpid())},
+                                      {"--address", "127.0.0.1"},
                                       {"--lease", "10s"},
                                       {"--every", "100ms"}});
   for (const char* needed : {"--log", "--name"}) {
@@ -179,6 +191,9 @@ int run(int argc, char** argv) {
   settings s;
   s.name = arguments.text("--name");
   s.instance = arguments.text("--instance");
+  boost::system::error_code no_address;
+  const auto address = asio::ip::make_address(arguments.text("--address"), no_address);
+  if (no_address) throw support::usage_error("--address: an IP address");
   s.lease = arguments.duration("--lease");
   if (s.lease < 1ms || s.lease > 24h * 30) throw support::usage_error("--lease: 1ms to 30 days");
   s.every = arguments.duration("--every");
@@ -186,7 +201,7 @@ int run(int argc, char** argv) {
 
   log_file log(arguments.text("--log"));
   asio::io_context context(1);
-  door clients(context);
+  door clients(context, address);
   leasehold::client_options options;
   options.observer = support::tell_connection(s.instance);
   // The client goes with the coroutine: this returns when the release is out.

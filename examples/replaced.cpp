@@ -3,10 +3,12 @@
 //
 // replaced NAME: holds the lock NAME until SIGTERM. At SIGHUP it replaces itself by the binary that is in its place
 // then, and the new program goes on with the same hold: no other client can be granted the lock in between, and the
-// fence stays the same.
+// fence stays the same. It ends with status 1 if the lock is lost. While it waits for the lock, each of these signals
+// ends it.
 #include <leasehold/leasehold.hpp>
 
 #include <boost/asio.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
 
 #include <sys/types.h>
 #include <unistd.h>
@@ -20,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 namespace asio = boost::asio;
 using namespace std::chrono_literals;
@@ -47,14 +50,22 @@ std::string take_out_of(int pipe) {
 }
 // [/pipe]
 
+// No value: a signal came first.
 // [first]
-asio::awaitable<leasehold::hold> acquire_or_go_on(leasehold::client redis, std::string name, std::optional<int> pipe) {
+asio::awaitable<std::optional<leasehold::hold>> acquire_or_go_on(leasehold::client redis, std::string name,
+                                                                 std::optional<int> pipe, asio::signal_set& signals) {
   if (pipe) {
     const leasehold::ticket detached = leasehold::ticket::parse(take_out_of(*pipe));
     co_return co_await redis.resume(detached);
   }
   leasehold::mutex lock(redis, name);
-  co_return co_await lock.acquire({.lease = 10s});
+  // Each of the two cancels the other one. A signal that comes with the grant ends the program, too.
+  auto both = asio::experimental::make_parallel_group(lock.acquire({.lease = 10s}), signals.async_wait(asio::deferred));
+  auto [order, failure, hold, aborted, signal] =
+      co_await both.async_wait(asio::experimental::wait_for_one(), asio::use_awaitable);
+  if (!aborted) co_return std::nullopt;
+  if (failure) throw leasehold::system_error(failure);
+  co_return std::move(hold);
 }
 // [/first]
 
@@ -63,16 +74,17 @@ asio::awaitable<std::optional<int>> work(std::string url, std::string name, std:
   const auto executor = co_await asio::this_coro::executor;
   asio::signal_set signals(executor, SIGHUP, SIGTERM, SIGINT);
   leasehold::client redis(executor, url);
-  leasehold::hold hold = co_await acquire_or_go_on(redis, name, pipe);
-  std::cout << (pipe ? "goes on" : "begins") << ", process " << ::getpid() << ", fence " << hold.fence() << std::endl;
-  const int signal = co_await signals.async_wait();
+  std::optional<leasehold::hold> hold = co_await acquire_or_go_on(redis, name, pipe, signals);
   std::optional<int> next;
+  if (!hold) co_return next;
+  std::cout << (pipe ? "goes on" : "begins") << ", process " << ::getpid() << ", fence " << hold->fence() << std::endl;
+  const int signal = co_await leasehold::while_held(*hold, signals.async_wait(asio::use_awaitable));
   // [detach]
   if (signal == SIGHUP) {
-    const leasehold::ticket detached = co_await hold.detach();
+    const leasehold::ticket detached = co_await hold->detach();
     next = put_into_a_pipe(detached.to_string());
   } else {
-    co_await hold.release();
+    co_await hold->release();
   }
   co_await redis.close();  // The connection is not for the next program.
   // [/detach]

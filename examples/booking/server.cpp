@@ -57,7 +57,7 @@ asio::awaitable<void> server::accept() {
 asio::awaitable<void> server::stop(std::chrono::milliseconds grace) {
   boost::system::error_code ignored;
   acceptor_.close(ignored);
-  // An idle session now reads the end of its input; a busy one does so after its answer.
+  // An idle session now reads the end of its input; a busy one ends after its answer.
   for (tcp::socket* s : sessions_) s->shutdown(tcp::socket::shutdown_receive, ignored);
   asio::steady_timer pause(acceptor_.get_executor());
   for (const auto end = std::chrono::steady_clock::now() + grace;
@@ -76,7 +76,7 @@ asio::awaitable<void> server::session(tcp::socket socket) {
   boost::system::error_code ignored;
   stream.socket().set_option(tcp::no_delay(true), ignored);
   beast::flat_buffer input;
-  for (;;) {
+  while (acceptor_.is_open()) {
     http::request_parser<http::string_body> parser;
     parser.header_limit(longest_header);
     parser.body_limit(longest_body);

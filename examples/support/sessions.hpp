@@ -15,7 +15,8 @@ namespace support {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-// Begins session(socket) for every connection that comes, until the acceptor is closed.
+// Begins session(socket) for every connection that comes, until the acceptor is closed. A connection that was accepted
+// just before that begins its session after it: each session checks the acceptor before it reads.
 template <class Session>
 asio::awaitable<void> accept_each(tcp::acceptor& acceptor, Session session) {
   while (acceptor.is_open()) {

@@ -10,11 +10,11 @@
 
 namespace support {
 
-// A folder of one's own that is gone with this object. In /tmp, because the path of a unix socket has to be short.
+// A folder of one's own that is gone with this object. It is in TMPDIR, or in /tmp if the path of a unix socket would
+// be too long in TMPDIR.
 class temporary_folder {
  public:
-  explicit temporary_folder(const std::string& prefix)
-      : path_((std::filesystem::temp_directory_path() / (prefix + ".XXXXXX")).string()) {
+  explicit temporary_folder(const std::string& prefix) : path_(parent() + "/" + prefix + ".XXXXXX") {
     if (!::mkdtemp(path_.data())) throw std::system_error(errno, std::generic_category(), path_);
   }
   ~temporary_folder() {
@@ -27,6 +27,12 @@ class temporary_folder {
   const std::string& path() const { return path_; }
 
  private:
+  // A socket's path has 107 bytes at most. 60 leave room for the names of the folder and of the socket.
+  static std::string parent() {
+    const std::string given = std::filesystem::temp_directory_path().string();
+    return given.size() <= 60 ? given : "/tmp";
+  }
+
   std::string path_;
 };
 

@@ -6,6 +6,7 @@
 #include "support/limit.hpp"
 #include "support/needs.hpp"
 #include "support/prometheus_text.hpp"
+#include "support/proxy.hpp"
 #include "support/run.hpp"
 
 #include <leasehold/leasehold.hpp>
@@ -288,6 +289,33 @@ BOOST_AUTO_TEST_CASE(a_request_waits_for_the_lock_until_its_deadline) {
     q.target = "/seats/A1/cancel";
     const http_reply after = co_await ask_once(context, q);
     BOOST_TEST(after.result_int() == 200U, after.body());
+  };
+  test::run(context, body);
+}
+
+// The lock, the seat's reservation and its payment take a round trip of 40 ms each.
+BOOST_AUTO_TEST_CASE(a_deadline_does_not_stop_a_purchase_half_way) {
+  asio::io_context context;
+  auto body = [&]() -> awaitable<void> {
+    proxy far(context.get_executor(), redis);
+    const instance alpha = start_booking("alpha", {"--redis", far.url(), "--work", "1ms"});
+    question buying = alpha.post("/seats/A1/buy", ann);
+    const question list = alpha.get("/seats");
+    // Connects, and loads the scripts.
+    const http_reply first = co_await ask_once(context, buying);
+    BOOST_TEST(first.result_int() == 200U, first.body());
+    far.slow(20ms);
+    for (int n = 2; n <= 7; ++n) {
+      std::string seat = "A";
+      seat += std::to_string(n);
+      buying.target = "/seats/" + seat + "/buy";
+      buying.headers["X-Deadline-Ms"] = std::to_string(20 * n + 10);
+      const http_reply bought = co_await ask_once(context, buying);
+      const http_reply seats = co_await ask_once(context, list);
+      const std::string state = bought.result_int() == 200U ? "paid" : "free";
+      BOOST_TEST(contains(seats.body(), "{\"seat\":\"" + seat + "\",\"state\":\"" + state + "\""),
+                 seat << ": " << bought.body());
+    }
   };
   test::run(context, body);
 }

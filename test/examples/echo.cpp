@@ -1,6 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
-#include "example.hpp"
+#include "told.hpp"
+
+#include <boost/asio.hpp>
 
 #include <chrono>
 #include <csignal>
@@ -9,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 namespace leasehold::test {
 
@@ -63,6 +66,35 @@ BOOST_AUTO_TEST_CASE(servers_that_share_a_lock_answer_every_request) {
   BOOST_TEST(redis.size() == 0U);
 }
 
+// A socket that is shut down for receiving still yields what its client goes on sending.
+BOOST_AUTO_TEST_CASE(a_server_ends_though_a_client_goes_on_asking) {
+  child server = start({"echo_server", "--hold", "100ms"});
+  const std::string line = server.read_line().value_or("");
+  BOOST_REQUIRE(line.starts_with("listening "));
+  const std::string asks = "exec 3<>/dev/tcp/127.0.0.1/$0; cat <&3 >/dev/null & exec yes 'a text' >&3";
+  const child client({"bash", "-c", asks, line.substr(10)});
+  next(server, "waiting");
+  next(server, "acquired");
+  server.signal(SIGTERM);
+  BOOST_TEST(server.wait() == 0, server.errors());
+}
+
+// All of them wait when the server goes on: it accepts some, then sees the signal, and has one more accepted by then.
+BOOST_AUTO_TEST_CASE(connections_that_come_with_the_signal_do_not_keep_a_server) {
+  child server = start({"echo_server"});
+  const std::string line = server.read_line().value_or("");
+  BOOST_REQUIRE(line.starts_with("listening "));
+  const boost::asio::ip::tcp::endpoint where(boost::asio::ip::address_v4::loopback(),
+                                             static_cast<unsigned short>(std::stoul(line.substr(10))));
+  server.stop();
+  boost::asio::io_context context;
+  std::vector<boost::asio::ip::tcp::socket> clients;
+  for (int n = 0; n < 10; ++n) clients.emplace_back(context).connect(where);
+  server.signal(SIGTERM);
+  server.signal(SIGCONT);
+  BOOST_TEST(end_of(server).status == 0, server.errors());
+}
+
 BOOST_AUTO_TEST_CASE(the_client_pauses_between_its_requests) {
   child server = start({"echo_server", "--hold", "1ms"});
   const std::string line = server.read_line().value_or("");
@@ -107,6 +139,14 @@ BOOST_AUTO_TEST_CASE(a_demo_that_nobody_reads_leaves_nothing_behind) {
   for (const auto& left : std::filesystem::directory_iterator(folder.path())) {
     BOOST_TEST(left.path().filename() == "out", left.path());
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_demo_runs_where_the_folder_for_temporary_files_has_a_long_name) {
+  child c({"bash", "-c",
+           "mkdir $2 && set -o pipefail; TMPDIR=$2 \"$0/demo\" --bin-dir \"$0\" --out \"$1\" --seconds 600 | head -n 1",
+           LEASEHOLD_EXAMPLES_DIR, folder / "out", folder / std::string(100, 'x')});
+  const ended e = end_of(c);
+  BOOST_TEST(contains(e.output, "A private Redis runs at /tmp/leasehold-demo."), e.output + e.errors);
 }
 
 BOOST_AUTO_TEST_CASE(a_mistyped_option_is_named) {

@@ -9,7 +9,11 @@
 #include "support/temporary_folder.hpp"
 #include "support/unit_test.hpp"
 
+#include <sys/resource.h>
+
+#include <cerrno>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -32,6 +36,30 @@ inline ended end_of(child& c) {
   const int status = c.wait();
   return {status, std::move(output), c.errors()};
 }
+
+// While this lives, the process can open no further descriptor: accept() fails with EMFILE.
+class no_descriptors_for {
+ public:
+  explicit no_descriptors_for(const child& c) : pid_(c.pid()) {
+    limit_descriptors(nullptr, &before_);
+    rlimit none = before_;
+    none.rlim_cur = 0;
+    limit_descriptors(&none, nullptr);
+  }
+  ~no_descriptors_for() { ::prlimit(pid_, RLIMIT_NOFILE, &before_, nullptr); }
+  no_descriptors_for(const no_descriptors_for&) = delete;
+  no_descriptors_for& operator=(const no_descriptors_for&) = delete;
+
+ private:
+  void limit_descriptors(const rlimit* now, rlimit* before) const {
+    if (::prlimit(pid_, RLIMIT_NOFILE, now, before) != 0) {
+      throw std::system_error(errno, std::generic_category(), "prlimit");
+    }
+  }
+
+  pid_t pid_;
+  rlimit before_{};
+};
 
 // A fixture: a server of its own for each test, which the programs find in their environment.
 struct with_examples {

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdint>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -280,12 +281,40 @@ BOOST_AUTO_TEST_CASE(a_coordinator_leads_follows_and_releases) {
   BOOST_TEST(contains(run({"coordinator"}).errors, "usage: coordinator"));
 }
 
+// The wait of the first client for its answer shows that the leader has tried to accept it meanwhile.
+BOOST_AUTO_TEST_CASE(a_leader_answers_clients_after_it_had_no_descriptor_left) {
+  child only = start({"leader", "--log", log, "--instance", "only", "--every", "5ms", "--address", "127.0.0.2"});
+  next(only, "following");
+  const told led = next(only, "leading");
+  child observer = start({"leader_client"});
+  const std::string address = next(observer, "found").text("value");
+  BOOST_REQUIRE(address.starts_with("127.0.0.2:"));
+  next(observer, "answered");
+  std::optional<no_descriptors_for> exhausted(only);
+  child client({"bash", "-c", "exec 3<>/dev/tcp/127.0.0.2/$0; echo connected; exec cat <&3", address.substr(10)});
+  BOOST_TEST(client.read_line().value() == "connected");
+  await_lines_of(led);
+  exhausted.reset();
+  BOOST_TEST(client.read_line().value() == led.text("fence") + " only");
+}
+
+// The server answers that the lock is held, and by no leader, until it is free: there is no change of the view.
+BOOST_AUTO_TEST_CASE(a_coordinator_leads_after_a_leader_that_died_before_it_had_an_address) {
+  redis.command("SET", "cluster", "x", "PX", "2000");
+  child c = start({"coordinator", "cluster", "10.0.0.1:7000", redis.url()});
+  std::string line;
+  do line = c.read_line().value_or("leads no more");
+  while (!line.starts_with("leads"));
+  BOOST_TEST(line.starts_with("leads in term "), c.errors());
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_is_named) {
   const std::vector<std::pair<words, std::string>> mistakes{
       {{}, "--log is needed"},
       {{"--log", folder.path()}, folder.path()},
       {{"--log", log, "--lease", "0s"}, "--lease: "},
       {{"--log", log, "--every", "0s"}, "--every: "},
+      {{"--log", log, "--address", "nowhere"}, "--address: "},
       {{"--log", log, "--redis", "http://x"}, "invalid url"},
   };
   for (const auto& [options, text] : mistakes) {

@@ -7,7 +7,9 @@
 #include <boost/asio.hpp>
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace leasehold::test {
 
@@ -76,6 +78,22 @@ BOOST_AUTO_TEST_CASE(the_first_server_says_what_it_cannot_do) {
   child server = start({"first_server", "0"});
   asio::io_context context;
   BOOST_TEST(answer_to(ask(context, port_of(server), "/")) == "HTTP/1.0 503 Service Unavailable\r\n\r\ninvalid name\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_first_server_goes_on_after_it_had_no_descriptor_left) {
+  child server = start({"first_server", "0"});
+  const unsigned short port = port_of(server);
+  asio::io_context context;
+  tcp::socket tea = ask(context, port, "/tea");
+  wait_until("the work under a lock", [this] { return redis.get("tea").has_value(); });
+  std::optional<no_descriptors_for> exhausted(server);
+  // The kernel accepts the connection, and the server cannot.
+  tcp::socket coffee = ask(context, port, "/coffee");
+  const std::string first = answer_to(std::move(tea));
+  BOOST_TEST(first.starts_with("HTTP/1.0 200 OK"), first + server.errors());
+  exhausted.reset();
+  const std::string second = answer_to(std::move(coffee));
+  BOOST_TEST(second.starts_with("HTTP/1.0 200 OK"), second + server.errors());
 }
 
 BOOST_AUTO_TEST_CASE(the_first_server_names_a_port_that_is_none) {

@@ -46,6 +46,28 @@ BOOST_AUTO_TEST_CASE(a_lock_that_was_lost_meanwhile_is_reported) {
   BOOST_TEST(contains(e.errors, "lost"), e.errors);
 }
 
+BOOST_AUTO_TEST_CASE(a_hold_that_is_lost_is_reported_without_a_signal) {
+  child c = start({"replaced", "n"});
+  c.read_line();
+  redis.command("DEL", "n");
+  const ended e = end_of(c);
+  BOOST_TEST(e.status == 1);
+  BOOST_TEST(contains(e.errors, "lost"), e.errors);
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_ends_the_wait_for_a_busy_lock) {
+  redis.command("SET", "n", "of another program", "PX", "600000");
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    child c = start({"replaced", "n"});
+    wait_until("a waiter in the queue", [this] { return redis.size() > 1; });
+    c.signal(signal);
+    const ended e = end_of(c);
+    BOOST_TEST(e.status == 0, e.errors);
+    BOOST_TEST(e.output == "");
+    BOOST_TEST(redis.size() == 1U);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test
