@@ -69,6 +69,32 @@ BOOST_AUTO_TEST_CASE(the_defaults_are_valid) {
   BOOST_TEST(refused([](client_options&) {}) == "");
 }
 
+// The values are those of the pages, such as docs/guide.md and docs/troubleshooting.md.
+BOOST_AUTO_TEST_CASE(the_defaults_are_those_of_the_documentation) {
+  const client_options c;
+  BOOST_TEST(c.label == "");
+  BOOST_TEST(c.connect_timeout == 5s);
+  BOOST_TEST(c.command_timeout == 2s);
+  BOOST_TEST(c.drift == 0.01);
+  BOOST_TEST(c.drift_floor == 2ms);
+  BOOST_TEST(c.cohort == 10ms);
+  BOOST_TEST(c.restart_delay == 30s);
+  BOOST_TEST(c.idle_timeout == 1s);
+  BOOST_TEST(c.slow_wait == leasehold::forever);
+  BOOST_TEST(!c.repair_missing_expiry);
+  BOOST_TEST(!c.redisson);
+  const acquire_options a;
+  BOOST_TEST(a.lease == 30s);
+  BOOST_TEST(a.wait == leasehold::forever);
+  BOOST_TEST((a.renew == renewal::automatic));
+  BOOST_TEST((a.retry == backoff()));
+  BOOST_TEST(a.retry.max == 500ms);
+  BOOST_TEST(a.replicas == 0U);
+  BOOST_TEST(a.margin == 0ms);
+  BOOST_TEST(a.at_least == 0ms);
+  BOOST_TEST(a.linger == 0ms);
+}
+
 BOOST_AUTO_TEST_CASE(a_lease_is_one_millisecond_to_thirty_days) {
   BOOST_TEST(!check_lease(1ms));
   BOOST_TEST(!check_lease(30s));

@@ -111,6 +111,26 @@ BOOST_AUTO_TEST_CASE(the_loss_of_one_is_the_loss_of_them) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(watching_several_can_be_cancelled_without_harm) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    const mutex a(c, "a"), b(c, "b");
+    auto both = co_await acquire_all(a, b);
+    for (const auto type :
+         {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
+      asio::cancellation_signal signal;
+      outcome lost;
+      both.lost(asio::bind_cancellation_slot(signal.slot(), lost.handler()));
+      co_await turn();
+      signal.emit(type);
+      co_await eventually("the operation ends", [&] { return lost.ended(); });
+      BOOST_TEST(*lost.ec == asio::error::operation_aborted);
+    }
+    BOOST_TEST(both.valid());
+    BOOST_TEST(redis.size() == 2U);
+  });
+}
+
 // The first answer is that the release of the other one is refused.
 BOOST_AUTO_TEST_CASE(the_loss_of_one_is_told_whatever_becomes_of_the_others) {
   memory_server another;
@@ -445,6 +465,33 @@ BOOST_AUTO_TEST_CASE(cancelled_at_any_instant_it_leaves_nothing) {
       if (busy) co_await busy->release();
     }
     BOOST_TEST(cancelled > 100);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_by_any_type_while_it_waits_for_one_it_leaves_nothing) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url());
+    client other(executor, redis.url());
+    const mutex a(c, "a"), b(c, "b"), far(other, "b");
+    hold busy = co_await far.acquire();
+    for (const auto type :
+         {asio::cancellation_type::terminal, asio::cancellation_type::partial, asio::cancellation_type::total}) {
+      asio::cancellation_signal signal;
+      std::optional<error_code> ended;
+      const auto end = [&ended](error_code ec, holds<2>) { ended = ec; };
+      acquire_all(a, b, asio::bind_cancellation_slot(signal.slot(), end));
+      co_await eventually("it waits for b",
+                          [&] { return redis.command("EXISTS", "leasehold:{0}:queue:b").integer == 1; });
+      BOOST_TEST(redis.get("a").has_value());
+      BOOST_TEST(!ended.has_value());
+      signal.emit(type);
+      co_await eventually("it ends", [&] { return ended.has_value(); });
+      BOOST_TEST(*ended == asio::error::operation_aborted);
+      BOOST_TEST(!redis.get("a").has_value());
+      BOOST_TEST(redis.command("EXISTS", "leasehold:{0}:queue:b").integer == 0);
+    }
+    BOOST_TEST(busy.valid());
   });
 }
 

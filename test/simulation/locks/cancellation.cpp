@@ -345,6 +345,27 @@ BOOST_AUTO_TEST_CASE(a_release_that_is_cancelled_goes_on) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_release_of_several_that_is_cancelled_goes_on) {
+  run([&]() -> awaitable<void> {
+    gate network(redis);
+    client c(co_await asio::this_coro::executor, network.url(), patient());
+    const mutex a(c, "a"), b(c, "b");
+    for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial}) {
+      auto both = co_await acquire_all(a, b);
+      network.hold_requests();
+      cancellable r;
+      both.release(r.handler());
+      co_await pause(10ms);
+      BOOST_TEST(!r.ended());
+      co_await r.cancel(type);
+      BOOST_TEST(!both.valid());
+      BOOST_TEST(redis.size() == 2U);
+      network.pass();
+      co_await eventually("both are free", [&] { return redis.size() == 0; });
+    }
+  });
+}
+
 BOOST_AUTO_TEST_CASE(an_extension_that_is_cancelled_goes_on) {
   run([&]() -> awaitable<void> {
     gate network(redis);
@@ -391,6 +412,26 @@ BOOST_AUTO_TEST_CASE(release_and_extend_do_not_obey_total_cancellation) {
     network.pass();
     co_await eventually("it ends", [&] { return r.ended(); });
     BOOST_TEST(!*r.ec);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_release_of_several_does_not_obey_total_cancellation) {
+  run([&]() -> awaitable<void> {
+    gate network(redis);
+    client c(co_await asio::this_coro::executor, network.url(), patient());
+    const mutex a(c, "a"), b(c, "b");
+    auto both = co_await acquire_all(a, b);
+    network.hold_requests();
+    cancellable r;
+    both.release(r.handler());
+    co_await pause(10ms);
+    r.signal.emit(asio::cancellation_type::total);
+    co_await pause(10ms);
+    BOOST_TEST(!r.ended());
+    network.pass();
+    co_await eventually("it ends", [&] { return r.ended(); });
+    BOOST_TEST(!*r.ec);
+    BOOST_TEST(redis.size() == 0U);
   });
 }
 

@@ -216,6 +216,20 @@ BOOST_AUTO_TEST_CASE(run_returns_after_close_though_handles_live_on) {
   BOOST_TEST(held.name() == "n");
 }
 
+BOOST_AUTO_TEST_CASE(ready_waits_for_connect_timeout_and_no_longer) {
+  redis.stop();
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.connect_timeout = 300ms;
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    const auto start = now();
+    const auto [ec] = co_await c.ready(as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    BOOST_TEST(now() - start == 300ms);
+  });
+  redis.go_on();
+}
+
 BOOST_AUTO_TEST_CASE(close_of_a_client_that_never_connected_is_bounded) {
   redis.stop();
   run([&]() -> awaitable<void> {
@@ -269,15 +283,45 @@ BOOST_AUTO_TEST_CASE(close_says_what_could_not_be_released) {
 
 BOOST_AUTO_TEST_CASE(cancelling_close_only_stops_the_waiting) {
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url());
+    const auto executor = co_await asio::this_coro::executor;
+    gate network(redis);
+    for (const auto type : {asio::cancellation_type::terminal, asio::cancellation_type::partial}) {
+      client c(executor, network.url());
+      hold h = co_await mutex(c, "n").acquire();
+      network.hold_requests();
+      asio::cancellation_signal signal;
+      outcome closed;
+      c.close(asio::bind_cancellation_slot(signal.slot(), closed.handler()));
+      co_await pause(10ms);
+      BOOST_TEST(!closed.ended());
+      signal.emit(type);
+      co_await eventually("it ends", [&] { return closed.ended(); });
+      BOOST_TEST(*closed.ec == asio::error::operation_aborted);
+      BOOST_TEST(redis.get("n").has_value());
+      network.pass();
+      co_await eventually("closing went on", [&] { return !redis.get("n"); });
+    }
+  });
+}
+
+// It would promise that nothing has happened.
+BOOST_AUTO_TEST_CASE(close_does_not_obey_total_cancellation) {
+  run([&]() -> awaitable<void> {
+    gate network(redis);
+    client c(co_await asio::this_coro::executor, network.url());
     hold h = co_await mutex(c, "n").acquire();
+    network.hold_requests();
     asio::cancellation_signal signal;
     outcome closed;
     c.close(asio::bind_cancellation_slot(signal.slot(), closed.handler()));
-    signal.emit(asio::cancellation_type::terminal);
+    co_await pause(10ms);
+    signal.emit(asio::cancellation_type::total);
+    co_await pause(10ms);
+    BOOST_TEST(!closed.ended());
+    network.pass();
     co_await eventually("it ends", [&] { return closed.ended(); });
-    BOOST_TEST(*closed.ec == asio::error::operation_aborted);
-    co_await eventually("closing went on", [&] { return !redis.get("n"); });
+    BOOST_TEST(!*closed.ec);
+    BOOST_TEST(!redis.get("n"));
   });
 }
 

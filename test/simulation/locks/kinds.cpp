@@ -60,6 +60,26 @@ BOOST_AUTO_TEST_CASE(who_waits_is_served_in_the_order_of_coming) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_free_lock_of_each_kind_and_its_release_are_two_scripts) {
+  for_each_kind(redis, [&](const kind& k) {
+    run([&]() -> awaitable<void> {
+      client c(co_await asio::this_coro::executor, redis.url());
+      asker a(k.holder(c));
+      // The first time the client may learn that keys are tagged.
+      co_await acquired(a);
+      co_await a.got.release();
+      const auto before = redis.scripts();
+      for (int pairs = 1; pairs <= 5; ++pairs) {
+        co_await acquired(a);
+        co_await pause(50ms);  // A grant by an answer needs no confirmation.
+        BOOST_TEST(redis.scripts() == before + 2 * pairs - 1);
+        co_await a.got.release();
+        BOOST_TEST(redis.scripts() == before + 2 * pairs);
+      }
+    });
+  });
+}
+
 BOOST_AUTO_TEST_CASE(many_of_one_client_are_served_and_are_one_entry) {
   for_each_kind(redis, [&](const kind& k) {
     run([&]() -> awaitable<void> {

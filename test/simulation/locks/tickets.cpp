@@ -6,6 +6,7 @@
 #include "simulation/with_memory.hpp"
 #include "support/kinds.hpp"
 
+#include <array>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -479,6 +480,94 @@ BOOST_AUTO_TEST_CASE(the_answer_to_a_resumption_shows_a_step_of_the_server_s_clo
     BOOST_TEST((h.expires_at() <= before - 3s + 5ms));
     BOOST_TEST(resumed.valid());
   });
+}
+
+namespace {
+
+// What a client does while the server's clock is stepped by 3 s, so that only one answer can show the step. Its
+// command_timeout is longer, or the server would take requests for late ones.
+struct stepping_operation {
+  const char* name;
+  awaitable<void> (*run)(memory_server&, const client&);
+};
+
+const std::array<stepping_operation, 6> stepping_operations{{
+    {"detach",
+     [](memory_server& s, const client& c) -> awaitable<void> {
+       hold h = co_await mutex(c, "n").acquire();
+       s.clock().offset = 3s;
+       const ticket t = co_await h.detach();
+     }},
+    {"wanted",
+     [](memory_server& s, const client& c) -> awaitable<void> {
+       hold h = co_await mutex(c, "n").acquire();
+       s.clock().offset = 3s;
+       h.wanted([](error_code) {});
+       co_await pause(50ms);
+     }},
+    {"the refresh of a lock that lingers",
+     [](memory_server& s, const client& c) -> awaitable<void> {
+       hold h = co_await mutex(c, "n").acquire({.linger = 2s});
+       co_await pause(1500ms);  // From half of `linger` on the next fence is asked for.
+       s.clock().offset = 3s;
+       co_await h.release();
+       co_await pause(50ms);
+     }},
+    {"the next fence of a cohort",
+     [](memory_server& s, const client& c) -> awaitable<void> {
+       hold h = co_await mutex(c, "n").acquire();
+       asker next{any_lock(mutex(c, "n"))};
+       next.acquire();
+       co_await pause(600ms);  // More than half of the cohort's time, and before the next poll.
+       s.clock().offset = 3s;
+       co_await h.release();
+       co_await pause(50ms);
+       BOOST_TEST(next.in());
+       BOOST_TEST(c.stats().passed == 1U);
+     }},
+    {"a grant that replicas acknowledge",
+     [](memory_server& s, const client& c) -> awaitable<void> {
+       s.server().replicas = s.server().replicas_that_answer = 1;
+       // The answer to the acquire is older than the step.
+       s.server().on_run = [&s](const auto&, const auto& arguments, const auto&) {
+         if (arguments[0] == "acquire") s.clock().offset = 3s;
+       };
+       hold h = co_await mutex(c, "n").acquire({.replicas = 1});
+       s.server().on_run = nullptr;
+       BOOST_TEST(h.valid());
+     }},
+    {"acquire_all of a busy lock",
+     [](memory_server& s, const client& c) -> awaitable<void> {
+       client other(co_await asio::this_coro::executor, s.url());
+       hold busy = co_await mutex(other, "b").acquire();
+       s.clock().offset = 3s;
+       acquire_options once;
+       once.wait = 0ms;
+       const mutex a(c, "a"), b(c, "b");
+       const auto [ec, none] = co_await acquire_all(once, a, b)(asio::as_tuple(asio::use_awaitable));
+       BOOST_TEST(ec == error::timed_out);
+     }},
+}};
+
+}  // namespace
+
+// The same for other operations.
+BOOST_AUTO_TEST_CASE(each_answer_with_a_time_shows_a_step_of_the_server_s_clock) {
+  for (const auto& operation : stepping_operations) {
+    BOOST_TEST_CONTEXT(operation.name) {
+      memory_server own;
+      run([&]() -> awaitable<void> {
+        client_options o = patient();
+        o.cohort = 1s;
+        client c(co_await asio::this_coro::executor, own.url(), o);
+        hold h = co_await mutex(c, "m").acquire({.lease = 60s, .renew = renewal::none});
+        const auto before = h.expires_at();
+        co_await operation.run(own, c);
+        BOOST_TEST(c.stats().clock_jumps == 1U);
+        BOOST_TEST((h.expires_at() <= before - 3s + 5ms));
+      });
+    }
+  }
 }
 
 // And releases what its token has then.

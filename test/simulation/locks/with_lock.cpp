@@ -291,6 +291,33 @@ BOOST_AUTO_TEST_CASE(cancelling_the_caller_stops_the_body_joins_it_and_releases)
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_caller_that_is_cancelled_does_not_wait_for_the_answer_to_the_release) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
+    mutex lock(c, "n");
+    bool started = false;
+    bool ended = false;
+    const auto body = [&](hold&) -> awaitable<void> {
+      started = true;
+      co_await work_until_cancelled(ended);
+    };
+    asio::cancellation_signal signal;
+    std::optional<std::exception_ptr> result;
+    asio::co_spawn(co_await asio::this_coro::executor, with_lock(lock, body),
+                   asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) { result = e; }));
+    co_await eventually("the body runs", [&] { return started; });
+    redis.stop();
+    const auto start = now();
+    signal.emit(asio::cancellation_type::terminal);
+    co_await eventually("it ends", [&] { return result.has_value(); });
+    BOOST_TEST(now() - start < 100ms);  // The body takes 20 ms.
+    BOOST_TEST(ended);
+    BOOST_TEST(redis.get("n").has_value());
+    redis.go_on();
+    co_await eventually("the lock is free", [&] { return !redis.get("n"); });
+  });
+}
+
 BOOST_AUTO_TEST_CASE(cancelling_while_it_waits_for_the_lock_never_starts_the_body) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
