@@ -465,7 +465,12 @@ void judge::note_what_was_heard() {
 // The lock is free for others then: a majority does not have the hold. (Late bytes of an attempt may bring its token
 // back on a server, until the release is repeated after their not-after.)
 void judge::released(const held& h) {
-  released_[h.name] = h.held_by_user().token();
+  const auto record = world_.server(world_.server_of(h.name)).data().execute({"GET", h.name}).text;
+  const auto fence = record.rfind(':') + 1;
+  // If its fence is later, such bytes came before the client was answered, and the record is one that they have made.
+  const bool is_later =
+      record.starts_with("leasehold:") && std::stoull(record.substr(fence)) > h.held_by_user().fence();
+  if (!is_later) released_[h.name] = h.held_by_user().token();
   if (rules_.one_server) return;
   const auto votes = votes_.find(h.held_by_user().token());
   std::size_t have = 0;
