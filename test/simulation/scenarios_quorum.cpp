@@ -616,6 +616,45 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_away_during_an_extension_gets_it_when_it_
   BOOST_TEST(s.w.server(2).data().execute({"PTTL", "n"}).integer > 50000);
 }
 
+// It is another server then, and what it has said before no longer counts.
+BOOST_AUTO_TEST_CASE(a_server_that_was_restarted_from_older_data_gets_the_extension_again) {
+  scene s(3);
+  process& p = s.add();
+  hold held = take(s, p, {.lease = 10s, .renew = renewal::none});
+  s.wait(100ms);
+  const detail::memory::database older = s.w.server(2).data();
+  s.run(p, [&]() -> awaitable<void> {
+    auto extending = held.extend(10min, as_tuple);
+    const auto [why] = co_await std::move(extending);
+    BOOST_TEST(!why, why.message());
+  });
+  s.wait(500ms);
+  BOOST_TEST(s.w.server(2).data().execute({"PTTL", "n"}).integer > 590000);
+  s.w.server(2).kill();
+  s.w.server(2).start(older);
+  s.wait(2s);
+  BOOST_TEST(s.w.server(2).data().execute({"PTTL", "n"}).integer > 590000);
+}
+
+// The hold's own question may be on its way to the others when the second one is back.
+BOOST_AUTO_TEST_CASE(servers_that_are_restarted_together_get_a_hold_again) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    scene s(5, seed);
+    s.w.fastest = s.w.slowest = 20ms;
+    process& p = s.add();
+    const hold held = take(s, p, {.lease = 60s, .renew = renewal::none});
+    s.wait(1s);
+    for (const std::size_t i : {0U, 1U}) s.w.server(i).kill();
+    s.w.server(0).start({});
+    s.wait(std::chrono::milliseconds(seed));
+    s.w.server(1).start({});
+    s.wait(4s);
+    for (std::size_t i = 0; i < 5; ++i) {
+      BOOST_TEST(s.get("n", i).starts_with("leasehold:" + held.token()), "seed " << seed << ", server " << i);
+    }
+  }
+}
+
 // An attempt whose connection to the third server is cut while it is on its way, which then arrives up to 300 ms later.
 // The release reaches that server meanwhile, by another connection.
 struct late_attempt_scene : scene {

@@ -164,7 +164,9 @@ void ballot::answered(std::uint32_t tag, const answer& a) {
     const outcome& o = *a.from_store;
     if (phase == restoring || (phase == asking && kind_ == kind::acquire)) claim_->answered_by(v);
     if (o.refused) {
-      said = answer_is::error;
+      // A program that has overwritten the record has taken the lock.
+      const bool is_taken = o.refused == refusal::wrong_type && (kind_ == kind::renew || kind_ == kind::resume);
+      said = is_taken ? answer_is::no : answer_is::error;
       its.refused = o.refused;
       its.words = o.words;
     } else if (kind_ == kind::inspect) {
@@ -338,10 +340,6 @@ void ballot::refuse(std::size_t yes) {
 }
 
 void ballot::decide_renewal(bool late) {
-  // A program that has overwritten the record has taken the lock.
-  for (auto& v : voices_) {
-    if (v.said == answer_is::error && v.refused == refusal::wrong_type) v.said = answer_is::no;
-  }
   const auto yes = count(answer_is::yes);
   if (yes >= quorum_.majority()) {
     std::vector<milliseconds> lefts;

@@ -224,6 +224,7 @@ void quorum_store::on_voter_up(voter& v, const store::server& s) {
   const auto now = clock::now();
   for (const auto& [token, c] : claims_) {
     if (c->is_releasing()) all.push_back(c);
+    if (s.another) c->lacks(v);  // It may have lost the hold, or its latest extension.
     if (c->is_missing_on(v, now)) missing.push_back(c);
   }
   for (const auto& c : all) c->on_voter_up(v);
