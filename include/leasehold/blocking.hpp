@@ -13,6 +13,7 @@
 #include <leasehold/client.hpp>
 #include <leasehold/counting_semaphore.hpp>
 #include <leasehold/detail/blocking_call.hpp>
+#include <leasehold/detail/for_threads.hpp>
 #include <leasehold/error.hpp>
 #include <leasehold/hold.hpp>
 #include <leasehold/lock.hpp>
@@ -544,16 +545,6 @@ ending ending_from(const Tuple& all, std::index_sequence<I...>) {
   return ending(std::get<First + I>(all)...);
 }
 
-// Whether with_lock takes it: see is_lockable.
-template <class Lock>
-inline constexpr bool is_blocking_lockable = requires(const Lock& lock, const ending& end) {
-  lock.acquire(acquire_options(), end);
-};
-template <class... Locks>
-inline constexpr bool is_blocking_lockable<std::tuple<Locks...>> = (is_blocking_lockable<Locks> && ...);
-template <class Lock>
-inline constexpr bool is_blocking_lockable<std::vector<Lock>> = is_blocking_lockable<Lock>;
-
 // What with_lock and acquire_all take: a lock, a tuple of locks or a vector of locks.
 template <class Locks>
 struct blocking_lockable {
@@ -725,8 +716,7 @@ auto while_held(std::vector<hold>& h, Work&& work, std::stop_token stop = {}) {
 /// @returns what the body returns (void or movable).
 /// @throws exception what `acquire` fails with; error::lost when the lease did not cover the whole body; else the
 /// body's own exception.
-template <class Lock, class Body>
-requires detail::is_blocking_lockable<Lock>
+template <detail::for_threads Lock, class Body>
 auto with_lock(const Lock& lock, acquire_options options, Body&& body, std::stop_token stop = {}) {
   using held = typename detail::blocking_lockable<Lock>::held;
   constexpr bool fits = std::invocable<Body&, held&, std::stop_token>;
@@ -739,8 +729,7 @@ auto with_lock(const Lock& lock, acquire_options options, Body&& body, std::stop
     return detail::blocking_with_hold(h, body, stop);
   }
 }
-template <class Lock, class Body>
-requires detail::is_blocking_lockable<Lock>
+template <detail::for_threads Lock, class Body>
 auto with_lock(const Lock& lock, Body&& body, std::stop_token stop = {}) {
   return with_lock(lock, acquire_options(), body, std::move(stop));
 }  ///< @overload

@@ -35,8 +35,8 @@ struct event {
     connected,     ///< A connection is up. `text`: the server's version.
     disconnected,  ///< The connection is lost. `text`: why. On a quorum: the connection to any server.
     unreachable,   ///< An attempt to connect has failed, or the server answers, but not what it was asked (BUSY, for
-                   ///< example). `text`: why. Not repeated while the reason stays the same. On a quorum only while no
-                   ///< majority is connected.
+                   ///< example). `text`: why. Not repeated while the reason stays the same. On a quorum a failed
+                   ///< attempt is reported only while no majority is connected.
     refused,       ///< The server refused a command. `text`: its words.
     evicting,      ///< The server may evict locks: its maxmemory-policy, in `text`, is not noeviction.
     clock_jump,    ///< The server's clock stepped forward; every local deadline was shortened. `text`: by how much.

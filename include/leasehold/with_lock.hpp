@@ -4,6 +4,7 @@
 
 #include <leasehold/acquire_all.hpp>
 #include <leasehold/acquire_options.hpp>
+#include <leasehold/detail/for_threads.hpp>
 #include <leasehold/hold.hpp>
 #include <leasehold/lock.hpp>
 
@@ -187,15 +188,6 @@ asio::awaitable<T, E> while_held(std::vector<hold>& h, asio::awaitable<T, E> wor
 
 namespace detail {
 
-// Whether with_lock takes it. (A call without a namespace that has acquire_options finds both this one and the one of
-// leasehold::blocking.)
-template <class Lock>
-inline constexpr bool is_lockable = requires(const Lock& lock) { lock.acquire(acquire_options(), asio::deferred); };
-template <class... Locks>
-inline constexpr bool is_lockable<std::tuple<Locks...>> = (is_lockable<Locks> && ...);
-template <class Lock>
-inline constexpr bool is_lockable<std::vector<Lock>> = is_lockable<Lock>;
-
 // What with_lock takes, and what its body gets: a lock, a tuple of locks or a vector of locks.
 template <class Lock>
 struct lockable {
@@ -305,8 +297,7 @@ constexpr bool is_body() {
 /// co_await expression. Name it: `auto body = [s](hold&) -> awaitable<void> {...}; co_await with_lock(lock, body);`
 ///
 /// With several threads run each coroutine on a strand of its own.
-template <class Lock, class Body>
-requires detail::is_lockable<Lock>
+template <detail::for_coroutines Lock, class Body>
 auto with_lock(Lock lock, acquire_options options, Body&& body) {
   using held = typename detail::lockable<Lock>::held;
   using callable = std::remove_reference_t<Body>;
@@ -326,8 +317,7 @@ auto with_lock(Lock lock, acquire_options options, Body&& body) {
   }
 }
 
-template <class Lock, class Body>
-requires detail::is_lockable<Lock>
+template <detail::for_coroutines Lock, class Body>
 auto with_lock(Lock lock, Body&& body) {
   return with_lock(std::move(lock), acquire_options(), std::forward<Body>(body));
 }  ///< @overload

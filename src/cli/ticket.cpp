@@ -48,9 +48,9 @@ process& never_destroyed() {
   return *all.emplace_back(std::make_unique<process>());
 }
 
-// The first line of the standard input. A ticket has at most some 90,000 bytes: there is an end for a device.
+// The first line of the standard input. A ticket has at most some 175,000 bytes: there is an end for a device.
 std::string first_line_of_input() {
-  constexpr std::size_t limit = 128 * 1024;
+  constexpr std::size_t limit = 256 * 1024;
   std::string line;
   for (char c = '\0'; line.size() < limit && std::cin.get(c) && c != '\n';) line += c;
   if (line.empty() && !std::cin) throw failure(exit_code::usage, "-: there is no ticket to read");

@@ -247,6 +247,7 @@ void acquire_all_op::ring(clock::time_point now) {
     return;
   }
   // The single script was not answered in time.
+  core_->note_silence();
   leave(error::unreachable);
 }
 

@@ -161,9 +161,7 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
     parallel_.on_reader(token_);
     if (in_queue_) parallel_.let_follow(waiters_.size());
   }
-  if (lock_->kind.mode == hold_mode::exclusive && !std::exchange(found_busy_, true)) {
-    for (auto& w : waiters_) w.note_contention();
-  }
+  if (lock_->kind.mode == hold_mode::exclusive) note_busy();
   auto held = hand_over(*op, std::move(g));
   if (waiters_.empty()) {
     forget();
@@ -172,6 +170,12 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
     ask_in_parallel();
   }
   op->complete(std::move(held));
+}
+
+// The lock is held, by this client for example: who waits behind that finds it busy.
+void queue_entry::note_busy() {
+  if (std::exchange(found_busy_, true)) return;
+  for (auto& w : waiters_) w.note_contention();
 }
 
 hold queue_entry::hand_over(waiter& op, hold_state::grant g) {
@@ -196,7 +200,7 @@ void queue_entry::grant_locally(hold_state::grant g) {
   const auto self = shared_from_this();
   const auto op = front().shared();
   waiters_.pop_front();
-  found_busy_ = true;
+  note_busy();
   auto held = hand_over(*op, std::move(g));
   if (waiters_.empty()) withdraw(nullptr);
   op->complete(std::move(held));

@@ -104,7 +104,7 @@ struct memory_store::node {
   std::shared_ptr<detail::server_in_memory> in_memory = std::make_shared<detail::server_in_memory>();
   std::map<std::string, std::string, std::less<>> held_elsewhere = {};  // Tokens by name.
   // Formed like those of another client.
-  std::string client = fmt::format("elsewhere-{:016x}", detail::random_bits());
+  std::string client = fmt::format("elsewhere-{:016x}{:016x}", detail::random_bits(), detail::random_bits());
   std::uint64_t tokens = 0;
 
   std::recursive_mutex& mutex() { return in_memory->common->mutex; }
@@ -113,7 +113,8 @@ struct memory_store::node {
 
 memory_store::memory_store(std::string_view name) {
   std::string url = "memory:" + std::string(name);
-  detail::parse_url(url, {});
+  const auto where = detail::parse_url(url, {});
+  if (where.hosts.front().host != name) fail(error::invalid_url, {}, "no name of a memory_store: '" + url + "'");
   const guard g(detail::common_ground::get()->mutex);
   if (servers().contains(name)) fail(error::invalid_url, {}, "there is another memory_store '" + url + "'");
   node_ = std::make_shared<node>(node{std::string(name), std::move(url)});

@@ -558,6 +558,26 @@ BOOST_AUTO_TEST_CASE(a_holder_in_a_cohort_is_detached_after_the_request_for_the_
   s.resume(given);
 }
 
+// It waited for holds of its own client, which granted the lock before there was an answer.
+BOOST_AUTO_TEST_CASE(a_waiter_that_the_cohort_serves_found_the_lock_busy) {
+  scene s;
+  process& p = s.add();
+  hold first = take(s, p, {.lease = 30s});
+  s.w.fastest = s.w.slowest = 5ms;
+  auto& second = s.start(p, {.lease = 30s});
+  s.wait(1ms);
+  const auto& third = s.start(p, {.lease = 30s});
+  s.wait(1ms);
+  BOOST_TEST(p.client().stats().contended == 0U);
+  s.spawn(p, release(first));
+  s.wait(1ms);
+  BOOST_REQUIRE(second.succeeded());
+  s.spawn(p, release(second.got));
+  s.finish();
+  BOOST_TEST(third.succeeded());
+  BOOST_TEST(p.client().stats().contended == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

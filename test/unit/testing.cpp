@@ -115,6 +115,7 @@ BOOST_AUTO_TEST_CASE(names_are_checked) {
   expect_error(error::invalid_url, [] { memory_store again("a"); });
   expect_error(error::invalid_url, [] { memory_store bad("a b"); });
   expect_error(error::invalid_url, [] { memory_store empty(""); });
+  expect_error(error::invalid_url, [] { memory_store with_option("b?keys=tagged"); });
   asio::io_context context;
   expect_error(error::invalid_url, [&] { client c(context, "memory:other"); });
   expect_error(error::invalid_option, [] { memory_store::advance(-1ms); });
@@ -231,6 +232,26 @@ BOOST_AUTO_TEST_CASE(another_program_holds_and_releases) {
   BOOST_TEST(second.granted());
   BOOST_TEST(!store.release_elsewhere("n"));
   BOOST_TEST(!store.hold_elsewhere("n"));
+}
+
+BOOST_AUTO_TEST_CASE(another_program_is_named_in_a_slow_wait) {
+  memory_store store("a");
+  std::size_t slow_waits = 0;
+  client_options o;
+  o.slow_wait = 1s;
+  o.observer = [&slow_waits](const event& e) {
+    if (e.what != event::kind::slow_wait) return;
+    ++slow_waits;
+    BOOST_TEST(e.holder == "elsewhere");
+    BOOST_TEST(e.fence != 0U);
+    BOOST_TEST(e.since.has_value());
+  };
+  program p(store, o);
+  BOOST_TEST(store.hold_elsewhere("n"));
+  attempt waits;
+  waits.begin(p, mutex(p.client, "n"));
+  p.advance(2s);
+  BOOST_TEST(slow_waits == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(another_program_and_a_client_with_tagged_keys_keep_each_other_out) {

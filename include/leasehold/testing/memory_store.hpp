@@ -60,7 +60,8 @@ class memory_store {
   /// The call itself completes nothing: what is due then is done by the next `io_context::run()` or `poll()`.
   ///
   /// This is one pause, so a lease that ends within it is lost, renewed or not, and a lost hold is reported. Advance in
-  /// steps shorter than a third of the lease, and `poll()` after each, to let a program renew.
+  /// steps shorter than a third of the lease (of its part before acquire_options::margin), and `poll()` after each, to
+  /// let a program renew.
   ///
   /// @throws exception error::invalid_option: out of range.
   static void advance(std::chrono::milliseconds d);
@@ -89,8 +90,8 @@ class memory_store {
   /// @throws exception error::invalid_option: `lease` out of range. error::wrong_type: the record is no mutex.
   bool hold_elsewhere(std::string_view name, std::chrono::milliseconds lease = std::chrono::seconds(30));
 
-  /// That program releases it: the next waiter is granted the mutex. Returns false if hold_elsewhere() has not acquired
-  /// it, or it was lost since.
+  /// That program releases it: the next waiter is granted the mutex. (On a quorum it asks within 2 ms.) Returns false if
+  /// hold_elsewhere() has not acquired it, or it was lost since.
   bool release_elsewhere(std::string_view name);
 
   /// Whether a lock of that name, of any kind, is held: by clients of this process or by hold_elsewhere().

@@ -24,6 +24,7 @@ class sentinel_round {
       : sentinels_(sentinels),
         head_start_(std::min<std::chrono::milliseconds>(
             longest_head_start, limit / (2 * static_cast<std::chrono::milliseconds::rep>(sentinels)))),
+        last_chance_(limit / 4),
         ends_at_(later(now, limit)) {}
 
   // Some were not asked yet.
@@ -58,9 +59,10 @@ class sentinel_round {
  private:
   static constexpr std::chrono::milliseconds longest_head_start{200};
 
-  // Once most have refused, the others have a head start's time to know the master.
+  // Once most have refused, the others have a quarter of the limit to know the master: time to connect, over TLS and
+  // with credentials that have to be asked for.
   void shorten(clock::time_point now) {
-    if (is_refused() && !has_next()) ends_at_ = std::min(ends_at_, later(now, head_start_));
+    if (is_refused() && !has_next()) ends_at_ = std::min(ends_at_, later(now, last_chance_));
   }
 
   // Only a part of long words is shown (failures.cpp). They are not cut here, because that might cut a credential in
@@ -80,6 +82,7 @@ class sentinel_round {
   std::size_t failed_ = 0;
   std::size_t refusals_ = 0;
   std::chrono::milliseconds head_start_{};
+  std::chrono::milliseconds last_chance_{};
   clock::time_point ends_at_{};
   std::string words_;  // Of the Sentinels that had no answer.
 };
