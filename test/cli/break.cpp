@@ -1,6 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 #include "leasehold_command.hpp"
+#include "support/hostile_server.hpp"
 
 #include <regex>
 
@@ -55,6 +56,20 @@ BOOST_AUTO_TEST_CASE(what_is_not_ours_needs_force) {
   BOOST_TEST(hash.status == 65);
   BOOST_TEST(is_error_line(hash.errors, "'p:n'"));
   BOOST_TEST(redis.command("HGET", "p:n", "a").text == "b");
+}
+
+// The hold that was read is never there any more when it is to be broken.
+BOOST_AUTO_TEST_CASE(a_lock_that_changes_hands_too_fast_is_not_broken) {
+  int calls = 0;
+  const hostile_server server([&](const words& w) -> hostile_server::answer {
+    if (w[0] != "EVALSHA") return hostile_server::polite(w);
+    if (++calls > 2) return {"-LOADING not yet\r\n"};
+    return {array({"1", "mutex", "7", "9000", "0", "1", "", "1", "x.1", "9000", "7", ""})};
+  });
+  const ended e = run({"break", "--redis", server.url(), "n"});
+  BOOST_TEST(e.status == 75);
+  BOOST_TEST(is_error_line(e.errors, "'n': not broken, it changes hands too fast"), e.errors);
+  BOOST_TEST(e.output == "");
 }
 
 BOOST_AUTO_TEST_CASE(names_are_any_bytes) {

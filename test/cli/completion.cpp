@@ -5,8 +5,12 @@
 #include "leasehold_command.hpp"
 #include "support/terminal.hpp"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -327,6 +331,36 @@ BOOST_FIXTURE_TEST_CASE(names_are_those_of_the_store_that_is_meant, with_leaseho
   redis.go_on();
 }
 
+BOOST_AUTO_TEST_CASE(a_store_that_refuses_connections_is_not_waited_for) {
+  using std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds before_the_limit(800);
+  const std::string url = "redis://127.0.0.1:" + std::to_string(free_port());
+  const auto took = best_of_five(
+      [&] {
+        const auto begin = steady_clock::now();
+        BOOST_TEST(answer_to({"status", "--redis", url, ""}) == (words{"words"}), boost::test_tools::per_element());
+        return steady_clock::now() - begin;
+      },
+      [&](steady_clock::duration d) { return d < before_the_limit; });
+  BOOST_TEST((took < before_the_limit));
+}
+
+BOOST_FIXTURE_TEST_CASE(the_password_file_and_the_user_of_the_line_are_used, with_leasehold) {
+  redis.command("SET", "name", "leasehold:x.1:7");
+  redis.command("ACL", "SETUSER", "locker", "on", ">secret", "~*", "&*", "+@all");
+  redis.command("ACL", "SETUSER", "default", "resetpass", ">of-default");
+  for (const words& options : {words{"--password-file", folder.write("default", "of-default\n")},
+                               words{"--user=locker", "--password-file=" + folder.write("locker", "secret\n")}}) {
+    words arguments{"status"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.emplace_back("");
+    const words wanted{"words", "name"};
+    const words answer =
+        best_of_five([&] { return answer_to(arguments, environment()); }, [&](const words& a) { return a == wanted; });
+    BOOST_TEST(answer == wanted, boost::test_tools::per_element());
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(a_password_command_of_the_line_is_not_run, with_leasehold) {
   redis.command("SET", "name", "leasehold:x.1:7");
   const std::string touch = "touch " + (folder / "x");
@@ -351,6 +385,15 @@ BOOST_FIXTURE_TEST_CASE(a_pipe_is_left_to_the_command, with_leasehold) {
   }
   BOOST_TEST(answer_to({"status", ""}, {"LEASEHOLD_REDIS_FILE=" + pipe}) == (words{"words"}),
              boost::test_tools::per_element());
+  // Both ends, so that nothing waits.
+  const int both = ::open(pipe.c_str(), O_RDWR | O_CLOEXEC);
+  BOOST_REQUIRE(::write(both, "x\n", 2) == 2);
+  BOOST_TEST(answer_to({"status", "--password-file", pipe, ""}, environment()) == (words{"words"}),
+             boost::test_tools::per_element());
+  int left = 0;
+  ::ioctl(both, FIONREAD, &left);
+  ::close(both);
+  BOOST_TEST(left == 2);
 }
 
 BOOST_FIXTURE_TEST_CASE(shells_complete_what_the_program_offers, with_leasehold) {

@@ -25,6 +25,7 @@ BOOST_AUTO_TEST_CASE(each_lock_is_a_line) {
   const std::string token = holder.read_line().value();
   const std::string fence = holder.read_line().value();
   redis.command("SET", "ever", "leasehold:x.1:7");
+  redis.command("SET", "idle", "leasehold:x.2l:7");
   redis.command("SET", "other", "somebody else");
   const ended text = run({"list"});
   BOOST_TEST(text.status == 0);
@@ -32,6 +33,7 @@ BOOST_AUTO_TEST_CASE(each_lock_is_a_line) {
     BOOST_TEST(text.output.starts_with(title));
     BOOST_TEST(contains(text.output, "\never     forever                    7        0  mutex      x.1\nheld  "));
     BOOST_TEST(contains(text.output, " s  " + fence + "        0  mutex      " + token + "\n"));
+    BOOST_TEST(contains(text.output, "\nidle     forever                    7        0  lingering  x.2l\n"));
     BOOST_TEST(!contains(text.output, "other"));
   }
   const ended json = run({"list", "--json"});
@@ -40,6 +42,7 @@ BOOST_AUTO_TEST_CASE(each_lock_is_a_line) {
         R"([{"name":"ever","held":true,"token":"x.1","fence":"7","ttl_ms":null,"waiters":0,"kind":"mutex","holders":1,)"
         R"("holds":[{"token":"x.1","fence":"7","ttl_ms":null}]},{"name":"held","held":true,)"));
     BOOST_TEST(contains(json.output, "\"token\":\"" + token + "\",\"fence\":\"" + fence + "\",\"ttl_ms\":2"));
+    BOOST_TEST(contains(json.output, R"("kind":"mutex","holders":1,"lingers":true,"holds":[{"token":"x.2l",)"));
   }
 }
 

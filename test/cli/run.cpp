@@ -1,7 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 #include "leasehold_command.hpp"
+#include "support/needs.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -11,6 +13,16 @@
 namespace leasehold::test {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+// A container may forbid namespaces.
+bool has_host_names_of_its_own() {
+  child c({"unshare", "--uts", "--map-root-user", "hostname", "x"});
+  return c.wait() == 0;
+}
+
+}  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(running, with_leasehold)
 
@@ -55,6 +67,36 @@ BOOST_AUTO_TEST_CASE(a_script_without_an_interpreter_line_is_read_by_the_shell) 
   const ended e = end_of(c);
   BOOST_TEST(e.status == 3);
   BOOST_TEST(e.output == folder / "script" + " word\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_command_is_searched_for_as_by_execvp) {
+  const temporary_folder other;
+  std::filesystem::permissions(folder.write("job", "true\n"), std::filesystem::perms::owner_read);
+  std::filesystem::permissions(other.write("job", "#!/bin/sh\necho found\n"), std::filesystem::perms::all);
+  const auto run_job_in = [&](const std::string& path) {
+    words variables = environment();
+    variables.push_back("PATH=" + path);
+    return run_leasehold({"run", "n", "--", "job"}, variables);
+  };
+  // A file that cannot be executed does not hide one in a later folder, and is the reason if there is none.
+  const ended found = run_job_in(folder.path() + ":" + other.path());
+  BOOST_TEST(found.output == "found\n", found.errors);
+  const ended forbidden = run_job_in(folder.path() + ":/nonexistent");
+  BOOST_TEST(forbidden.status == 126);
+  BOOST_TEST(is_error_line(forbidden.errors, "'job': Permission denied"), forbidden.errors);
+  child without_path({"env", "-u", "PATH", LEASEHOLD_CLI_PATH, "run", "n", "--", "true"}, environment());
+  BOOST_TEST(end_of(without_path).status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_long_host_name_with_dots_is_a_label, *needs(has_host_names_of_its_own, "no host names here")) {
+  const std::string host = "a-host.whose.name.has.many.letters.and.some.dots.example";
+  const std::string script = "hostname \"$1\" && exec \"$0\" run n -- printenv LEASEHOLD_TOKEN";
+  child c({"unshare", "--uts", "--map-root-user", "sh", "-c", script, LEASEHOLD_CLI_PATH, host}, environment());
+  const std::string end = "-" + std::to_string(c.pid());
+  std::string label = host.substr(0, 32 - end.size()) + end;
+  std::replace(label.begin(), label.end(), '.', '-');
+  const ended e = end_of(c);
+  BOOST_TEST(e.output.starts_with(label + "-"), e.output << e.errors);
 }
 
 BOOST_AUTO_TEST_CASE(the_command_finds_its_hold_in_the_environment) {

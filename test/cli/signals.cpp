@@ -198,6 +198,19 @@ BOOST_AUTO_TEST_CASE(ctrl_c_reaches_the_command_from_the_terminal_only) {
   BOOST_TEST(t.wait() == 5);
 }
 
+// `stty tostop`: a process in the background that writes to the terminal is stopped.
+BOOST_AUTO_TEST_CASE(a_terminal_that_stops_writers_in_the_background_does_not_stop_us) {
+  words command{"bash", "-c", "set -m; stty tostop; \"$@\" & wait $!; echo \"ended: $?\"", "bash"};
+  for (auto& w : leasehold_command({"run", "n", "--", "sh", "-c", "echo > $FOLDER/begun; exec sleep 1000"})) {
+    command.push_back(std::move(w));
+  }
+  terminal t(command, environment());
+  wait_until("the command", [&] { return std::filesystem::exists(folder / "begun"); });
+  lose("n");
+  t.read_until("the lease was lost");
+  t.read_until("ended: 74");
+}
+
 // The kernel sends that one, too, but only to this process, which has inherited the timer.
 BOOST_AUTO_TEST_CASE(an_inherited_alarm_reaches_the_command_at_a_terminal) {
   const char* trap = "trap 'echo the alarm; exit 3' ALRM; echo ready; while :; do sleep 0.1; done";

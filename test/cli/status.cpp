@@ -77,6 +77,19 @@ BOOST_AUTO_TEST_CASE(the_queue_is_shown_in_order) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(it_tells_that_a_lock_lingers_and_how_much_of_the_queue_is_not_shown) {
+  redis.command("SET", "n", "leasehold:x.1l:7");
+  for (int i = 1; i <= 101; ++i) {
+    redis.command("ZADD", "leasehold:{0}:queue:n", std::to_string(i), "y." + std::to_string(i));
+  }
+  const std::string text = run({"status", "n"}).output;
+  BOOST_TEST_CONTEXT(text) {
+    BOOST_TEST(text.starts_with(
+        "n: held, forever, fence 7, token x.1l, lingers (its client may keep it idle), 101 waiting\n  1  y.1  "));
+    BOOST_TEST(text.ends_with("\n100  y.100  0.0 s  silent\n     and 1 more\n"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(other_programs_locks_have_any_token_and_no_fence) {
   redis.command("SET", "n", "somebody else");
   BOOST_TEST(run({"status", "n"}).output == "n: held, forever, without a fence, token somebody else, 0 waiting\n");

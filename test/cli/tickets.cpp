@@ -276,6 +276,9 @@ BOOST_AUTO_TEST_CASE(three_hosts_run_a_short_job_once) {
   const auto status = run({"status", "n"}).output;
   BOOST_TEST(contains(status, "n: resting, "), status);
   BOOST_TEST(contains(status, ", token ~"), status);
+  const auto broken = run({"break", "n"}).output;
+  BOOST_TEST(broken.starts_with("n: was resting after "), broken);
+  BOOST_TEST(!contains(broken, "~"), broken);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -315,6 +315,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_is_named) {
       {{"--log", log, "--lease", "0s"}, "--lease: "},
       {{"--log", log, "--every", "0s"}, "--every: "},
       {{"--log", log, "--address", "nowhere"}, "--address: "},
+      {{"--log", log, "--address", "0.0.0.0"}, "--address: "},
       {{"--log", log, "--redis", "http://x"}, "invalid url"},
   };
   for (const auto& [options, text] : mistakes) {

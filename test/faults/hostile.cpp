@@ -362,6 +362,51 @@ BOOST_AUTO_TEST_CASE(topologies_have_a_size) {
   });
 }
 
+// It closes the first connections, and lets the client stay when its clock is an hour ahead.
+BOOST_AUTO_TEST_CASE(a_clock_that_is_stepped_between_two_connections_is_noticed_unless_the_server_is_another) {
+  for (const std::string run_id : {"f00d", "beef"}) {
+    std::atomic<bool> is_stepped = false;
+    bool is_later = false;
+    hostile_server server([&](const words& w) -> hostile_server::answer {
+      if (w[0] == "HELLO") is_later = is_stepped;
+      if (w[0] == "TIME") return is_later ? array({"1700003600", "0"}) : and_close(array({"1700000000", "0"}));
+      if (w[0] != "INFO" || !is_later) return hostile_server::polite(w);
+      return bulk("redis_version:7.2.0\r\nrun_id:" + run_id + "\r\nuptime_in_seconds:1000000\r\n");
+    });
+    run([&]() -> awaitable<void> {
+      std::string version;
+      client_options o = quick();
+      o.observer = [&](const event& e) {
+        if (e.what == event::kind::connected) version = e.text;
+      };
+      client c(co_await asio::this_coro::executor, server.url(), o);
+      co_await eventually("it is connected", [&] { return !version.empty(); });
+      is_stepped = true;
+      co_await eventually("it is connected to stay", [&] { return version == "7.2.0"; });
+      BOOST_TEST(c.stats().clock_jumps == (run_id == "f00d" ? 1U : 0U), run_id);
+      co_await c.close();
+    });
+  }
+}
+
+// Nothing announces it: the client has lost the Sentinel that it listened to, and asks again.
+BOOST_AUTO_TEST_CASE(another_master_that_a_sentinel_names_later_is_connected_to) {
+  hostile_server before(hostile_server::polite), master(hostile_server::polite);
+  std::atomic<unsigned short> port = before.port();
+  hostile_server sentinel([&](const words& w) -> hostile_server::answer {
+    if (w[0] != "SENTINEL") return hostile_server::polite(w);
+    return w[1] == "SENTINELS" ? and_close({"*0\r\n"}) : array({"127.0.0.1", std::to_string(port)});
+  });
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, "redis+sentinel://" + sentinel.host() + "/m", patient());
+    co_await c.ready();
+    port = master.port();
+    co_await eventually("it is connected to the new master", [&] { return c.stats().connects == 2; });
+    BOOST_TEST(master.connections() != 0U);
+    co_await c.close();
+  });
+}
+
 // The clock counts from the start of the machine.
 struct just_started {
   just_started() { detail::move_clock(-ago); }

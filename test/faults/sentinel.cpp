@@ -242,6 +242,11 @@ BOOST_AUTO_TEST_CASE(holds_live_on_without_sentinels) {
     BOOST_TEST(h.valid());
     hold m = co_await mutex(c, "m").acquire();
     BOOST_TEST(m.valid());
+    // It has not given up asking for them.
+    group.sentinel(2).start();
+    co_await eventually("it listens to a Sentinel that is back",
+                        [&] { return contains(group.sentinel(2).command("CLIENT", "LIST").text, "name=leasehold"); });
+    group.sentinel(2).kill();
     BOOST_TEST(c.stats().reconnects == 0U);
     // Who loses his connection then waits for a Sentinel.
     master.command("CLIENT", "KILL", "TYPE", "normal");

@@ -153,13 +153,54 @@ BOOST_AUTO_TEST_CASE(a_client_gets_in_once_the_password_is_right) {
   redis_server redis({"requirepass secret"});
   redis.command("AUTH", "secret");
   run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, redis.url());
+    notes n;
+    client_options o;
+    o.observer = n.observer();
+    o.reconnect = {.first = 200ms, .max = 200ms, .factor = 1.0, .jitter = 0.0};
+    client c(co_await asio::this_coro::executor, redis.url(), o);
     auto [ec] = co_await c.ready(as_tuple);
     BOOST_TEST(ec == error::refused);
     redis.command("CONFIG", "SET", "requirepass", "");
     co_await eventually("it is connected", [&] { return c.stats().connects == 1; });
     hold h = co_await mutex(c, "n").acquire();
     BOOST_TEST(h.valid());
+    // Then the refusal is over, also while there is no connection.
+    redis.command("CLIENT", "KILL", "USER", "default");
+    co_await eventually("it is disconnected", [&] { return n.count(event::kind::disconnected) == 1; });
+    auto [while_away, next] = co_await mutex(c, "m").acquire(as_tuple);
+    BOOST_TEST(!while_away, while_away.message());
+    co_await h.release();
+    co_await next.release();
+    // And so it is when the server that has refused is gone.
+    const auto refused = n.count(event::kind::refused);
+    redis.command("CONFIG", "SET", "requirepass", "secret");
+    redis.command("CLIENT", "KILL", "USER", "default");
+    co_await eventually("it is refused again", [&] { return n.count(event::kind::refused) > refused; });
+    const auto unreachable = n.count(event::kind::unreachable);
+    redis.kill();
+    co_await eventually("it gets no answer", [&] { return n.count(event::kind::unreachable) > unreachable; });
+    auto [while_dead, none] = co_await mutex(c, "n").acquire({.wait = 100ms}, as_tuple);
+    BOOST_TEST(while_dead == error::unreachable, while_dead.message());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_client_that_was_idle_asks_again) {
+  redis_server redis({"requirepass secret"});
+  redis.command("AUTH", "secret");
+  asio::io_context context;
+  client_options o;
+  o.idle_timeout = 20ms;
+  const client c(context, redis.url(), o);
+  // The context has nothing left to do when the client has disconnected.
+  run(context, [&]() -> awaitable<void> {
+    auto [ec] = co_await c.ready(as_tuple);
+    BOOST_TEST(ec == error::refused);
+  });
+  redis.command("CONFIG", "SET", "requirepass", "");
+  run(context, [&]() -> awaitable<void> {
+    auto [ec, h] = co_await mutex(c, "n").acquire(as_tuple);
+    BOOST_TEST(!ec, ec.message());
+    co_await h.release(as_tuple);
   });
 }
 

@@ -296,6 +296,28 @@ BOOST_AUTO_TEST_CASE(one_node_with_the_wrong_certificate) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(an_expired_certificate_is_told_for_each_node) {
+  const auto files = issued.files("expired");
+  run([&]() -> awaitable<void> {
+    std::vector<std::string> told;
+    client_options o;
+    o.idle_timeout = forever;
+    o.observer = [&told](const event& e) {
+      if (e.what == event::kind::credentials) told.emplace_back(e.text);
+    };
+    client c(co_await asio::this_coro::executor, cluster.url() + ca + "&cert=" + files.first + "&key=" + files.second,
+             o);
+    for (std::size_t i = 0; i < cluster.size(); ++i) {
+      const std::string words =
+          fmt::format("127.0.0.1:{}: the certificate '{}' has expired", cluster.node(i).second_port(), files.first);
+      co_await eventually("it is told", [&] { return std::find(told.begin(), told.end(), words) != told.end(); });
+    }
+    // No node minds.
+    co_await c.ready();
+    co_await c.close();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_node_without_tls_is_no_node_with_it) {
   run([&]() -> awaitable<void> {
     const std::string with = "rediss+cluster://127.0.0.1:" + std::to_string(cluster.node(0).port()) + ca;

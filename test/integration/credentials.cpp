@@ -255,24 +255,51 @@ BOOST_AUTO_TEST_CASE(new_credentials_that_are_refused_or_missing_are_told_and_th
       case 3: return done(credentials("locker", "wrong"));
       case 4:
       case 5: return done("there is no token");
+      // Those of the default user, for whom any password will do here.
+      case 6: return done(credentials("", "any", from_now(0ms)));
+      case 7: return done("there is no token");
       default: return done(credentials("locker", "first"));
     }
   };
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.tcp_url(), o);
     hold h = co_await mutex(c, "n").acquire();
-    co_await eventually("it is asked until it gives the right ones", [&] { return asked == 6; });
+    co_await eventually("it is asked until it gives the right ones", [&] { return asked == 8; });
     co_await pause(300ms);
-    BOOST_TEST(asked == 6);
+    BOOST_TEST(asked == 8);
     BOOST_TEST(h.valid());
     BOOST_TEST(c.stats().connects == 1U);
     BOOST_TEST(c.stats().refused == 0U);
     co_await h.release();
     co_await c.close();
   });
-  BOOST_TEST_REQUIRE(texts.size() == 2U);
+  // A failure is told again if there was none in between.
+  BOOST_TEST_REQUIRE(texts.size() == 3U);
   BOOST_TEST(texts[0].starts_with("credentials: the server refuses the new credentials: WRONGPASS"));
   BOOST_TEST(texts[1] == "credentials: no credentials: there is no token");
+  BOOST_TEST(texts[2] == texts[1]);
+}
+
+BOOST_AUTO_TEST_CASE(new_credentials_that_do_not_come_are_told_and_asked_for_again) {
+  o.connect_timeout = 300ms;
+  const std::string words = "credentials: no credentials: no answer";
+  bool is_up = false, is_renewed = false;
+  std::vector<credentials_handler> unanswered;
+  o.credentials = [&](const credentials_request&, const credentials_handler& done) {
+    if (!is_up) return done(credentials("locker", "first", from_now(0ms)));
+    if (!was_told(words)) return unanswered.push_back(done);
+    is_renewed = true;
+    done(credentials("locker", "first"));
+  };
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.tcp_url(), o);
+    co_await eventually("it is connected", [&] { return c.stats().connects == 1; });
+    is_up = true;
+    co_await eventually("it is told, and asked again", [&] { return is_renewed; });
+    BOOST_TEST(unanswered.size() == 1U);
+    BOOST_TEST(c.stats().connects == 1U);
+    co_await c.close();
+  });
 }
 
 // A proxy may end what was authenticated, and leave the connection as it is.
@@ -347,21 +374,26 @@ BOOST_AUTO_TEST_CASE(sentinels_are_asked_for_unless_the_url_has_their_password) 
   s.sentinel_password = "of-the-sentinel";
   sentinel_group group(s);
   std::vector<std::string> of_sentinels;
+  const auto is_others = [&] { return contains(group.sentinel(0).command("CLIENT", "LIST").text, "user=other"); };
+  bool was_others = false;
   o.credentials = [&](const credentials_request& r, const credentials_handler& done) {
     if (r.of == credentials_request::role::server) return done(credentials("", "of-the-server"));
     of_sentinels.push_back(r.server);
-    // At first a wrong one: that is no refusal.
-    if (of_sentinels.size() == 1) return done(credentials("", "wrong"));
-    done(of_sentinels.size() == 2 ? credentials("", "of-the-sentinel", from_now(1500ms)) : credentials("other", "x"));
+    switch (of_sentinels.size()) {
+      case 1: return done(credentials("", "wrong"));  // That is no refusal.
+      case 2: return done(credentials("", "of-the-sentinel", from_now(1500ms)));
+      case 3: return done(credentials("other", "x", from_now(0ms)));
+      default: was_others = was_others || is_others(); return done(credentials("", "of-the-sentinel"));
+    }
   };
   group.sentinel(0).command("ACL", "SETUSER", "other", "on", ">x", "~*", "&*", "+@all");
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, group.url(), o);
     co_await c.ready();
     BOOST_TEST(c.stats().refused == 0U);
-    co_await eventually("the connection to the Sentinel is the other user's",
-                        [&] { return contains(group.sentinel(0).command("CLIENT", "LIST").text, "user=other"); });
-    BOOST_TEST(of_sentinels.size() == 3U);
+    co_await eventually("the connection to the Sentinel is the other user's, and then the default user's",
+                        [&] { return was_others && !is_others(); });
+    BOOST_TEST(of_sentinels.size() == 4U);
     BOOST_TEST(c.stats().connects == 1U);
     co_await c.close();
   });

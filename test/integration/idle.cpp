@@ -149,6 +149,17 @@ BOOST_AUTO_TEST_CASE(an_idle_client_of_a_cluster_and_of_a_sentinel_group) {
     asio::io_context context;
     const client c(context, group.url(), soon());
     use_and_rest(context, c);
+    // It still knows the Sentinels that the URL does not name.
+    const std::string first = "127.0.0.1:" + std::to_string(group.sentinel(0).port());
+    const client d(context, "redis+sentinel://" + first + "/" + sentinel_group::name, soon());
+    use_and_rest(context, d);
+    group.sentinel(0).kill();
+    run(context, [&]() -> awaitable<void> {
+      const acquire_options options{.wait = limit / 2};
+      auto [ec, h] = co_await mutex(d, "n").acquire(options, as_tuple);
+      BOOST_TEST(!ec, ec.message());
+      co_await h.release(as_tuple);
+    });
   }
 }
 

@@ -4,6 +4,7 @@
 // What a quorum does with connections of real servers; test/simulation/locks/quorum.cpp has the rest.
 #include "support/quorum_servers.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,42 @@ BOOST_AUTO_TEST_CASE(very_many_at_once_all_get_in) {
     BOOST_TEST(c.stats().reconnects == 0U);
     co_await c.close();
     co_await nothing_left();
+  });
+}
+
+// One that was mended does not count as refusing any more: a second one is no majority with it.
+BOOST_AUTO_TEST_CASE(a_server_that_refuses_the_client_is_named_until_it_is_mended) {
+  auto where = urls();
+  where[0] = servers[0]->tcp_url();
+  const auto want_password = [this](std::size_t i, const char* password) {
+    const reply r = servers[i]->command("CONFIG", "SET", "requirepass", password);
+    BOOST_REQUIRE_MESSAGE(r.text == "OK", r.text);
+  };
+  want_password(0, "secret");
+  run([&]() -> awaitable<void> {
+    std::vector<std::string> told;
+    const auto is_told = [&told](const std::string& words) {
+      return std::any_of(told.begin(), told.end(), [&words](const auto& t) { return t.starts_with(words); });
+    };
+    client_options o;
+    o.reconnect = {.first = 5ms, .max = 50ms};
+    o.idle_timeout = forever;
+    o.observer = [&told](const event& e) {
+      if (e.what == event::kind::disconnected) told.emplace_back(e.text);
+    };
+    client c(co_await asio::this_coro::executor, where, o);
+    const std::string first = "127.0.0.1:" + std::to_string(servers[0]->port()) + ": NOAUTH";
+    co_await eventually("the first one is named", [&] { return is_told(first); });
+    want_password(0, "");
+    co_await eventually("all are up", [&] { return c.stats().connects - c.stats().reconnects == 3; });
+
+    want_password(1, "secret");
+    servers[1]->command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    const std::string second = servers[1]->socket_path() + ": NOAUTH";
+    co_await eventually("the second one is named", [&] { return is_told(second); });
+    BOOST_TEST(c.stats().refused == 0U);
+    BOOST_TEST(c.last_refusal() == "");
+    co_await c.close();
   });
 }
 

@@ -77,6 +77,25 @@ BOOST_AUTO_TEST_CASE(servers_with_tls) {
     for (const auto& s : all.servers) BOOST_TEST(s->size() == 0U);
     co_await one.close();
     co_await two.close();
+
+    // A certificate of the client that has expired is told for each of them, although they do not mind.
+    const auto files = all.issued.files("expired");
+    std::vector<std::string> urls;
+    for (const auto& url : all.urls) urls.push_back(url + "&cert=" + files.first + "&key=" + files.second);
+    std::vector<std::string> told;
+    client_options o;
+    o.idle_timeout = forever;
+    o.observer = [&told](const event& e) {
+      if (e.what == event::kind::credentials) told.emplace_back(e.text);
+    };
+    client late(executor, urls, o);
+    for (const auto& s : all.servers) {
+      const std::string words =
+          fmt::format("localhost:{}: the certificate '{}' has expired", s->second_port(), files.first);
+      co_await eventually("it is told", [&] { return std::find(told.begin(), told.end(), words) != told.end(); });
+    }
+    co_await late.ready();
+    co_await late.close();
   });
 }
 

@@ -83,6 +83,26 @@ BOOST_AUTO_TEST_CASE(without_the_second_connection_the_lock_does_not_stay_taken)
   });
 }
 
+// Without a limit of its own it would end after twenty seconds.
+BOOST_AUTO_TEST_CASE(a_second_connection_that_goes_dead_is_made_anew) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    proxy network(executor, redis);
+    client_options options;
+    options.command_timeout = 300ms;
+    client c(executor, network.url(), options);
+    hold h = co_await mutex(c, "n").acquire(acknowledged_by(1));
+    network.swallow();
+    auto how = acknowledged_by(1);
+    how.wait = 10s;
+    auto [ec, next] = co_await mutex(c, "m").acquire(how, as_tuple);
+    BOOST_TEST(!ec, ec.message());
+    co_await h.release();
+    co_await next.release(as_tuple);
+    co_await c.close();
+  });
+}
+
 // A confirmation in the millisecond of the grant has to be acknowledged, too. A client's first lock is slower: the
 // connection for WAIT is made for it.
 BOOST_AUTO_TEST_CASE(a_frozen_replica_acknowledges_nothing) {

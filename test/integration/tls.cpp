@@ -409,19 +409,30 @@ BOOST_AUTO_TEST_CASE(certificates_that_are_replaced_are_used_by_the_next_connect
 
 BOOST_AUTO_TEST_CASE(an_expired_certificate_is_told_although_the_server_does_not_mind) {
   issue("expired", "DNS:client.example", -10, -1);
+  const std::string expired = *this / "expired.crt";
+  const std::string bundle = folder_.write("bundle.crt", read_file(authority()) + read_file(expired));
+  const std::string pair = "&cert=" + expired + "&key=" + *this / "expired.key";
   const auto server = serve("good");
   run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
     std::vector<std::string> texts;
     client_options o;
     o.observer = [&texts](const event& e) {
       if (e.what == event::kind::credentials) texts.emplace_back(e.text);
     };
-    client c(co_await asio::this_coro::executor,
-             url(*server, "localhost", ca() + "&cert=" + *this / "expired.crt" + "&key=" + *this / "expired.key"), o);
+    // One authority of the bundle is still valid, so nothing is said about it.
+    client c(executor, url(*server, "localhost", "?ca=" + bundle + pair), o);
     co_await c.ready();
     BOOST_TEST_REQUIRE(texts.size() == 1U);
-    BOOST_TEST(texts[0] == "the certificate '" + *this / "expired.crt" + "' has expired");
+    const std::string words = "the certificate '" + expired + "' has expired";
+    BOOST_TEST(texts[0] == words);
     co_await c.close();
+    texts.clear();
+    client d(executor, url(*server, "localhost", "?insecure=1&ca=" + expired + pair), o);
+    co_await d.ready();
+    BOOST_TEST_REQUIRE(texts.size() == 1U);
+    BOOST_TEST(texts[0] == words + "; the certificate authority '" + expired + "' has expired");
+    co_await d.close();
   });
 }
 

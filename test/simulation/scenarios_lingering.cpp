@@ -807,6 +807,25 @@ BOOST_AUTO_TEST_CASE(acquire_all_has_what_lingers_with_one_script) {
   });
 }
 
+// It is not connected yet: the locks are acquired one after the other.
+BOOST_AUTO_TEST_CASE(what_acquire_all_has_acquired_does_not_linger) {
+  lingering_scene s;
+  process& p = s.add();
+  s.run(p, [&]() -> awaitable<void> {
+    const std::vector<mutex> both{mutex(p.client(), "m"), mutex(p.client(), "n")};
+    auto waiting = acquire_all({.lease = 30s, .linger = 10s}, both, as_tuple);
+    auto [ec, all] = co_await std::move(waiting);
+    BOOST_TEST(!ec);
+    BOOST_TEST(all.size() == 2U);
+    for (hold& h : all) {
+      auto ending = release(h);
+      co_await std::move(ending);
+    }
+  });
+  BOOST_TEST(s.get("m").empty());
+  BOOST_TEST(!s.is_held());
+}
+
 // The coroutines of one client come first, and what they leave lingers.
 BOOST_AUTO_TEST_CASE(a_cohort_and_lingering_go_together) {
   lingering_scene s;

@@ -490,6 +490,28 @@ BOOST_AUTO_TEST_CASE(a_client_leaves_the_slots_in_which_its_locks_have_lingered)
   BOOST_TEST(!s.joins_at_once(y));
 }
 
+BOOST_AUTO_TEST_CASE(a_client_leaves_the_slots_in_which_its_holders_have_waited_for_others) {
+  scene_with_slots s;
+  process &x = s.add(), &y = s.add();
+  s.wait(200ms);
+  const auto watches = [&](const std::string& name) {
+    hold h = s.acquire(y, mutex(y.client(), name), {.lease = 30s}).second;
+    s.spawn(y, [&h]() -> awaitable<void> {
+      auto waiting = h.wanted(as_tuple);
+      const auto [ec] = co_await std::move(waiting);
+      BOOST_TEST(ec == error::not_held);
+    });
+    s.wait(50ms);
+    release_now(s, y, h);
+    s.wait(100ms);
+  };
+  watches("n");
+  const hold held = take_at_once(s, x, {.lease = 120s});
+  BOOST_TEST(s.joins_at_once(y));
+  for (const auto& name : scene_with_slots::other_names()) watches(name);
+  BOOST_TEST(!s.joins_at_once(y));
+}
+
 // --- Clients of a cluster that were idle ---
 
 // "foo" is at the second node, the URL names the first.

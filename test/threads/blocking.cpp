@@ -165,9 +165,13 @@ BOOST_AUTO_TEST_CASE(the_other_kinds_have_theirs) {
   writer.downgrade();
   blocking::hold reader = shared.acquire_shared();
   blocking::hold third = shared.acquire_shared({.lease = 60s});
+  BOOST_TEST((third.expires_at() > now() + 50s));
   BOOST_TEST(shared.shared().try_acquire().has_value());
   BOOST_TEST(!shared.try_acquire().has_value());
   BOOST_TEST(shared.inspect().holders == 3U);
+  const auto fourth = shared.try_acquire_shared({.lease = 60s});
+  BOOST_REQUIRE(fourth.has_value());
+  BOOST_TEST((fourth->expires_at() > now() + 50s));
   BOOST_TEST(thrown_by([&] { return first.downgrade(), 0; }) == error::not_supported);
 
   const blocking::counting_semaphore permits(c, "c", 1);
@@ -229,6 +233,15 @@ BOOST_AUTO_TEST_CASE(an_error_is_thrown_or_put_into_the_callers_code) {
   ec = error::lost;
   c.ready(never.get_token(), ec);
   BOOST_TEST(!ec);
+}
+
+BOOST_AUTO_TEST_CASE(a_refusal_is_no_failure_of_the_connection) {
+  blocking::client c(redis.url(), patient());
+  c.ready();
+  redis.command("CONFIG", "SET", "maxmemory", "1");
+  BOOST_TEST(thrown_by([&] { return blocking::mutex(c, "n").acquire(); }) == error::refused);
+  BOOST_TEST(contains(c.last_refusal(), "OOM"), c.last_refusal());
+  BOOST_TEST(c.last_failure() == "");
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_a_client_is_named_when_it_is_made) {
@@ -470,6 +483,7 @@ BOOST_AUTO_TEST_CASE(the_loss_of_one_of_several_is_the_loss_of_them) {
   both.wait_lost();
   BOOST_TEST(!both[1].valid());
   BOOST_TEST(both[0].valid());
+  BOOST_TEST(!both.valid());
   BOOST_TEST(text_of([&] { return both.release(), 0; }) == "lost: lock 'b' at " + redis.url());
 }
 
@@ -522,6 +536,21 @@ BOOST_AUTO_TEST_CASE(a_hold_that_is_moved_to_itself_stays) {
   h = std::move(same);
   BOOST_TEST(h.valid());
   h.release();
+}
+
+BOOST_AUTO_TEST_CASE(a_hold_that_is_assigned_brings_its_token_of_the_loss) {
+  blocking::client c(redis.url(), patient());
+  blocking::hold h = blocking::mutex(c, "a").acquire({.lease = 60s});
+  const std::stop_token old = h.lost_token();
+  blocking::hold next = blocking::mutex(c, "b").acquire({.lease = 60s});
+  const std::stop_token token = next.lost_token();
+  h = std::move(next);
+  BOOST_TEST((h.lost_token() == token));
+  blocking::break_lock(c, "b");
+  h.wait_lost();
+  wait_until("the token is told", [&] { return token.stop_requested(); });
+  BOOST_TEST(!next.lost_token().stop_requested());  // It is empty.
+  BOOST_TEST(!old.stop_requested());                // It was released.
 }
 
 BOOST_AUTO_TEST_CASE(with_lock_requests_a_stop_when_the_hold_is_lost) {
@@ -651,6 +680,11 @@ BOOST_AUTO_TEST_CASE(work_runs_while_a_hold_is_held) {
   BOOST_TEST(thrown_by([&] {
                return blocking::while_held(next, [](const std::stop_token&) { throw exception(aborted, {}); }), 0;
              }) == aborted);
+  // The caller's stop reaches the work.
+  std::stop_source stop;
+  stop.request_stop();
+  const auto is_stopped = [](const std::stop_token& s) { return s.stop_requested(); };
+  BOOST_TEST(blocking::while_held(next, is_stopped, stop.get_token()));
   // Work that releases the hold goes on, and so does work with an empty one.
   const auto releases = [&](const std::stop_token&) {
     next.release();

@@ -57,6 +57,12 @@ BOOST_AUTO_TEST_CASE(an_instant_by_steady_clock_is_never_later) {
   BOOST_TEST(to_steady(clock::time_point::min()) == std::chrono::steady_clock::time_point::min());
 }
 
+BOOST_AUTO_TEST_CASE(an_instant_is_always_the_same_by_steady_clock) {
+  const auto t = clock::now() + 10s;
+  const auto converted = to_steady(t);
+  for (int i = 0; i < 1000; ++i) BOOST_REQUIRE(to_steady(t) == converted);
+}
+
 // A timer of steady_clock stands still while the machine sleeps, so it must not be armed for long.
 BOOST_AUTO_TEST_CASE(a_timer_looks_at_least_once_a_second) {
   BOOST_TEST(wait_traits::to_wait_duration(clock::duration(1h)) == clock::duration(1s));

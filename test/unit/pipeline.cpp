@@ -249,6 +249,13 @@ BOOST_AUTO_TEST_CASE(a_connection_is_silent_when_no_reply_comes_for_the_patience
   calls.on_reply(*patient, reply(""));
   calls.on_reply(*impatient, reply(""));
   BOOST_TEST((calls.silent_at() == clock::time_point::max()));
+  // What takes the place of the impatient call is as patient as ever.
+  calls.end(patient);
+  calls.end(impatient);
+  caller->patience = std::chrono::milliseconds::max();
+  add(3);
+  BOOST_TEST((calls.flush(now) == impatient));
+  BOOST_TEST((calls.silent_at() == now + 5s));
 }
 
 BOOST_AUTO_TEST_CASE(a_call_that_waits_for_room_has_no_less_patience) {

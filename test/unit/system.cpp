@@ -3,9 +3,12 @@
 #include "time/system.hpp"
 
 #include "support/unit_test.hpp"
+#include "time/random.hpp"
 
 #include <pthread.h>
 #include <signal.h>
+
+#include <cstdint>
 
 namespace leasehold::test {
 
@@ -32,10 +35,21 @@ BOOST_AUTO_TEST_CASE(a_thread_of_the_library_takes_no_signal_and_the_one_that_st
     BOOST_TEST(::sigismember(&after, signal) == ::sigismember(&before, signal), "signal " << signal);
   }
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) BOOST_TEST(::sigismember(&in_thread, signal) == 1);
-  // Faults are the thread's own.
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) {
+  // Faults are the thread's own, and so is the time that a profiler counts.
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS, SIGPROF}) {
     BOOST_TEST(::sigismember(&in_thread, signal) == ::sigismember(&before, signal), "signal " << signal);
   }
+}
+
+BOOST_AUTO_TEST_CASE(each_of_64_random_bits_is_random) {
+  std::uint64_t ever = 0, always = ~std::uint64_t{0};
+  for (int i = 0; i < 200; ++i) {
+    const std::uint64_t bits = detail::random_bits();
+    ever |= bits;
+    always &= bits;
+  }
+  BOOST_TEST(ever == ~std::uint64_t{0});
+  BOOST_TEST(always == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -329,6 +329,19 @@ BOOST_AUTO_TEST_CASE(the_answer_of_one_script_shows_a_step_of_the_server_s_clock
   });
 }
 
+BOOST_AUTO_TEST_CASE(one_script_says_how_often_the_owner_has_a_lock) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    const recursive_mutex lock(c, "n", "me");
+    const hold outer = co_await lock.acquire();
+    const auto before = c.stats().commands;
+    auto [inner, other] = co_await acquire_all(lock, mutex(c, "m"));
+    BOOST_TEST(c.stats().commands == before + 1);
+    BOOST_TEST(inner.depth() == 2U);
+    BOOST_TEST(other.depth() == 1U);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_lease_that_can_never_be_valid_is_not_tried_for_ever) {
   run([&]() -> awaitable<void> {
     const auto executor = co_await asio::this_coro::executor;
@@ -509,6 +522,7 @@ BOOST_AUTO_TEST_CASE(it_ends_in_time_if_the_store_is_silent_and_releases_what_co
     BOOST_TEST(ec == error::unreachable);
     BOOST_TEST((now() - start >= 200ms));
     BOOST_TEST((now() - start <= 300ms));
+    BOOST_TEST(c.last_failure() == "no answer");
     redis.go_on();
     co_await eventually("nothing is left", [&] { return redis.size() == 0U; });
     const auto longer = waiting(10s);

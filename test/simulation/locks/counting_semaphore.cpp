@@ -297,6 +297,26 @@ BOOST_AUTO_TEST_CASE(resize_does_not_turn_away_who_asks_at_the_same_time) {
   });
 }
 
+// The same of the one script of acquire_all, which arrives behind the resize.
+BOOST_AUTO_TEST_CASE(resize_does_not_turn_away_an_acquire_all_at_the_same_time) {
+  run([&]() -> awaitable<void> {
+    gate way(redis);
+    client c(co_await asio::this_coro::executor, way.url());
+    const counting_semaphore lock(c, "n", 2);
+    const hold first = co_await lock.acquire();
+    way.hold_requests();
+    outcome resized;
+    lock.resize(5, resized.handler());
+    std::optional<error_code> ended;
+    acquire_all({}, lock, mutex(c, "m"))([&](error_code ec, holds<2>) { ended = ec; });
+    co_await eventually("both are on their way", [&] { return way.kept() == 2; });
+    way.pass();
+    co_await eventually("it ends", [&] { return ended.has_value(); });
+    BOOST_TEST(!*ended, ended->message());
+    BOOST_TEST((resized.ec && !*resized.ec));
+  });
+}
+
 // Operations that are granted at once have found nothing busy, however many they are.
 BOOST_AUTO_TEST_CASE(who_is_let_in_at_once_is_not_contended) {
   run([&]() -> awaitable<void> {

@@ -410,6 +410,22 @@ BOOST_AUTO_TEST_CASE(an_observer_keeps_its_client_connected_and_nothing_after_it
   });
 }
 
+BOOST_AUTO_TEST_CASE(an_observer_that_has_gone_leaves_its_channel) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    const hold keeps_connected = co_await mutex(c, "m").acquire();
+    const auto listening = [&] { return redis.command("PUBSUB", "NUMSUB", the_value).items.at(1).integer; };
+    {
+      leader_observer observer = election(c, "n").observe();
+      const std::string at_first = co_await change_of(observer);
+      BOOST_TEST(at_first == "-");
+      BOOST_TEST(listening() == 1);
+    }
+    co_await eventually("nothing listens", [&] { return listening() == 0; });
+    BOOST_TEST(redis.connections() == 1U);
+  });
+}
+
 namespace {
 
 // The rounds of random faults: every candidate leads again and again, and whatever an observer is told is judged.

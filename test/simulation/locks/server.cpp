@@ -250,6 +250,7 @@ BOOST_AUTO_TEST_CASE(operations_on_a_hold_are_bounded_though_the_server_hangs) {
     redis.stop();
     auto [extended] = co_await a.extend(60s, as_tuple);
     BOOST_TEST(extended == error::unreachable);
+    BOOST_TEST(c.last_failure() == "no answer");
     BOOST_TEST(a.valid());
     auto [released] = co_await b.release(as_tuple);
     BOOST_TEST(released == error::unreachable);
@@ -269,6 +270,7 @@ BOOST_AUTO_TEST_CASE(a_proclamation_is_bounded_though_the_server_hangs) {
     auto [ec] = co_await led.proclaim("b", as_tuple);
     BOOST_TEST(ec == error::unreachable);
     BOOST_TEST(now() - start == 200ms);
+    BOOST_TEST(c.last_failure() == "no answer");
     BOOST_TEST(led.valid());
     redis.go_on();
     co_await led.resign();
@@ -297,8 +299,13 @@ BOOST_AUTO_TEST_CASE(without_memory_acquire_is_refused_and_holds_live_on) {
     client c(co_await asio::this_coro::executor, redis.url());
     hold h = co_await mutex(c, "n").acquire({.lease = 900ms});
     redis.command("CONFIG", "SET", "maxmemory", "1");
+    auto [all, nothing] = co_await acquire_all(mutex(c, "m"), mutex(c, "o"), as_tuple);
+    BOOST_TEST(all == error::refused);
+    BOOST_TEST(c.last_refusal().find("OOM") != std::string::npos);
+    BOOST_TEST(c.stats().refused == 1U);
     auto [ec, none] = co_await mutex(c, "m").acquire(as_tuple);
     BOOST_TEST(ec == error::refused);
+    BOOST_TEST(c.stats().refused == 2U);
     BOOST_TEST(c.last_refusal().find("OOM") != std::string::npos);
     BOOST_TEST(!redis.get("m"));
     const auto renewed = c.stats().renewed;

@@ -472,6 +472,7 @@ BOOST_FIXTURE_TEST_CASE(the_mark_of_tagged_keys_is_renewed_while_they_are_used, 
     co_await t.ready();
     co_await eventually("it is there", [&] { return redis.ttl("leasehold:{0}:fence") > 0; });
     BOOST_TEST(redis.ttl("leasehold:{0}:fence") <= std::int64_t{2} * 24 * 3600 * 1000);
+    BOOST_TEST(redis.ttl("leasehold:{0}:fence") > std::int64_t{47} * 3600 * 1000);
     co_await pause(13h);
     const auto before = redis.ttl("leasehold:{0}:fence");
     co_await (co_await mutex(t, "n").acquire()).release();

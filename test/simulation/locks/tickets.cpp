@@ -405,6 +405,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_does_not_answer_leaves_hold_and_ticket_as_the
     redis.stop();
     const auto [ec, none] = co_await h.detach(as_tuple);
     BOOST_TEST(ec == error::unreachable);
+    BOOST_TEST(c.last_failure() == "no answer");
     BOOST_TEST(!none);
     BOOST_TEST(h.valid());
     redis.go_on();
@@ -668,6 +669,22 @@ BOOST_AUTO_TEST_CASE(are_resumed_on_a_majority_and_released_everywhere) {
       BOOST_TEST(next.valid());
     });
   }
+}
+
+// As a renewal of the hold would find.
+BOOST_AUTO_TEST_CASE(are_lost_if_one_server_has_forgotten_the_hold_and_another_program_has_overwritten_it_on_one) {
+  memory_quorum all(3);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, all.urls(), forgiving());
+    hold h = co_await shared_mutex(c, "n").acquire({.lease = 20s});
+    co_await pause(100ms);
+    const ticket t = co_await h.detach();
+    all[0].command("SET", "n", "another program's");
+    all[1].command("DEL", "n");
+    auto [ec, none] = co_await c.resume(t, as_tuple);
+    BOOST_TEST(ec == error::lost, ec.message());
+  });
 }
 
 BOOST_AUTO_TEST_CASE(are_resumed_though_a_server_has_a_larger_fence_and_not_if_none_has_theirs) {
