@@ -31,7 +31,8 @@ class coordinator {
     const auto token = asio::as_tuple(asio::use_awaitable);
     auto [ec, led] = co_await election_.campaign(own_, {.lease = 5s, .wait = 0s}, token);
     // While Redis is away, a follower goes on: it tries again after the next view_change().
-    const bool later = ec == leasehold::error::timed_out || ec == leasehold::error::unreachable;
+    const bool later =
+        ec == leasehold::error::timed_out || ec == leasehold::error::unreachable || ec == leasehold::error::lost;
     if (ec && !later) throw leasehold::system_error(ec);
     led_ = std::move(led);
     co_return led_.valid();

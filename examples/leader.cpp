@@ -193,7 +193,9 @@ int run(int argc, char** argv) {
   s.instance = arguments.text("--instance");
   boost::system::error_code no_address;
   const auto address = asio::ip::make_address(arguments.text("--address"), no_address);
-  if (no_address) throw support::usage_error("--address: an IP address");
+  if (no_address || address.is_unspecified()) {
+    throw support::usage_error("--address: the IP address by which others reach this host");
+  }
   s.lease = arguments.duration("--lease");
   if (s.lease < 1ms || s.lease > 24h * 30) throw support::usage_error("--lease: 1ms to 30 days");
   s.every = arguments.duration("--every");

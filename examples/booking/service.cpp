@@ -119,7 +119,7 @@ asio::awaitable<answer> service::pay(const call& c, const std::string& seat) {
 
 // No other request comes between the two: each of them acquires again the lock that this request already has.
 asio::awaitable<answer> service::buy(const call& c, const std::string& seat, const std::string& customer) {
-  // Only a loss of the lock may stop them half way. The deadline is for the lock around them.
+  // The deadline is for the lock around them: it must not stop them half way.
   const call inner{c.id, std::chrono::steady_clock::time_point::max()};
   auto work = [&](std::uint64_t) -> asio::awaitable<answer> {
     answer reserved = co_await reserve(inner, seat, customer);
