@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_second_connection_that_goes_dead_is_made_anew) {
     hold h = co_await mutex(c, "n").acquire(acknowledged_by(1));
     network.swallow();
     auto how = acknowledged_by(1);
-    how.wait = 10s;
+    how.wait = 15s;
     auto [ec, next] = co_await mutex(c, "m").acquire(how, as_tuple);
     BOOST_TEST(!ec, ec.message());
     co_await h.release();

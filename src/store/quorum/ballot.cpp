@@ -167,6 +167,7 @@ void ballot::answered(std::uint32_t tag, const answer& a) {
       // A program that has overwritten the record has taken the lock.
       const bool is_taken = o.refused == refusal::wrong_type && (kind_ == kind::renew || kind_ == kind::resume);
       said = is_taken ? answer_is::no : answer_is::error;
+      if (is_taken && claim_ && !is_releasing()) claim_->lacks(v);
       its.refused = o.refused;
       its.words = o.words;
     } else if (kind_ == kind::inspect) {

@@ -102,8 +102,7 @@ bool claim::may_write_on(const voter& v, std::uint64_t fence) const {
 
 void claim::reads_on(const voter& v) { places_[v.number].reads = true; }
 
-bool claim::is_missing_on(const voter& v, clock::time_point now) const {
-  const auto all = until();
+bool claim::is_missing_on(const voter& v, clock::time_point now, clock::time_point all) const {
   if (fence_ == 0 || releasing_ || now >= all) return false;
   const auto its = places_[v.number].until;
   return its <= now || later(its, lease_ / 2) < all;

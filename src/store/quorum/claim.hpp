@@ -98,9 +98,10 @@ class claim final : public caller, public alarm, public std::enable_shared_from_
   bool may_write_on(const voter&, std::uint64_t fence) const;
   // The server has made the hold a reader's, if it was not one already.
   void reads_on(const voter&);
-  // There is a hold, and as far as is known this server does not have it, or ends its lease much earlier than the
-  // others (by half of the lease): it was away when the hold was extended, or was away for long.
-  bool is_missing_on(const voter&, clock::time_point now) const;
+  // There is a hold, which a majority has until `all`, and as far as is known this server does not have it, or ends its
+  // lease much earlier than the others (by half of the lease): it was away when the hold was extended, or was away for
+  // long.
+  bool is_missing_on(const voter&, clock::time_point now, clock::time_point all) const;
 
   // --- The release ---
 

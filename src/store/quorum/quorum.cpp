@@ -220,24 +220,30 @@ bool quorum_store::is_connecting() const {
 // --- Events of the voters ---
 
 void quorum_store::on_voter_up(voter& v, const store::server& s) {
-  std::vector<std::shared_ptr<claim>> all, missing;
+  std::vector<std::shared_ptr<claim>> all;
+  std::vector<std::pair<std::shared_ptr<claim>, clock::time_point>> missing;
   const auto now = clock::now();
   for (const auto& [token, c] : claims_) {
-    if (c->is_releasing()) all.push_back(c);
-    if (s.another) c->lacks(v);  // It may have lost the hold, or its latest extension.
-    if (c->is_missing_on(v, now)) missing.push_back(c);
+    if (c->is_releasing()) {
+      all.push_back(c);
+      continue;
+    }
+    // As far as was known. Another server may have lost the hold, or its latest extension.
+    const auto until = c->until();
+    if (s.another) c->lacks(v);
+    if (c->is_missing_on(v, now, until)) missing.emplace_back(c, until);
   }
   for (const auto& c : all) c->on_voter_up(v);
-  for (const auto& c : missing) ask_for(*c);
+  for (const auto& [c, until] : missing) ask_for(*c, until);
   if (events_ != nullptr) events_->on_up(s);
 }
 
 // Makes a renewal for what is left: if a majority confirms the hold, it is written on the servers that lack it.
-void quorum_store::ask_for(const claim& c) {
+void quorum_store::ask_for(const claim& c, clock::time_point until) {
   if (stopping_) return;
   kept_request renewal(c.attempt());
   renewal.verb = verb::renew;
-  renewal.lease = std::max(std::chrono::floor<milliseconds>(c.until() - clock::now()), milliseconds(0));
+  renewal.lease = std::max(std::chrono::floor<milliseconds>(until - clock::now()), milliseconds(0));
   const auto b = std::make_shared<ballot>(*this, std::move(renewal), std::make_shared<asker>(*this), 0);
   open(b);
   b->start();

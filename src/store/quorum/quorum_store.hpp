@@ -135,7 +135,7 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
   };
 
   void open(const std::shared_ptr<ballot>&);
-  void ask_for(const claim&);
+  void ask_for(const claim&, clock::time_point until);
   void stop_voters();
 
   const server_maker servers_;
