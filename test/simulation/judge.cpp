@@ -682,7 +682,9 @@ bool judge::reaches_its_servers(const held& h) const {
   if (rules_.one_server) return !h.by->is_cut_off();
   std::vector<std::size_t> reached;
   for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
-    if (world_.serves(i) && h.by->reaches(world_.server(i))) reached.push_back(i);
+    const auto refused = refuses_until_.find(i);
+    const bool refuses = refused != refuses_until_.end() && world_.now() < refused->second;
+    if (world_.serves(i) && !refuses && h.by->reaches(world_.server(i))) reached.push_back(i);
   }
   if (reached.size() == world_.number_of_servers()) return true;
   const auto have = std::count_if(reached.begin(), reached.end(), [&](std::size_t i) { return has(i, h); });
@@ -694,6 +696,8 @@ void judge::look_for_trouble() {
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const auto& s = world_.server(i);
     if (runs_[i].id != s.run_id()) runs_[i] = {s.run_id(), runs_[i].id.empty() ? clock::time_point() : world_.now()};
+    // A client whose connection it has refused meanwhile is connected again after a pause.
+    if (s.is_busy) refuses_until_[i] = world_.now() + longest_pause_between_connections;
     // (What is out of memory still renews.)
     everywhere = everywhere || (rules_.one_server && (s.is_frozen() || !s.is_up() || s.is_busy));
   }

@@ -313,7 +313,8 @@ class judge {
     std::int64_t expires = 0;  // In milliseconds of the server's clock.
     clock::time_point since{};
   };
-  std::map<std::string, tenure> tenures_;  // Of mutexes, by their names: what the record says.
+  std::map<std::string, tenure> tenures_;                   // Of mutexes, by their names: what the record says.
+  std::map<std::size_t, clock::time_point> refuses_until_;  // By server: it was busy, and refuses clients.
   struct idle_record {
     std::string token;
     clock::time_point since{};  // It is idle, another client waits, and nothing hinders either.
