@@ -460,9 +460,9 @@ class client {
 
   /// The server's words for the latest event::kind::refused, or "": an error::refused, a refusal of something in the
   /// background (a renewal, for example), or of PUBLISH when the client connects. Neither here nor elsewhere does the
-  /// library show a user or a password of a URL or of client_options::credentials, even if a server repeats it: it shows
-  /// "***" instead. One line of at most 500 bytes of the server's, in which what a terminal would obey, or is not UTF-8,
-  /// is escaped.
+  /// library show a user or a password of a URL or of client_options::credentials, even if a server repeats it: it
+  /// shows "***" instead. One line of at most 500 bytes of the server's, in which what a terminal would obey, or is not
+  /// UTF-8, is escaped.
   std::string last_refusal() const;
 
   /// Why there is no connection: what the latest attempt to connect, or the loss of the connection, has ended with. ""

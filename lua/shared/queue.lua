@@ -136,9 +136,9 @@ local function notify(t, message, e)
 end
 
 -- With tagged keys a message stays in the slot. (The plain layout has the only tag of one character.) If no client
--- listens there, it goes to the client's channel of the plain layout: the server has no channels of slots, or the client
--- may not listen there, or a hold is older than the tagged keys. If the server refuses to publish at all (ACL), the
--- client keeps the interval of its polls. Its entry must not be silent before the next one.
+-- listens there, it goes to the client's channel of the plain layout: the server has no channels of slots, or the
+-- client may not listen there, or a hold is older than the tagged keys. If the server refuses to publish at all (ACL),
+-- the client keeps the interval of its polls. Its entry must not be silent before the next one.
 local function send_messages()
   for _, m in ipairs(messages) do
     local sent, e = nil, m[3]

@@ -172,7 +172,7 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
   op->complete(std::move(held));
 }
 
-// The lock is held, by this client for example: who waits behind that finds it busy.
+// The lock is held, by this client for example: the waiters behind that find it busy.
 void queue_entry::note_busy() {
   if (std::exchange(found_busy_, true)) return;
   for (auto& w : waiters_) w.note_contention();

@@ -90,8 +90,8 @@ class memory_store {
   /// @throws exception error::invalid_option: `lease` out of range. error::wrong_type: the record is no mutex.
   bool hold_elsewhere(std::string_view name, std::chrono::milliseconds lease = std::chrono::seconds(30));
 
-  /// That program releases it: the next waiter is granted the mutex. (On a quorum it asks within 2 ms.) Returns false if
-  /// hold_elsewhere() has not acquired it, or it was lost since.
+  /// That program releases it: the next waiter is granted the mutex. (On a quorum it asks within 2 ms.) Returns false
+  /// if hold_elsewhere() has not acquired it, or it was lost since.
   bool release_elsewhere(std::string_view name);
 
   /// Whether a lock of that name, of any kind, is held: by clients of this process or by hold_elsewhere().

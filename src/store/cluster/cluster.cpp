@@ -35,8 +35,8 @@ constexpr milliseconds refresh_refused{1000};  // If no node says which slots th
 // If an answer takes longer, the client asks another node.
 constexpr milliseconds refresh_limit{1000};
 
-// For how long a node that a slot is being moved to counts as such after a call was redirected to it by ASK. Of all nodes
-// only the two concerned show a move.
+// For how long a node that a slot is being moved to counts as such after a call was redirected to it by ASK. Of all
+// nodes only the two concerned show a move.
 constexpr milliseconds moves_on{10000};
 
 // A call with more redirections is given up: the nodes do not agree on the slot.
