@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(one_leads_and_others_see_its_value) {
   BOOST_TEST(text.output == "10.0.0.7:8000\n");
   // Nine hours east of UTC.
   words elsewhere = environment();
-  elsewhere.push_back("TZ=XXX-9");
+  elsewhere.push_back("TZ=JST-9");
   const ended json = run_leasehold({"leader", "--json", "n"}, elsewhere);
   const std::regex form(R"(\{"name":"n","value":"10.0.0.7:8000","fence":")" + fence +
                         R"(","since":"(20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})\.[0-9]{3}Z"\}\n)");
