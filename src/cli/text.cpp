@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "text.hpp"
 
+#include <boost/algorithm/string/find.hpp>
 #include <boost/algorithm/string/predicate.hpp>
 
 #include <fmt/format.h>
@@ -58,7 +59,11 @@ std::string word_in_quotes(std::string_view word) {
 std::string option_in_quotes(std::string_view word) {
   if (!word.starts_with("--")) return in_quotes(word.substr(0, 2));
   constexpr const char* letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-  return in_quotes(word.substr(0, word.find_first_not_of(letters)));
+  const auto name = word.substr(0, word.find_first_not_of(letters));
+  // The '=' may have been forgotten.
+  const auto password = boost::algorithm::ifind_first(name, "password");
+  const std::string_view shown(name.begin(), password.empty() ? name.end() : password.end());
+  return in_quotes(fmt::format("{}{}", shown, shown.size() < name.size() ? "***" : ""));
 }
 
 void complain(std::string_view text) {
