@@ -502,6 +502,40 @@ BOOST_AUTO_TEST_CASE(a_cluster_that_was_made_anew_is_followed) {
   BOOST_TEST(s.get("n").starts_with("leasehold:" + waits.got.token()));
 }
 
+// As when its nodes are replaced one after another: one of the old cluster still serves while the new one begins. What it
+// has is the new cluster's when it is gone, whenever that is.
+BOOST_AUTO_TEST_CASE(a_cluster_that_was_made_anew_is_followed_when_the_last_of_the_old_one_is_gone) {
+  // The client asks the two in turn, every ten seconds.
+  for (const auto later : {0s, 5s, 10s, 15s}) {
+    BOOST_TEST_CONTEXT(later.count() << " s later") {
+      cluster_scene s;
+      process& x = s.add();
+      cluster_events events(s.w, [](const std::string&) {});
+      std::string name = "n";
+      while (s.w.server_of(name) != 1U) name += 'n';
+      const hold held = s.acquire(x, mutex(x.client(), name), {.lease = 2s}).second;
+      events.fail_over({1, 0s, 100ms, 1s}, [] {});
+      s.wait(3s);
+      BOOST_TEST(held.valid());
+      const std::size_t promoted = s.w.server_of(name);
+      BOOST_REQUIRE(promoted == 2U);
+      s.w.server(0).kill();
+      s.w.server(1).kill();
+      auto& first = s.w.server(0);
+      first.join(nullptr);
+      detail::memory::cluster anew({&first}, 1);
+      first.start({});
+      s.wait(3s + later);
+      BOOST_TEST(held.valid());
+      s.w.server(promoted).kill();
+      s.wait(3s);
+      const auto& waits = s.start(x, mutex(x.client(), name), {.lease = 2s});
+      s.wait(5s);
+      BOOST_TEST(waits.succeeded());
+    }
+  }
+}
+
 // The client forgets its last failure when a node comes up, and the other one still fails.
 BOOST_AUTO_TEST_CASE(the_failure_of_a_node_is_known_again_after_another_was_connected) {
   cluster_scene s;

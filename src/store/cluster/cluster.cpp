@@ -201,6 +201,7 @@ class cluster_store final : public store, public node::owner, public std::enable
   void on_node_down(node& n, std::string_view why) override {
     ++epoch_;
     withdraw(n, why);
+    last_look_.clear();  // What it says of this node's slots counts now (nodes_without).
     refresh_soon();
   }
 
