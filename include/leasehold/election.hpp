@@ -103,7 +103,8 @@ class [[nodiscard]] leadership {
   ///
   /// @par Completion signature `void(error_code)`
   /// @par Errors
-  /// error::lost: the leadership is gone; nothing was proclaimed. error::not_held: resigned already, or empty.
+  /// error::lost: the leadership is gone; if the request was on its way, others may have seen the value for a moment.
+  /// error::not_held: resigned already, or empty.
   /// error::invalid_option: the value is longer than longest_value. error::unreachable: no answer within
   /// client_options::command_timeout; the client goes on trying while the leadership lives, unless another value is
   /// proclaimed. error::wrong_type: another program has written to the key of the value. error::refused, error::closed.
@@ -244,8 +245,9 @@ class election {
   /// @par Completion signature `void(error_code, leadership)`
   /// @par Errors
   /// Those of basic_lock::acquire. error::invalid_option also if the value is longer than longest_value. error::lost:
-  /// the leadership was gone before the value was proclaimed. error::not_supported: on a quorum. If the value cannot be
-  /// proclaimed within client_options::command_timeout of the grant, the leadership is resigned: error::unreachable.
+  /// the leadership was gone before the value was known to be proclaimed. error::not_supported: on a quorum. If the
+  /// value cannot be proclaimed within client_options::command_timeout of the grant, the leadership is resigned:
+  /// error::unreachable.
   /// @par Cancellation
   /// All types. Leaves no trace, as basic_lock::acquire.
   template <asio::completion_token_for<void(error_code, leadership)> Token>

@@ -53,6 +53,8 @@ class operation : public activity, public alarm, public std::enable_shared_from_
     finish(ec, std::move(results)...);
   }
   void end(error_code ec) { finish(ec, Results()...); }
+  // Completes the handler, and goes on without one.
+  void stop_waiting() { core_->complete(handler_, asio::error::operation_aborted, Results()...); }
 
   void on_close() override { end(error::closed); }
   void abandon() override {

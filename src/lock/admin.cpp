@@ -9,6 +9,8 @@
 #include <boost/asio/error.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -111,14 +113,18 @@ void list_op::look() {
   if (page_.empty()) return go_on();
   // What follows has limits of its own.
   core().set(*this, clock::time_point::max());
-  std::map<std::size_t, std::vector<std::string>> groups;
-  for (std::size_t i = 0; i < page_.size(); ++i) {
-    groups[core().has_slots() ? slot_of(page_[i]) : i / most_in_one_script].push_back(page_[i]);
+  std::vector<std::vector<std::string>> groups;
+  std::map<std::uint16_t, std::size_t> last;  // By slot: its group that is not full.
+  for (const auto& key : page_) {
+    const auto [group, is_new] = last.try_emplace(core().has_slots() ? slot_of(key) : 0, groups.size());
+    if (!is_new && groups[group->second].size() == most_in_one_script) group->second = groups.size();
+    if (group->second == groups.size()) groups.emplace_back();
+    groups[group->second].push_back(key);
   }
   anew_ = false;
   looking_ = groups.size();
   const auto self = std::static_pointer_cast<list_op>(shared_from_this());
-  for (const auto& [number, records] : groups) {
+  for (const auto& records : groups) {
     make_recycled<look_op>(handle(),
                            asio::bind_executor(core().strand(),
                                                [self](error_code ec, std::vector<listed_lock> found) {

@@ -35,7 +35,7 @@ void extend_op::begin() {
 }
 
 void extend_op::send() {
-  if (!is_awaited()) return;
+  if (has_ended()) return;
   if (hold_->released()) return end(error::not_held);
   if (hold_->loss_reported()) return end(error::lost);
   asking_ = core_->send(self_, 0);
@@ -67,7 +67,7 @@ void extend_op::answered(std::uint32_t, const answer& a) {
       case refusal::try_again:
       case refusal::moving_slot:
       case refusal::no_majority:
-        if (is_awaited()) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
+        if (!has_ended()) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
         return;
       case refusal::wrong_type:
         if (hold->released()) return end_released(a);
@@ -78,7 +78,7 @@ void extend_op::answered(std::uint32_t, const answer& a) {
   }
   const lease_reply& lease = o.lease;
   if (!lease.understood) {
-    if (is_awaited()) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
+    if (!has_ended()) core_->set(*this, std::min(later(clock::now(), milliseconds(50)), give_up_at_));
     return;
   }
   core_->observe_time(lease.server_time, a);

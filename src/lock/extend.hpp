@@ -31,10 +31,11 @@ class extend_op final : public caller, public operation<extend_op> {
   void ring(clock::time_point) override;
 
   void begin() override;
+  // The request goes on, and is repeated if it must be.
+  void cancel() override { stop_waiting(); }
   error_code bad() const;
   void send();
-  // A caller still waits for it.
-  bool is_awaited() const { return self_ != nullptr; }
+  bool has_ended() const { return self_ == nullptr; }
 
   const std::shared_ptr<hold_state> hold_;
   const std::optional<std::chrono::milliseconds> lease_;  // None: downgrade.

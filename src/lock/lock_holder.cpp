@@ -42,7 +42,8 @@ lock_holder holder_of(const inspection& found, const kind& k) {
     return h;
   }
   if (!found.holds.empty()) h.token = found.holds.front().token;
-  h.label = label_of_token(h.token);
+  const bool rests = h.token.starts_with(mark_of_rest);
+  h.label = label_of_token(std::string_view(h.token).substr(rests ? 1 : 0));
   // Each permit of a semaphore has a fence of its own, and the inspection knows the latest only. Another program's hold
   // has none.
   const bool is_shared = k.ask != ask_is::limit || found.holders == 1;
@@ -54,6 +55,7 @@ lock_holder holder_of(const inspection& found, const kind& k) {
     h.since = granted_at(h.fence);
     h.text += " since " + text_of(*h.since);
   }
+  if (rests) h.text += ", released before at_least was over";
   h.text += queue;
   return h;
 }

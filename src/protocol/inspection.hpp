@@ -14,6 +14,10 @@
 
 namespace leasehold::detail {
 
+// In front of the token of a hold that was released before acquire_options::at_least was over (docs/protocol.md, "Holds
+// that rest").
+inline constexpr char mark_of_rest = '~';
+
 struct inspection {
   struct hold {
     std::string token;

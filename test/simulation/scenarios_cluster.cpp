@@ -502,8 +502,8 @@ BOOST_AUTO_TEST_CASE(a_cluster_that_was_made_anew_is_followed) {
   BOOST_TEST(s.get("n").starts_with("leasehold:" + waits.got.token()));
 }
 
-// As when its nodes are replaced one after another: one of the old cluster still serves while the new one begins. What it
-// has is the new cluster's when it is gone, whenever that is.
+// As when its nodes are replaced one after another: one of the old cluster still serves while the new one begins. What
+// it has is the new cluster's when it is gone, whenever that is.
 BOOST_AUTO_TEST_CASE(a_cluster_that_was_made_anew_is_followed_when_the_last_of_the_old_one_is_gone) {
   // The client asks the two in turn, every ten seconds.
   for (const auto later : {0s, 5s, 10s, 15s}) {

@@ -558,6 +558,66 @@ BOOST_AUTO_TEST_CASE(a_holder_in_a_cohort_is_detached_after_the_request_for_the_
   s.resume(given);
 }
 
+// Each of them gives the record a fence that the client does not know, and the holder must accept both of them.
+BOOST_AUTO_TEST_CASE(two_late_requests_for_the_next_fence_are_no_loss) {
+  scene s;
+  s.w.fastest = s.w.slowest = 1ms;
+  s.w.lateness = 1.0;
+  s.w.latest = 0ms;
+  client_options o = with_timeout(10s);
+  o.cohort = 20ms;
+  process& p = s.add(o);
+  int refreshed = 0;
+  s.w.server(0).on_run = [&](const auto&, const auto& arguments, const auto& r) {
+    refreshed += arguments[0] == "refresh" && r.text.starts_with("1 ");
+  };
+  s.wait(50ms);
+  hold first = take_at_once(s, p, {.lease = 60s});
+  std::array<scene::attempt*, 3> next{};
+  for (auto*& n : next) n = &s.start(p, {.lease = 60s});
+  // The pass asks for the next fence. The connection breaks, and the bytes arrive after so much time.
+  const auto pass_on = [&](hold& from, clock::duration late) {
+    s.wait(12ms);  // More than half of the cohort's bound.
+    s.w.fastest = s.w.slowest = late;
+    s.spawn(p, scenarios::release(from));
+    s.wait(1us);
+    p.cut_connections();
+    s.w.fastest = s.w.slowest = 1ms;
+    s.wait(1ms);
+    for (int i = 0; i < 100 && !p.core().up(); ++i) s.wait(1ms);
+    BOOST_REQUIRE(p.core().up());
+  };
+  pass_on(first, 2s);
+  BOOST_REQUIRE(next[0]->succeeded());
+  // The bound of the cohort is over: the lock is kept, and a further request for the next fence is allowed.
+  s.wait(20ms);
+  s.spawn(p, scenarios::release(next[0]->got));
+  s.wait(3ms);
+  BOOST_REQUIRE(next[1]->succeeded());
+  pass_on(next[1]->got, 4s);
+  BOOST_REQUIRE(next[2]->succeeded());
+  BOOST_TEST(p.client().stats().passed == 2U);
+  BOOST_TEST(refreshed == 0);
+  hold& last = next[2]->got;
+  const auto extend = [&] {
+    s.run(p, [&]() -> awaitable<void> {
+      auto extending = last.extend(60s, as_tuple);
+      const auto [why] = co_await std::move(extending);
+      BOOST_TEST(!why, why.message());
+    });
+    BOOST_TEST(last.valid());
+  };
+  for (const int already : {1, 2}) {
+    s.wait(2200ms);
+    BOOST_TEST(refreshed == already);
+    extend();
+  }
+  s.wait(30s);
+  extend();
+  BOOST_TEST(p.client().stats().lost == 0U);
+  release_now(s, p, last);
+}
+
 // It waited for holds of its own client, which granted the lock before there was an answer.
 BOOST_AUTO_TEST_CASE(a_waiter_that_the_cohort_serves_found_the_lock_busy) {
   scene s;

@@ -107,6 +107,21 @@ BOOST_AUTO_TEST_CASE(a_server_that_has_lost_a_grant_of_a_bare_majority_grants_no
   BOOST_TEST(held.valid());
 }
 
+// As after a failover of a Sentinel group: the process has been up for long, but not with the data of the former one.
+BOOST_AUTO_TEST_CASE(another_run_of_a_server_with_a_long_uptime_does_not_count_before_the_delay) {
+  scene s(3);
+  process &x = s.add(), &y = s.add();
+  take_the_third(s);
+  const hold held = take(s, x, {.lease = 60s});
+  x.freeze();
+  s.w.server(0).start({}, 1h);
+  s.w.server(2).execute({"DEL", "n"});
+  s.wait(2s);
+  BOOST_TEST(y.client().stats().reconnects == 1U);
+  BOOST_TEST(s.acquire(y, {.lease = 5s, .wait = 25s}).first);
+  BOOST_TEST(held.valid());
+}
+
 BOOST_AUTO_TEST_CASE(a_hold_of_a_bare_majority_ends_when_the_step_of_a_clock_is_seen) {
   scene s(3);
   process& p = s.add();
@@ -371,6 +386,26 @@ BOOST_AUTO_TEST_CASE(a_server_that_has_missed_a_downgrade_makes_the_hold_a_reade
   downgrade_now(s, s.x, s.held);
   s.wait(3500ms);
   expect_a_reader_s_without_the_second(s, s.held, s.y);
+}
+
+// What it has confirmed before it was restored from an older copy no longer counts.
+BOOST_AUTO_TEST_CASE(a_server_that_is_restored_from_before_a_downgrade_makes_the_hold_a_reader_s_again) {
+  before_a_downgrade s;
+  client_options counts_at_once;
+  counts_at_once.restart_delay = 0ms;
+  process& reader = s.add(counts_at_once);
+  const detail::memory::database older = s.w.server(2).data();
+  s.w.after(2ms, [&s] { s.w.server(2).close_connections(); });
+  downgrade_now(s, s.x, s.held);
+  bool is_downgraded = false;  // By a renewal.
+  s.w.server(2).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
+    is_downgraded = is_downgraded || arguments.front() == "downgrade";
+  };
+  s.wait(3500ms);
+  BOOST_TEST(is_downgraded);
+  s.w.server(2).start(older);
+  s.wait(3500ms);
+  expect_a_reader_s_without_the_second(s, s.held, reader);
 }
 
 // A renewal has found that a server lacks the hold, and writes it again as a writer's while the others make it a

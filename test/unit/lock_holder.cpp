@@ -74,6 +74,16 @@ BOOST_AUTO_TEST_CASE(a_fence_says_since_when) {
              h.text);
 }
 
+BOOST_AUTO_TEST_CASE(of_a_hold_that_rests_is_known_who_had_it) {
+  const auto h = holder_of(found("~web1-" + digits + ".7"), detail::kinds::mutex);
+  BOOST_TEST(h.token == "~web1-" + digits + ".7");
+  BOOST_TEST(h.label == "web1");
+  BOOST_TEST(h.fence == some_instant * 2048);
+  BOOST_TEST(h.since.has_value());
+  BOOST_TEST(h.text ==
+             "held by web1 since 2026-11-25T15:08:14.000123Z, released before at_least was over, 3 in the queue");
+}
+
 BOOST_AUTO_TEST_CASE(any_fence_is_an_instant) {
   const auto h =
       holder_of(found("a-" + digits + ".1", 1, std::numeric_limits<std::uint64_t>::max()), detail::kinds::mutex);

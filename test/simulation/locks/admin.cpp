@@ -287,6 +287,19 @@ BOOST_AUTO_TEST_CASE(list_takes_the_prefix_literally) {
   });
 }
 
+// A script about all of them would block the server for as long as that takes.
+BOOST_AUTO_TEST_CASE(list_looks_at_some_hundred_locks_at_a_time_also_in_one_slot) {
+  const detail::memory::cluster slots({&redis.server()}, 1);
+  run([&]() -> awaitable<void> {
+    for (int i = 0; i < 600; ++i) redis.command("SET", "{t}:" + std::to_string(i), "leasehold:x.1:7");
+    client c(co_await asio::this_coro::executor, redis.url());
+    co_await c.ready();
+    const auto before = redis.scripts();
+    BOOST_TEST((co_await list(c)).size() == 600U);
+    BOOST_TEST(redis.scripts() - before >= 3);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(show_tells_who_has_it_and_who_waits_in_order) {
   run([&]() -> awaitable<void> {
     client_options o;

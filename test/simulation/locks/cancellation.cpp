@@ -386,6 +386,51 @@ BOOST_AUTO_TEST_CASE(an_extension_that_is_cancelled_goes_on) {
   });
 }
 
+// As a release: what was sent, or had to wait for a connection, is repeated though no caller waits for it any more.
+BOOST_AUTO_TEST_CASE(an_extension_and_a_downgrade_that_are_cancelled_are_repeated_after_a_cut) {
+  run([&]() -> awaitable<void> {
+    gate network(redis);
+    client c(co_await asio::this_coro::executor, network.url(), patient());
+    for (const bool is_on_its_way : {false, true}) {
+      hold h = co_await shared_mutex(c, "n").acquire({.lease = 30s, .renew = renewal::none});
+      if (is_on_its_way) network.hold_requests();
+      network.refuse();
+      if (!is_on_its_way) network.cut();
+      co_await pause(10ms);
+      cancellable longer, reader;
+      h.extend(std::chrono::minutes(10), longer.handler());
+      h.downgrade(reader.handler());
+      co_await pause(10ms);
+      co_await longer.cancel(asio::cancellation_type::terminal);
+      co_await reader.cancel(asio::cancellation_type::partial);
+      if (is_on_its_way) network.cut();
+      co_await pause(1s);
+      network.refuse(false);
+      co_await eventually("it is extended", [&] { return h.expires_at() > now() + 500s; });
+      hold beside = co_await shared_mutex(c, "n").acquire_shared({.wait = 1s});
+      BOOST_TEST(beside.valid());
+      co_await beside.release();
+      co_await h.release();
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(an_extension_that_is_cancelled_is_repeated_while_the_server_is_busy) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
+    hold h = co_await mutex(c, "n").acquire({.lease = 30s, .renew = renewal::none});
+    redis.server().is_busy = true;
+    cancellable x;
+    h.extend(std::chrono::minutes(10), x.handler());
+    co_await pause(10ms);
+    co_await x.cancel(asio::cancellation_type::terminal);
+    co_await pause(200ms);
+    redis.server().is_busy = false;
+    co_await eventually("it is extended", [&] { return h.expires_at() > now() + 500s; });
+    co_await h.release();
+  });
+}
+
 // Total cancellation promises that nothing has happened, which these cannot.
 BOOST_AUTO_TEST_CASE(release_and_extend_do_not_obey_total_cancellation) {
   run([&]() -> awaitable<void> {

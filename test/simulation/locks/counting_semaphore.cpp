@@ -360,6 +360,45 @@ BOOST_AUTO_TEST_CASE(resize_elsewhere_does_not_turn_away_who_waits) {
   });
 }
 
+// The entry of a waiter that asks in parallel with its client's entry is new, but the waiter has waited.
+BOOST_AUTO_TEST_CASE(a_second_resize_elsewhere_does_not_turn_away_a_waiter_that_asks_in_parallel) {
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    const counting_semaphore lock = co_await semaphore(4);
+    std::deque<hold> holds;
+    for (int i = 0; i < 4; ++i) holds.push_back(co_await lock.acquire());
+    gate way(redis);
+    client c(executor, way.url());
+    std::deque<asker> all;
+    for (int i = 0; i < 6; ++i) all.emplace_back(counting_semaphore(c, "n", 4)).acquire();
+    co_await wait_in_queue(1);
+    co_await eventually("all wait", [&] { return c.stats().waiting == 6; });
+    way.hold_requests();
+    co_await lock.resize(6);
+    // The entry's grant is pushed. The next waiter asks with 4, and then with 6.
+    while (!all[1].in()) {
+      co_await eventually("it asks, or is in", [&] { return way.kept() > 0 || all[1].in(); });
+      if (all[1].in()) break;
+      way.pass();
+      way.hold_requests();
+    }
+    BOOST_TEST(all[0].in());
+    // Its grant lets two ask at once, both with 6, and they arrive after the resize.
+    co_await eventually("the next ones ask", [&] { return way.kept() >= 2; });
+    BOOST_TEST((co_await lock.inspect()).holders == 6U);
+    co_await lock.resize(8);
+    way.pass();
+    co_await eventually("both have ended", [&] { return all[2].ended() && all[3].ended(); });
+    for (auto& a : all) {
+      co_await eventually("the next has ended", [&] { return a.ended(); });
+      BOOST_TEST(!*a.ec, a.ec->message());
+      if (a.in()) co_await a.got.release();
+    }
+    for (auto& h : holds) co_await h.release();
+    co_await nothing_left();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(resize_down_takes_nothing_away_and_lets_nobody_in_until_enough_have_gone) {
   run([&]() -> awaitable<void> {
     const counting_semaphore lock = co_await semaphore(4);

@@ -150,6 +150,28 @@ BOOST_AUTO_TEST_CASE(each_class_has_figures_of_its_own) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_busy_try_acquire_is_contended_and_neither_timed_out_nor_cancelled) {
+  run([&]() -> awaitable<void> {
+    observed seen;
+    auto o = by_first_word();
+    o.observer = seen.observer();
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    client other(co_await asio::this_coro::executor, redis.url());
+    hold theirs = co_await mutex(other, "seat:1").acquire();
+    const auto [ec, none] = co_await mutex(c, "seat:1").try_acquire(as_tuple);
+    BOOST_TEST(!ec);
+    BOOST_TEST(!none.has_value());
+    const auto all = c.stats();
+    const auto seats = c.stats_by_class().at("seat");
+    BOOST_TEST((all.contended == 1U && seats.contended == 1U));
+    BOOST_TEST((all.timed_out == 0U && seats.timed_out == 0U));
+    BOOST_TEST((all.cancelled == 0U && seats.cancelled == 0U));
+    BOOST_TEST((all.waiting == 0U && seats.waiting == 0U));
+    BOOST_TEST(all.waiting_time.count() == 0U);
+    for (const noted& e : *seen.all) BOOST_TEST(e.name == "", to_string(e.what));
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_loss_that_close_finds_out_is_counted_and_none_is_counted_twice) {
   run([&]() -> awaitable<void> {
     const auto e = co_await asio::this_coro::executor;
@@ -410,6 +432,62 @@ BOOST_AUTO_TEST_CASE(a_slow_wait_names_the_client_in_the_way) {
     is_about(seen.one(event::kind::acquired).duration, 11009ms);
     BOOST_TEST(c.stats().slow_waits == 1U);
     BOOST_TEST(c.stats_by_class().at("seat").slow_waits == 1U);
+  });
+}
+
+BOOST_AUTO_TEST_CASE(no_event_follows_a_slow_wait_that_close_ends) {
+  run([&]() -> awaitable<void> {
+    observed seen;
+    client_options o;
+    o.slow_wait = 1s;
+    o.observer = seen.observer();
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    client other(co_await asio::this_coro::executor, redis.url());
+    hold theirs = co_await mutex(other, "n").acquire();
+    outcome waits;
+    mutex(c, "n").acquire([&waits](error_code ec, hold) { waits.ec = ec; });
+    co_await pause(1100ms);
+    BOOST_TEST(seen.one(event::kind::slow_wait).name == "n");
+    co_await c.close();
+    co_await eventually("it ends", [&] { return waits.ended(); });
+    BOOST_TEST(*waits.ec == error::closed);
+    for (const auto what : {event::kind::acquired, event::kind::timed_out, event::kind::cancelled}) {
+      BOOST_TEST(seen.of(what).empty(), to_string(what));
+    }
+    BOOST_TEST(seen.of(event::kind::slow_wait).size() == 1U);
+    BOOST_TEST(c.stats().contended == 1U);
+    BOOST_TEST((c.stats().timed_out == 0U && c.stats().cancelled == 0U));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_slow_wait_for_a_lock_that_rests_names_the_client_that_had_it) {
+  run([&]() -> awaitable<void> {
+    observed seen;
+    client_options o;
+    o.slow_wait = 1s;
+    o.observer = seen.observer();
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    client_options named;
+    named.label = "web1-4711";
+    client other(co_await asio::this_coro::executor, redis.url(), named);
+    const auto before = time_of(redis);
+    hold theirs = co_await mutex(other, "n").acquire({.at_least = 1min});
+    const auto after = time_of(redis);
+    const auto token = theirs.token();
+    const auto fence = theirs.fence();
+    co_await theirs.release();
+    outcome waits;
+    mutex(c, "n").acquire([&waits](error_code ec, hold) { waits.ec = ec; });
+    co_await pause(1100ms);
+    const auto slow = seen.one(event::kind::slow_wait);
+    BOOST_TEST(!waits.ended());
+    BOOST_TEST(slow.token == "~" + token);
+    BOOST_TEST(slow.holder == "web1-4711");
+    BOOST_TEST(slow.fence == fence);
+    BOOST_REQUIRE(slow.since.has_value());
+    BOOST_TEST((*slow.since >= before && *slow.since <= after));
+    BOOST_TEST(slow.text.starts_with("held by web1-4711 since "), slow.text);
+    co_await c.close();
   });
 }
 

@@ -635,6 +635,46 @@ BOOST_AUTO_TEST_CASE(at_least_does_not_begin_anew_with_each_resumption_on_a_quor
   });
 }
 
+// The two majorities have one server in common: the time that has passed is never more than by its clock.
+BOOST_AUTO_TEST_CASE(at_least_is_as_long_if_servers_whose_clocks_differ_are_away_at_the_detach_and_the_resumption) {
+  enum : std::size_t { behind, middle, ahead };
+  const struct {
+    std::size_t at_detach, at_resumption;
+    std::chrono::milliseconds between;
+  } rows[] = {
+      {ahead, behind, 2s},  // By the clock in the middle.
+      {ahead, middle, 0s},  // The latest clock of the resumption is 5 s ahead of those of the detach.
+      {middle, behind, 0s}  // The earliest clock of the detach is 5 s behind those of the resumption.
+  };
+  for (const auto& away : rows) {
+    BOOST_TEST_CONTEXT("away: server " << away.at_detach << ", then server " << away.at_resumption) {
+      memory_quorum all(3);
+      all[middle].clock().offset = 5s;
+      all[ahead].clock().offset = 10s;
+      run([&]() -> awaitable<void> {
+        const auto executor = co_await asio::this_coro::executor;
+        client c(executor, all.urls(), forgiving()), d(executor, all.urls(), forgiving());
+        co_await eventually("all are up", [&] { return c.stats().connects == 3U && d.stats().connects == 3U; });
+        const auto since = now();
+        hold h = co_await mutex(c, "n").acquire({.lease = 20s, .at_least = 8s});
+        co_await pause(1s);
+        BOOST_TEST(all.with("n") == 3U);
+        all[away.at_detach].stop();
+        const ticket t = co_await h.detach();
+        all[away.at_detach].go_on();
+        co_await pause(away.between);
+        all[away.at_resumption].stop();
+        hold resumed = co_await d.resume(t);
+        all[away.at_resumption].go_on();
+        co_await resumed.release();
+        hold next = co_await mutex(c, "n").acquire();
+        BOOST_TEST((now() - since >= 8s));
+        BOOST_TEST((now() - since <= 9s));
+      });
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(are_resumed_on_a_majority_and_released_everywhere) {
   for (const bool one_is_away : {false, true}) {
     memory_quorum all(3);
