@@ -102,8 +102,9 @@ inline std::string check_command_lines(std::string_view input) {
   }
   if (auto wrong = check_completion(words); !wrong.empty()) return wrong;
   // Where the secret stands in another place it may be shown.
-  const bool hidden = std::all_of(words.begin(), words.end(),
-                                  [](const std::string& w) { return !shows_secret(w) || has_credential(w); });
+  const bool hidden = std::all_of(words.begin(), words.end(), [](const std::string& w) {
+    return !shows_secret(w) || (w.starts_with('-') ? shows_behind_password(w) : has_credential(w));
+  });
   try {
     const auto wanted = cli::parse_options(words);
     return std::visit([](const auto& o) { return std::string(check_request(o)); }, wanted);
