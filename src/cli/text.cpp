@@ -60,7 +60,7 @@ std::string option_in_quotes(std::string_view word) {
   if (!word.starts_with("--")) return in_quotes(word.substr(0, 2));
   constexpr const char* letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
   const auto name = word.substr(0, word.find_first_not_of(letters));
-  if (word.substr(name.size()).starts_with('@')) return in_quotes("--***");
+  if (const auto end = word.find_first_of("=:@"); end != word.npos && word[end] == '@') return in_quotes("--***");
   // The '=' may have been forgotten.
   const auto password = boost::algorithm::ifind_first(name, "password");
   const std::string_view shown(name.begin(), password.empty() ? name.end() : password.end());

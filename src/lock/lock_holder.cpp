@@ -42,8 +42,8 @@ lock_holder holder_of(const inspection& found, const kind& k) {
     return h;
   }
   if (!found.holds.empty()) h.token = found.holds.front().token;
-  const bool rests = h.token.starts_with(mark_of_rest);
-  h.label = label_of_token(std::string_view(h.token).substr(rests ? 1 : 0));
+  const bool is_marked = h.token.starts_with(mark_of_rest);
+  h.label = label_of_token(std::string_view(h.token).substr(is_marked ? 1 : 0));
   // Each permit of a semaphore has a fence of its own, and the inspection knows the latest only. Another program's hold
   // has none.
   const bool is_shared = k.ask != ask_is::limit || found.holders == 1;
@@ -55,7 +55,8 @@ lock_holder holder_of(const inspection& found, const kind& k) {
     h.since = granted_at(h.fence);
     h.text += " since " + text_of(*h.since);
   }
-  if (rests) h.text += ", released before at_least was over";
+  // (Another program's value may begin so, too.)
+  if (is_marked && !h.label.empty() && found.holders == 1) h.text += ", released before at_least was over";
   h.text += queue;
   return h;
 }

@@ -23,6 +23,7 @@ BOOST_AUTO_TEST_CASE(of_an_option_only_the_name_is_repeated) {
   BOOST_TEST(cli::option_in_quotes("--password") == "'--password'");
   BOOST_TEST(cli::option_in_quotes("--jsonsentinel_Passwordsecret=x") == "'--jsonsentinel_Password***'");
   BOOST_TEST(cli::option_in_quotes("--secret@host") == "'--***'");
+  BOOST_TEST(cli::option_in_quotes("--sec!ret@host") == "'--***'");
   BOOST_TEST(cli::option_in_quotes("-psecret") == "'-p'");
   BOOST_TEST(cli::option_in_quotes("-p") == "'-p'");
 }

@@ -82,6 +82,9 @@ BOOST_AUTO_TEST_CASE(of_a_hold_that_rests_is_known_who_had_it) {
   BOOST_TEST(h.since.has_value());
   BOOST_TEST(h.text ==
              "held by web1 since 2026-11-25T15:08:14.000123Z, released before at_least was over, 3 in the queue");
+  BOOST_TEST(holder_of(found("~web1-" + digits + ".7", 3), detail::kinds::counting_semaphore).text ==
+             "held by web1 and 2 other holds, 3 in the queue");
+  BOOST_TEST(holder_of(found("~web1"), detail::kinds::mutex).text == "held by another program, 3 in the queue");
 }
 
 BOOST_AUTO_TEST_CASE(any_fence_is_an_instant) {

@@ -293,10 +293,12 @@ BOOST_AUTO_TEST_CASE(list_looks_at_some_hundred_locks_at_a_time_also_in_one_slot
   run([&]() -> awaitable<void> {
     for (int i = 0; i < 600; ++i) redis.command("SET", "{t}:" + std::to_string(i), "leasehold:x.1:7");
     client c(co_await asio::this_coro::executor, redis.url());
-    co_await c.ready();
+    const auto first = co_await list(c);  // It learns that keys have slots.
+    BOOST_TEST(first.size() == 600U);
     const auto before = redis.scripts();
-    BOOST_TEST((co_await list(c)).size() == 600U);
-    BOOST_TEST(redis.scripts() - before >= 3);
+    const auto all = co_await list(c);
+    BOOST_TEST(all.size() == 600U);
+    BOOST_TEST(redis.scripts() - before == 3);
   });
 }
 
