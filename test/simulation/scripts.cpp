@@ -21,7 +21,8 @@ using leasehold::test::memory_host;
 // Of each kind.
 std::size_t steps() {
   const char* const text = std::getenv("LEASEHOLD_STEPS");
-  return text ? std::strtoull(text, nullptr, 10) : 60000 / leasehold::test::rarer;
+  // With fewer, not everything happens that the schedules ask for.
+  return text ? std::strtoull(text, nullptr, 10) : leasehold::test::rarer == 1 ? 60000 : 12000;
 }
 
 void agree_with_a_model(lock_kind kind) {
