@@ -59,8 +59,9 @@ std::string word_in_quotes(std::string_view word) {
 std::string option_in_quotes(std::string_view word) {
   if (!word.starts_with("--")) return in_quotes(word.substr(0, 2));
   constexpr const char* letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-  const auto name = word.substr(0, word.find_first_not_of(letters));
+  // A password with its host.
   if (const auto end = word.find_first_of("=:@"); end != word.npos && word[end] == '@') return in_quotes("--***");
+  const auto name = word.substr(0, word.find_first_not_of(letters));
   // The '=' may have been forgotten.
   const auto password = boost::algorithm::ifind_first(name, "password");
   const std::string_view shown(name.begin(), password.empty() ? name.end() : password.end());

@@ -114,7 +114,8 @@ BOOST_AUTO_TEST_CASE(another_run_of_a_server_with_a_long_uptime_does_not_count_b
   take_the_third(s);
   const hold held = take(s, x, {.lease = 60s});
   x.freeze();
-  s.w.server(0).start({}, 1h);
+  s.w.server(0).start({});
+  s.w.server(0).be_older(1h);
   s.w.server(2).execute({"DEL", "n"});
   s.wait(2s);
   BOOST_TEST(y.client().stats().reconnects == 1U);

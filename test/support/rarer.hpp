@@ -4,8 +4,8 @@
 
 namespace leasehold::test {
 
-// Under a sanitizer everything takes ten times as long: what is done again and again by chance is done a tenth
-// as often.
+// Under a sanitizer everything takes ten times as long: what is done again and again by chance is done a tenth as
+// often.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr unsigned rarer = 10;
 #else

@@ -41,7 +41,7 @@ void server::kill() {
   close_connections();
 }
 
-void server::start(database data, std::chrono::seconds uptime) {
+void server::start(database data) {
   kill();
   // Memory is the machine's.
   data.set_out_of_memory(data_.is_out_of_memory());
@@ -49,7 +49,7 @@ void server::start(database data, std::chrono::seconds uptime) {
   publish_here();
   known_.clear();
   take_run_id();
-  started_ = now_() - uptime;
+  started_ = now_();
   is_up_ = true;
 }
 

@@ -86,9 +86,8 @@ class server {
   bool is_frozen() const { return is_frozen_; }
   // The process ends; every connection is closed.
   void kill();
-  // Starts another process with these data, which knows no scripts. Closes every connection that is still open. The
-  // process seems to have been up for `uptime` already.
-  void start(database data, std::chrono::seconds uptime = std::chrono::seconds(0));
+  // Starts another process with these data, which knows no scripts. Closes every connection that is still open.
+  void start(database data);
   // SIGSTOP and SIGCONT: messages that arrive meanwhile run in order afterwards.
   void freeze() { is_frozen_ = true; }
   void thaw();

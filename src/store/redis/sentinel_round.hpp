@@ -1,8 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// One round of questions to the Sentinels of a group: which of them is asked when, when the round ends without a master,
-// and what it has come to then. No I/O, and no clock of its own.
+// One round of questions to the Sentinels of a group: which of them is asked when, when the round ends without a
+// master, and what it has come to then. No I/O, and no clock of its own.
 #pragma once
 
 #include "time/clock.hpp"

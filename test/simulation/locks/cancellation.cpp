@@ -415,6 +415,35 @@ BOOST_AUTO_TEST_CASE(an_extension_and_a_downgrade_that_are_cancelled_are_repeate
   });
 }
 
+BOOST_AUTO_TEST_CASE(an_extension_and_a_downgrade_that_are_cancelled_are_given_up_after_the_command_timeout) {
+  run([&]() -> awaitable<void> {
+    gate network(redis);
+    client_options o;
+    o.command_timeout = 2s;
+    client c(co_await asio::this_coro::executor, network.url(), o);
+    hold h = co_await shared_mutex(c, "n").acquire({.lease = 30s, .renew = renewal::none});
+    network.refuse();
+    network.cut();
+    co_await pause(10ms);
+    cancellable longer, reader;
+    h.extend(std::chrono::minutes(10), longer.handler());
+    h.downgrade(reader.handler());
+    co_await pause(10ms);
+    co_await longer.cancel(asio::cancellation_type::terminal);
+    co_await reader.cancel(asio::cancellation_type::terminal);
+    co_await pause(2s);
+    network.refuse(false);
+    co_await eventually("it is connected again", [&] { return c.stats().reconnects == 1U; });
+    co_await pause(5s);
+    BOOST_TEST(redis.ttl("n") < 30000);
+    BOOST_TEST(h.expires_at() < now() + 30s);
+    const auto [ec, beside] = co_await shared_mutex(c, "n").try_acquire_shared(as_tuple);
+    BOOST_TEST(!ec);
+    BOOST_TEST(!beside.has_value());
+    co_await h.release();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(an_extension_that_is_cancelled_is_repeated_while_the_server_is_busy) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url(), patient());

@@ -64,8 +64,8 @@ BOOST_AUTO_TEST_CASE(a_lock_is_on_every_server_and_then_on_none) {
   }
 }
 
-// Two round trips until it is acquired, and three in all. (The server that answers first has the largest fence: one that
-// grants a larger one later gets no raise.)
+// Two round trips until it is acquired, and three in all. (The server that answers first has the largest fence: one
+// that grants a larger one later gets no raise.)
 BOOST_AUTO_TEST_CASE(a_free_lock_of_each_kind_and_its_release_are_three_scripts_on_each_server) {
   auto& world = (*this)[0].world();
   world.fastest = world.slowest = 1ms;

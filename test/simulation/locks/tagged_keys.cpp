@@ -348,7 +348,8 @@ BOOST_FIXTURE_TEST_CASE(a_reader_that_joins_others_notices_tagged_keys, with_mem
   });
 }
 
-// It is told on its channel of the plain layout, also if it has asked before. It notices by itself if the message is lost.
+// It is told on its channel of the plain layout, also if it has asked before. It notices by itself if the message is
+// lost.
 BOOST_FIXTURE_TEST_CASE(a_holder_that_would_be_told_notices_tagged_keys, with_memory) {
   for (const auto& [asks_first, is_lost] : {std::pair(false, false), {true, false}, {true, true}}) {
     redis.server().loses = [lost = is_lost](std::string_view m) { return lost && m.starts_with("wanted "); };
