@@ -21,6 +21,11 @@ function left_for()
   return math.max(0, math.ceil((soonest - now) / 1000))
 end
 
+-- After a resize there may be more holds than the limit.
+function goes_on(ask)
+  return ask == about and members <= tonumber(about)
+end
+
 -- include: queue
 
 -- The limit of a semaphore that is not held: that of the first living entry, or of the asker's own silent entry.

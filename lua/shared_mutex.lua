@@ -38,7 +38,7 @@ end
 
 -- A cohort's request for a further fence may arrive late, when its writer has become a reader: the phase of the readers
 -- keeps its own fence.
-if what == 'refresh' and own and about ~= 'w' then
+if what == 'refresh' and own and about ~= 'w' and string.sub(ARGV[4], 1, 1) == 'w' then
   finish()
   return '2 0 0' .. clock
 end

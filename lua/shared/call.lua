@@ -49,12 +49,13 @@ local remembered <const> = 16000000
 --                       holder: from then on its token has `rests` in front
 -- finish()              deletes the record if leave has removed the last hold
 -- lengthen(t, lease)    the hold's lease, never shortened; returns what is left of it in milliseconds
--- refresh(t)            a new fence for a hold that has the lock to itself
+-- refresh(t)            the fence of a hold whose client passes it on: a new one, unless the kind's holds share one
+-- goes_on(ask)          may it be passed on, if no other entry waits? (nil: always)
 -- mark(t, fence)        its client is to be notified when another client waits (nil: the kind has no such mark)
 -- left_for(ask)         milliseconds until this ask may be granted at the earliest, -1: no end is known
 -- occupied()            is there any hold?
 -- depth()               what the reply of a grant adds: how many times the owner has the lock (nil: nothing)
-local kind, fence_of, admits, reenters, enter, leave, rest, finish, lengthen, refresh, mark
+local kind, fence_of, admits, reenters, enter, leave, rest, finish, lengthen, refresh, goes_on, mark
 local left_for, occupied, depth
 
 -- No client makes a token that begins so.

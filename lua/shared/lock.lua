@@ -42,7 +42,8 @@ if mine and ARGV[3] and (what == 'release' or what == 'refresh') then
   if what == 'refresh' and now > tonumber(ARGV[5]) then
     return answer(-1, 0, 0)
   end
-  if not first_other(string.match(token, '^[^.]+.'), ARGV[4] or '', waited_for and next_waiting()) then
+  if not (goes_on and not goes_on(ARGV[4])) and
+    not first_other(string.match(token, '^[^.]+.'), ARGV[4] or '', waited_for and next_waiting()) then
     local left = lengthen(token, tonumber(ARGV[3]))
     return answer(1, refresh(token), left)
   end

@@ -369,9 +369,13 @@ if own and what == 'raise' then
   return '1 ' .. own[2] .. ' ' .. string.format('%d', lengthen(token, 0)) .. clock .. (count and ' ' .. count or '')
 end
 
--- And without this one.
+-- And without this one. A phase of readers keeps its fence, and so does the owner of a recursive mutex.
 if what ~= 'acquire' and what ~= 'confirm' then
   function refresh(t)
+    if what ~= 'downgrade' and (count or string.sub(own[3], 1, 1) == 'r') then
+-- include: untagged
+      return own[2]
+    end
     begin_writing()
     latest = next_fence(fences, now)
     own[2] = latest

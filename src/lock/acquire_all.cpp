@@ -5,6 +5,7 @@
 #include "client/options.hpp"
 #include "lock/cohort.hpp"
 #include "lock/hold_state.hpp"
+#include "lock/joint_cohort.hpp"
 #include "protocol/lease_reply.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -195,6 +196,8 @@ void acquire_all_op::take_all(const answer& a) {
     g.at_least = options_.at_least;
     g.confirmed_at = g.cohort_since = a.sent;
     g.next = &cohort();
+    g.joint = registry::of(*core_).joint_of(*lock->identity);
+    if (g.joint) g.joint->latest_fence = std::max(g.joint->latest_fence, g.fence);
     g.deadline = local_deadline(a.sent, first_lease(options_), lease.left, core_->drift());
     auto state = make_recycled<hold_state>(lock->handle, lock->identity, std::move(g));
     state->start(/*confirmed=*/true);

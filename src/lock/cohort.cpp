@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lock/cohort.hpp"
 
+#include "lock/joint_cohort.hpp"
 #include "lock/registry.hpp"
 #include "lock/release.hpp"
 #include "lock/waiter.hpp"
@@ -28,6 +29,21 @@ bool is_brief_enough(const hold_state::grant& g, const acquire_options& next, cl
 // at_least.
 bool needs_grant(const acquire_options& next) { return next.replicas != 0 || next.at_least.count() != 0; }
 
+// Redis has said within the bound of the cohort that no other client waits, or has granted this hold.
+bool is_known(const client_core& core, const detail::kind& k, const hold_state::grant& g, const acquire_options& next,
+              clock::time_point now) {
+  const auto is_recent = [&](clock::time_point word) {
+    return now <= later(word, core.options().cohort) && word > core.other_server_since();
+  };
+  // (An owner enters past all who wait, so its grant says nothing about them.)
+  if (!k.shares_fence && is_recent(g.cohort_since)) return true;
+  // The word is for all holds, but this one's lease is older. The next holder has to renew it, and has as long until
+  // then as after a grant.
+  const clock::duration usable = next.lease - next.margin;
+  return g.joint && g.confirmed_at != clock::time_point::min() && is_recent(g.joint->word) &&
+         next.renew == renewal::automatic && g.deadline - next.margin - now >= usable / 3 * 2;
+}
+
 // The release of a hold that stays within the client if no other client waits: one round trip, which brings a new
 // fence. If the release is refused or not answered, it becomes an ordinary release.
 class keep_op final : public caller, public activity, public alarm, public std::enable_shared_from_this<keep_op> {
@@ -49,6 +65,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
   request request_of(std::uint32_t) const override {
     request r = lock_->request_for(verb::keep, grant_.token);
     r.lease = lease_;
+    r.limit = lock_->limit.load(std::memory_order_relaxed);
     r.publishes_first = grant_.contended;  // Another client that waits is notified.
     return r;
   }
@@ -72,7 +89,9 @@ class keep_op final : public caller, public activity, public alarm, public std::
       core_->observe_time(kept.server_time, a);
       report(error_code());
       grant_.fence = kept.fence;
+      grant_.own_fence = 0;
       grant_.passes = 0;
+      if (grant_.joint) grant_.joint->word = std::max(grant_.joint->word, a.sent);
       grant_.contended = false;
       grant_.lengthening = milliseconds(0);
       if (grant_.tenure) {
@@ -85,8 +104,8 @@ class keep_op final : public caller, public activity, public alarm, public std::
       // The deadline follows from what Redis says is left: the lease was not shortened, and Redis's clock may have been
       // stepped since.
       grant_.deadline = local_deadline(a.sent, kept.left, kept.left, core_->drift());
-      const auto entry = registry::of(*core_).find(*lock_);
       const auto now = clock::now();
+      const auto entry = next_entry(*core_, *lock_, grant_.joint.get(), now);
       const waiter* next = entry ? entry->first(now) : nullptr;
       // Meanwhile the waiter may have left, and one with other options may have come.
       if (next != nullptr && !needs_grant(next->options()) && next->options().lease <= lease_ &&
@@ -157,12 +176,14 @@ class prefetch_op final : public caller {
         token_(g.token),
         lease_(g.lease),
         tenure_(g.tenure),
+        joint_(g.joint),
         epoch_(core_->epoch()) {}
 
  private:
   request request_of(std::uint32_t) const override {
     request r = lock_->request_for(verb::refresh, token_);
     r.lease = lease_;
+    r.limit = lock_->limit.load(std::memory_order_relaxed);
     r.run_within = core_->options().command_timeout;
     return r;
   }
@@ -174,6 +195,7 @@ class prefetch_op final : public caller {
   void answered(std::uint32_t, const answer& a) override {
     core_->note_answer(a);
     tenure_->refreshing = false;
+    if (joint_) joint_->answered(a, core_->options().cohort);
     if (a.from_store == nullptr) return tenure_->note_unanswered(epoch_, may_run_until_);
     tenure_->lengthening = milliseconds(0);
     const lease_reply& fresh = a.from_store->lease;
@@ -182,6 +204,7 @@ class prefetch_op final : public caller {
     // Other clients wait, or the hold is gone (or the refresh was too late): no more fences.
     if (fresh.status == status::waits_in_front) return registry::of(*core_).note_wanted(token_);
     if (fresh.status != status::held) return core_->note_broken(token_);
+    if (joint_) joint_->latest_fence = std::max(joint_->latest_fence, fresh.fence);
     keep_next_fence(*tenure_, fresh, a, lease_, *core_);
   }
 
@@ -190,9 +213,15 @@ class prefetch_op final : public caller {
   const std::string token_;
   const milliseconds lease_;
   const std::shared_ptr<cohort_tenure> tenure_;
+  const std::shared_ptr<joint_cohort> joint_;
   const std::uint64_t epoch_;
   clock::time_point may_run_until_ = clock::time_point::min();
 };
+
+// How many of the passes that one fence allows are used up.
+std::uint32_t used_passes(const hold_state::grant& g) {
+  return g.joint ? static_cast<std::uint32_t>(g.joint->latest_fence % (most_passes + 1)) : g.passes;
+}
 
 // Fetches the next fence once half of the passes, or half of the time, that one fence allows is used up.
 void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<const lock_identity>& lock,
@@ -201,11 +230,13 @@ void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<co
     g.tenure = make_recycled<cohort_tenure>();
     g.tenure->recorded_fence = g.fence;
   }
-  if (g.tenure->asked) return;
-  if (g.passes < most_passes / 2 && now - g.cohort_since < core->options().cohort / 2) return;
+  if (g.joint ? g.joint->asking || now < g.joint->ask_again_at : g.tenure->asked) return;
+  const auto word = g.joint ? std::max(g.cohort_since, g.joint->word) : g.cohort_since;
+  if (used_passes(g) < most_passes / 2 && now < later(word, core->options().cohort / 2)) return;
   g.tenure->asked = core->send(make_recycled<prefetch_op>(core, lock, g), 0);
   if (!g.tenure->asked) return;
   g.tenure->refreshing = true;
+  if (g.joint) g.joint->asking = true;
   g.tenure->lengthening = g.lease;
   g.may_last_until = std::max(g.may_last_until, core->may_last(g.lease));
   g.longest_asked = std::max(g.longest_asked, g.lease);
@@ -219,24 +250,31 @@ class local_successors final : public successors {
     // Without a queue the store cannot say whether other clients wait.
     if (!core->has_queue()) return false;
     if (!core->open() || !passes_on(h.lock())) return false;
-    const auto entry = registry::of(*core).find(h.lock());
-    if (!entry) return false;
     const auto now = clock::now();
-    const waiter* next = entry->first(now);
+    const auto entry = next_entry(*core, h.lock(), h.joint().get(), now);
+    const waiter* next = entry ? entry->first(now) : nullptr;
     if (next == nullptr || needs_grant(next->options())) return false;
+    const detail::kind& kind = h.lock().kind;
+    // One that waits in the queue for what its client has waits behind others.
+    if (kind.shares_fence && (cohort == cohort.zero() || !h.confirmed() || entry->waits())) return false;
     auto g = h.as_granted();
+    if (kind.shares_fence) {
+      inquire(core, h.shared_lock(), g, now);
+      if (g.joint->asking) entry->expect_passes();
+    }
     take_next_fence(g);
     if (!is_brief_enough(g, next->options(), now)) return false;
     const bool confirmed = g.confirmed_at != clock::time_point::min();
     const milliseconds left = confirmed ? least_left : least_head_start;
     const auto lease = next->options().lease;
     const bool fits = lease <= g.lease && g.deadline - next->options().margin > now + left;
-    const bool known = now - g.cohort_since <= cohort && g.cohort_since > core->other_server_since();
-    if (cohort != cohort.zero() && fits && g.passes < most_passes && known) {
-      ++g.passes;
+    if (cohort != cohort.zero() && fits && is_known(*core, kind, g, next->options(), now) && give_fence(kind, g)) {
       core->count().passed.fetch_add(1, std::memory_order_relaxed);
+      if (g.joint) g.joint->passed_at = now;
       g.lease = lease;
-      if (confirmed) {
+      if (kind.shares_fence) {
+        // Renewals lengthen the lease if it comes to that.
+      } else if (confirmed) {
         prefetch(core, h.shared_lock(), g, now);
       } else {
         g.longest_asked = std::max(g.longest_asked, g.tenure->lengthening);
@@ -247,6 +285,8 @@ class local_successors final : public successors {
     }
     // Its entry is still in the queue, and others wait there: they are next.
     if (!confirmed) return false;
+    // The waiters' own requests are granted beside it.
+    if (kind.shares_fence) return false;
     if (const auto its = std::exchange(g.lingering, nullptr); its && its->end()) g.contended = true;
     auto op = make_recycled<keep_op>(core, h.shared_lock(), std::move(g), lease, listener);
     return op->start();
@@ -254,6 +294,22 @@ class local_successors final : public successors {
 };
 
 }  // namespace
+
+bool give_fence(const detail::kind& k, hold_state::grant& g) {
+  if (k.shares_fence) {
+    g.own_fence = g.fence;
+    return true;
+  }
+  if (g.joint) {
+    auto& latest = g.joint->latest_fence;  // No smaller than the fence of any of them.
+    if (latest % (most_passes + 1) == most_passes) return false;
+    g.own_fence = ++latest;
+    return true;
+  }
+  if (g.passes == most_passes) return false;
+  g.own_fence = g.fence + ++g.passes;
+  return true;
+}
 
 void keep_next_fence(cohort_tenure& t, const lease_reply& fresh, const answer& a, milliseconds lease,
                      const client_core& core) {
@@ -267,13 +323,15 @@ void take_next_fence(hold_state::grant& g) {
   if (!g.tenure || g.tenure->next_fence == 0) return;
   cohort_tenure& t = *g.tenure;
   g.fence = std::exchange(t.next_fence, 0);
+  g.own_fence = 0;
   g.passes = 0;
   g.confirmed_at = g.cohort_since = t.confirmed_at;
   g.deadline = std::max(g.deadline, t.deadline);
   t.asked = false;
 }
 
-bool passes_on(const lock_identity& lock) { return lock.kind.mode == hold_mode::exclusive && !lock.kind.is_election; }
+// Redisson's waiters are in no queue, so Redis cannot say whether they wait.
+bool passes_on(const lock_identity& lock) { return !lock.kind.is_election && !lock.notifies_redisson; }
 
 successors& cohort() {
   static local_successors all;

@@ -24,6 +24,8 @@ bool passes_on(const lock_identity&);
 // A fence is G * 2048 + i, and i counts the passes.
 inline constexpr std::uint32_t most_passes = 2047;
 
+// Gives the fence of the next holder to a grant that is to be passed on. False: there is none, and nothing has changed.
+bool give_fence(const detail::kind&, hold_state::grant&);
 // Keeps the fence that Redis has given ahead of time, in its answer to a refresh with this lease.
 void keep_next_fence(cohort_tenure&, const lease_reply& fresh, const answer&, std::chrono::milliseconds lease,
                      const client_core&);

@@ -22,7 +22,7 @@ hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<co
     : core_(handle->core),
       lock_(std::move(lock)),
       grant_(std::move(g)),
-      fence_(grant_.fence + grant_.passes),
+      fence_(grant_.own_fence != 0 ? grant_.own_fence : grant_.fence),
       deadline_(grant_.deadline),
       handle_(std::move(handle)),
       renewals_left_(grant_.renew.limit()),

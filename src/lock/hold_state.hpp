@@ -19,6 +19,7 @@
 namespace leasehold::detail {
 
 class hold_state;
+struct joint_cohort;
 struct lease_reply;
 struct ticket_fields;
 
@@ -85,7 +86,8 @@ class hold_state final : public caller, public activity, public alarm, public st
  public:
   struct grant {
     std::string token;
-    std::uint64_t fence = 0;  // As Redis has given it.
+    std::uint64_t fence = 0;      // As Redis has given it.
+    std::uint64_t own_fence = 0;  // Of a hold that was passed on; 0: `fence`.
     clock::time_point deadline{};
     std::chrono::milliseconds lease{0};
     renewal renew = renewal::automatic;
@@ -105,6 +107,7 @@ class hold_state final : public caller, public activity, public alarm, public st
     clock::time_point cohort_since{};
     std::uint32_t passes = 0;               // How often it was passed on since then, without asking Redis (cohort.hpp).
     std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass of a grant that was confirmed from the start.
+    std::shared_ptr<joint_cohort> joint;    // Null where one hold exists at a time.
     std::uint32_t depth = 1;
     bool is_repeated = false;    // An earlier request with the token may have been granted before it.
     bool contended = false;      // It had waiters, and was not kept since then because no other client waited.
@@ -123,6 +126,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   std::uint32_t depth() const { return grant_.depth; }
   std::chrono::milliseconds lease() const { return grant_.lease; }
   const std::shared_ptr<lingering_tenure>& lingering() const { return grant_.lingering; }
+  const std::shared_ptr<joint_cohort>& joint() const { return grant_.joint; }
   clock::time_point deadline() const { return deadline_.load(std::memory_order_acquire); }
 
   bool released() const { return (flags_.load(std::memory_order_acquire) & is_released) != 0; }

@@ -145,7 +145,7 @@ bool lingering::take(waiter& op) {
   grant_.lease = op.options().lease;
   keep_fresh(now);
   auto g = std::move(grant_);
-  ++g.passes;
+  give_fence(lock_->kind, g);
   g.renew = op.options().renew;
   g.margin = op.options().margin;
   g.asked_at = op.began();

@@ -29,6 +29,8 @@ class parallel_asking {
   // The answer to an attempt of the local queue's own entry.
   void on_grant() { at_once_ = std::min(at_once_ + 1, most_at_once); }
   void on_busy() { at_once_ = 1; }
+  // A waiter was granted the lock without asking. As long as that goes on, the others need few requests.
+  void on_pass() { at_once_ = 1; }
 
   // A reader was granted the lock.
   void on_reader(const std::string& token) { predecessor_ = token; }

@@ -4,6 +4,7 @@
 
 #include "client/options.hpp"
 #include "lock/hold_state.hpp"
+#include "lock/joint_cohort.hpp"
 #include "lock/lingering.hpp"
 #include "protocol/lease_reply.hpp"
 
@@ -34,6 +35,7 @@ queue_entry::queue_entry(std::shared_ptr<client_core> core, std::shared_ptr<cons
     : core_(std::move(core)),
       lock_(std::move(lock)),
       role_(r),
+      joint_(registry::of(*core_).joint_of(*lock_)),
       first_limit_(lock_->limit.load(std::memory_order_relaxed)),
       limit_(first_limit_),
       pauses_(backoff{}) {}
@@ -52,32 +54,6 @@ void queue_entry::add(waiter& op) {
   }
 }
 
-// Only while no attempt was answered that the lock is busy: the client must have a single entry in the queue.
-void queue_entry::ask_in_parallel() {
-  if (lock_->kind.mode != hold_mode::shared || role_ != role::local_queue || answered_ || state_ != state::asking)
-    return;
-  while (parallel_.has_room() && std::next(waiters_.begin()) != waiters_.end()) {
-    auto& op = *std::next(waiters_.begin());
-    op.unlink();
-    const auto entry = make_recycled<queue_entry>(core_, lock_, role::parallel);
-    entry->local_queue_ = weak_from_this();
-    entry->limit_ = limit_;
-    entry->follows_ = parallel_.take_predecessor();
-    entry->found_busy_ = found_busy_;
-    entry->waited_ = waited_;
-    parallel_.on_begin();
-    entry->add(op);
-  }
-}
-
-void queue_entry::on_parallel_outcome(bool granted) {
-  const auto queue = local_queue_.lock();
-  local_queue_.reset();
-  if (!queue) return;
-  queue->parallel_.on_end(granted, token_);
-  queue->ask_in_parallel();
-}
-
 // A new entry for the waiter in front: a token is never used twice.
 void queue_entry::begin() {
   registry::of(*core_).forget_token(*this);
@@ -87,7 +63,7 @@ void queue_entry::begin() {
   too_late_ = false;
   state_ = state::idle;
   take_token();
-  ask();
+  if (!await_pass()) ask();
 }
 
 void queue_entry::take_token() {
@@ -361,6 +337,7 @@ void queue_entry::forget() {
   unset();
   caller::unlink();
   registry::of(*core_).forget(*this);
+  if (role_ == role::parallel) joint_->forget(*this);
 }
 
 bool queue_entry::wants(std::uint32_t attempt) const {

@@ -63,6 +63,8 @@ class queue_entry final : public caller,
   void on_watch() override;
   void poll_now() override;
   waiter* first(clock::time_point now) override;
+  bool waits() const override { return answered_; }
+  void expect_passes() override { parallel_.on_pass(); }
   void grant_locally(hold_state::grant) override;
 
  private:
@@ -88,6 +90,8 @@ class queue_entry final : public caller,
 
   waiter& front() { return waiters_.front(); }
   void begin();
+  // True: the waiter in front asks only if nothing is passed on to it soon.
+  bool await_pass();
   void take_token();
   bool leaves_traces() const;
   std::chrono::milliseconds longest_trace() const;
@@ -125,6 +129,7 @@ class queue_entry final : public caller,
   const std::shared_ptr<client_core> core_;
   const std::shared_ptr<const lock_identity> lock_;
   const role role_;
+  const std::shared_ptr<joint_cohort> joint_;  // Null where one hold exists at a time.
   const std::uint32_t first_limit_;
   std::uint32_t limit_;  // The limit with which the entry asks.
   bool lacks_replicas_ = false;

@@ -8,6 +8,7 @@
 #include "client/options.hpp"
 #include "lock/cohort.hpp"
 #include "lock/hold_state.hpp"
+#include "lock/joint_cohort.hpp"
 #include "lock/lingering.hpp"
 #include "protocol/lease_reply.hpp"
 
@@ -145,7 +146,7 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
   g.unanswered = attempts_.unanswered();
   g.confirmed_at = confirmed_at;
   g.cohort_since = confirmed ? confirmed_at : clock::now();
-  if (!confirmed && passes_on(*lock_)) {
+  if (!confirmed && passes_on(*lock_) && !lock_->kind.shares_fence) {
     g.tenure = make_recycled<cohort_tenure>();
     g.tenure->recorded_fence = fence;
     if (polls) g.tenure->lengthening = attempts_.lease();  // A repeat confirms.
@@ -186,6 +187,10 @@ hold queue_entry::hand_over(waiter& op, hold_state::grant g) {
   g.margin = op.options().margin;
   g.at_least = op.options().at_least;
   g.next = &cohort();
+  if (joint_) {
+    joint_->latest_fence = std::max(joint_->latest_fence, g.fence);
+    g.joint = joint_;
+  }
   lingering::accompany(core_, lock_, op.options(), g, confirmed);
   auto held = make_recycled<hold_state>(op.handle(), lock_, std::move(g));
   held->start(confirmed);
@@ -193,14 +198,19 @@ hold queue_entry::hand_over(waiter& op, hold_state::grant g) {
 }
 
 waiter* queue_entry::first(clock::time_point now) {
-  return role_ == role::local_queue && drop_late(now) && !waiters_.empty() ? &front() : nullptr;
+  return role_ != role::once && drop_late(now) && !waiters_.empty() ? &front() : nullptr;
 }
 
 void queue_entry::grant_locally(hold_state::grant g) {
   const auto self = shared_from_this();
   const auto op = front().shared();
   waiters_.pop_front();
-  note_busy();
+  if (lock_->kind.mode == hold_mode::exclusive) {
+    note_busy();
+  } else {
+    found_busy_ = true;
+    parallel_.on_pass();
+  }
   auto held = hand_over(*op, std::move(g));
   if (waiters_.empty()) withdraw(nullptr);
   op->complete(std::move(held));

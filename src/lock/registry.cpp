@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lock/registry.hpp"
 
+#include "lock/joint_cohort.hpp"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -14,8 +16,21 @@ std::shared_ptr<registered_entry>& registry::entry_of(const lock_identity& lock)
 }
 
 std::shared_ptr<registered_entry> registry::find(const lock_identity& lock) const {
-  const auto found = entries_.find(lock.local_queue);
+  const auto limit = lock.limit.load(std::memory_order_relaxed);
+  const auto found = entries_.find(limit == 0 ? lock.local_queue : lock.local_queue_with(limit));
   return found == entries_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<joint_cohort> registry::joint_of(const lock_identity& lock) {
+  if (lock.kind.mode == hold_mode::exclusive) return nullptr;
+  if (joints_.size() >= joints_to_purge_) {
+    std::erase_if(joints_, [](const auto& j) { return j.second.expired(); });
+    joints_to_purge_ = 2 * joints_.size() + 16;
+  }
+  auto& weak = joints_[lock.local_queue];
+  auto joint = weak.lock();
+  if (!joint) weak = joint = make_recycled<joint_cohort>();
+  return joint;
 }
 
 void registry::forget(registered_entry& entry) {

@@ -43,6 +43,10 @@ class registered_entry {
 
   // The local waiter in front. Null if no waiter is left whose deadline has not passed.
   virtual waiter* first(clock::time_point now) = 0;
+  // Redis has said that the lock is busy, and no more so far.
+  virtual bool waits() const = 0;
+  // Redis is being asked whether holds may be passed on here: until then, few requests.
+  virtual void expect_passes() = 0;
   // Grants the waiter in front the hold that another waiter of this client has had. The entry leaves the queue with its
   // last waiter.
   virtual void grant_locally(hold_state::grant) = 0;
@@ -101,9 +105,12 @@ class registry final : public queued_entries {
 
   // The place of the entry for all waiters with the same ask for this lock; null if there is none.
   std::shared_ptr<registered_entry>& entry_of(const lock_identity&);
-  // The same entry if there is one, otherwise null. Not for semaphores.
+  // The same entry if there is one, otherwise null.
   std::shared_ptr<registered_entry> find(const lock_identity&) const;
   void forget(registered_entry&);
+  // What the client's holds with the same ask have in common, as long as anything keeps it. Null where one hold exists
+  // at a time.
+  std::shared_ptr<joint_cohort> joint_of(const lock_identity&);
   // From now on, messages to the entry's token go to the entry.
   void remember_token(registered_entry&);
   void forget_token(registered_entry&);
@@ -150,6 +157,8 @@ class registry final : public queued_entries {
 
   client_core& core_;
   std::unordered_map<std::string, std::shared_ptr<registered_entry>> entries_;  // By lock_identity::local_queue.
+  std::unordered_map<std::string, std::weak_ptr<joint_cohort>> joints_;         // By lock_identity::local_queue.
+  std::size_t joints_to_purge_ = 16;                                            // From so many on.
   std::unordered_map<std::string, registered_entry*> in_queue_;                 // By token.
   std::unordered_multimap<std::string, registered_entry*> listeners_;           // By lock_identity::unlock_channel.
   std::unordered_map<std::string, tenure> tenures_;                             // By token.

@@ -10,11 +10,17 @@ namespace kinds {
 
 // Constants have internal linkage unless they are declared `extern`.
 extern constexpr kind mutex{.code = &scripts::mutex};
-extern constexpr kind recursive_mutex{
-    .code = &scripts::recursive_mutex, .ask = ask_is::owner, .mode = hold_mode::shared, .is_redissons = true};
+extern constexpr kind recursive_mutex{.code = &scripts::recursive_mutex,
+                                      .ask = ask_is::owner,
+                                      .mode = hold_mode::shared,
+                                      .shares_fence = true,
+                                      .is_redissons = true};
 extern constexpr kind writer{.code = &scripts::shared_mutex, .ask = ask_is::role_and_owner, .role = role::writer};
-extern constexpr kind reader{
-    .code = &scripts::shared_mutex, .ask = ask_is::role_and_owner, .mode = hold_mode::shared, .role = role::reader};
+extern constexpr kind reader{.code = &scripts::shared_mutex,
+                             .ask = ask_is::role_and_owner,
+                             .mode = hold_mode::shared,
+                             .role = role::reader,
+                             .shares_fence = true};
 extern constexpr kind counting_semaphore{
     .code = &scripts::counting_semaphore, .ask = ask_is::limit, .mode = hold_mode::shared};
 extern constexpr kind election{.code = &scripts::mutex, .is_election = true};

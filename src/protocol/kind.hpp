@@ -19,7 +19,7 @@ enum class ask_is : std::uint8_t { nothing, owner, role_and_owner, limit };
 
 // Whether several holds with the same ask can exist at once.
 enum class hold_mode : std::uint8_t {
-  exclusive,  // One hold at a time; a cohort may pass it on.
+  exclusive,  // One hold at a time.
   shared,     // Several holds at a time.
 };
 
@@ -30,6 +30,7 @@ struct kind {
   ask_is ask = ask_is::nothing;
   hold_mode mode = hold_mode::exclusive;
   detail::role role = role::none;
+  bool shares_fence = false;  // A hold that joins others with the same ask has their fence.
   bool is_redissons = false;  // Redisson has locks of the same form.
   // The holder has a value that others see (lua/election.lua). The hold is not passed on within a client, so each has a
   // token and a record of its own.

@@ -14,8 +14,8 @@ namespace leasehold::detail {
 // For the client no lease lasts longer than this: the sum of such a time and a clock's time never overflows.
 inline constexpr std::chrono::milliseconds longest_left = std::chrono::hours(24 * 365 * 100);
 
-inline std::chrono::milliseconds bounded_left(std::int64_t milliseconds) {
-  return std::chrono::milliseconds(std::clamp<std::int64_t>(milliseconds, -1, longest_left.count()));
+inline std::chrono::milliseconds bounded_left(std::int64_t ms) {
+  return std::chrono::milliseconds(std::clamp<std::int64_t>(ms, -1, longest_left.count()));
 }
 
 // A script's answer about a lease (docs/protocol.md, "The scripts").

@@ -44,6 +44,9 @@ void kinds(const settings& s, report& out) {
   all.push_back(of_kind("recursive_mutex", [](const client& c, std::string n, const std::string& i) {
     return recursive_mutex(c, n, "owner " + i);
   }));
+  all.push_back(of_kind("recursive_mutex, one owner", [](const client& c, std::string n, const std::string&) {
+    return recursive_mutex(c, n, "owner");
+  }));
   all.push_back(of_kind("shared_mutex, writers",
                         [](const client& c, std::string n, const std::string&) { return shared_mutex(c, n); }));
   all.push_back(of_kind("shared_mutex, readers", [](const client& c, std::string n, const std::string&) {

@@ -94,6 +94,7 @@ std::shared_ptr<held> judge::granted(held h) {
   if (is_there) exclude(*one);
   if (is_there && !is_late) look_at_tickets(*one);
   if (is_there && !is_late) look_at_rest(*one);
+  look_at_pass(*one);
   return one;
 }
 
@@ -540,6 +541,28 @@ void judge::look_at_cohort(const held& h) {
     complain(fmt::format("{} is of a cohort that has overtaken others for {} ms", at(h),
                          std::chrono::duration_cast<milliseconds>(world_.now() - t.since).count()));
   }
+}
+
+// Others wait, and a token goes on from user to user in its client: for client_options::cohort after they have joined,
+// or after Redis gave the token a fence. A client cannot tell readers' and owners' grants from such a word.
+void judge::look_at_pass(const held& h) {
+  if (!rules_.one_server || rules_.of == kind::mutex) return;
+  auto& stop = stops_[h.by];
+  if (stop.frozen != h.by->frozen()) stop = {h.by->frozen(), world_.now()};
+  const auto recorded = recorded_fence(world_.server_of(h.name), h);
+  const auto [word, is_new] = words_.try_emplace(h.name + ' ' + h.field);
+  if (is_new || word->second.fence != recorded) {
+    word->second = {recorded, world_.now()};
+    return;
+  }
+  const auto bound = rules_.cohort + rules_.cohort / 50 + milliseconds(3);
+  const bool shares = rules_.of == kind::recursive_mutex || h.reader;
+  if (!h.ticket.empty() || h.waited_for_others || is_excused() || world_.now() - stop.seen < milliseconds(100)) return;
+  if (!shares && world_.now() - word->second.at <= bound) return;
+  const auto others_since = others_wait_since(h.name, h.client);
+  if (others_since == clock::time_point::max() || world_.now() - others_since <= bound) return;
+  complain(fmt::format("{} is of a cohort that has overtaken others for {} ms", at(h),
+                       std::chrono::duration_cast<milliseconds>(world_.now() - others_since).count()));
 }
 
 // The record has a token that may linger, its user was told that it is released, and no other user of the client has

@@ -227,6 +227,8 @@ class judge {
   bool is_to_be_compared(held&) const;
   void look_at_fence(const held&);
   void look_at_cohort(const held&);
+  // The same where several holds exist at a time, for one that was granted just now.
+  void look_at_pass(const held&);
   // Others are granted what a ticket keeps busy.
   void look_at_tickets(const held&);
   void look_for_hindrances();
@@ -348,7 +350,13 @@ class judge {
     clock::time_point at{};
   };
   std::map<std::string, arrival> arrivals_;  // Of the latest grants that were pushed, by the names of mutexes.
-  std::optional<leftovers> leftovers_;       // Of a quorum, if a released lock is free at once.
+  std::map<std::string, arrival> words_;     // The latest of Redis on a token, where it is not that of a mutex.
+  struct stop {
+    clock::duration frozen{0};  // For how long it had been at a standstill in all,
+    clock::time_point seen{};   // and when that was found to have grown.
+  };
+  std::map<const process*, stop> stops_;
+  std::optional<leftovers> leftovers_;  // Of a quorum, if a released lock is free at once.
 };
 
 }  // namespace leasehold::simulation

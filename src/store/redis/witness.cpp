@@ -28,8 +28,8 @@ void witness::stop() {
 
 void witness::on_refused(std::string_view) { fail(std::exchange(queue_, {})); }
 
-void witness::fail(std::deque<call> calls) {
-  for (auto& c : calls) c.the_caller->answered(c.tag, answer{nullptr, clock::now(), clock::now()});
+void witness::fail(std::deque<call> batch) {
+  for (auto& c : batch) c.the_caller->answered(c.tag, answer{nullptr, clock::now(), clock::now()});
 }
 
 void witness::flush() {
@@ -42,7 +42,7 @@ void witness::flush() {
   fail(std::move(rest));
   if (busy_ || queue_.empty() || !server_->up()) return;
   // One WAIT covers all scripts in front of it that want the same number of replicas.
-  std::vector<call> calls;
+  std::vector<call> batch;
   const auto replicas = queue_.front().replicas;
   auto limit = queue_.front().limit;
   for (auto c = queue_.begin(); c != queue_.end();) {
@@ -51,11 +51,11 @@ void witness::flush() {
       continue;
     }
     limit = std::max(limit, c->limit);  // A call with a shorter one is ended by its caller.
-    calls.push_back(std::move(*c));
+    batch.push_back(std::move(*c));
     c = queue_.erase(c);
   }
   std::vector<std::vector<std::string>> commands;
-  for (call& c : calls) {
+  for (call& c : batch) {
     const request r = c.the_caller->request_of(c.tag);
     c.verb = r.verb;
     arguments args;
@@ -70,7 +70,7 @@ void witness::flush() {
   commands.push_back({"WAIT", std::to_string(replicas), std::to_string(std::max<std::int64_t>(limit.count(), 1))});
   busy_ = true;
   const auto sent = clock::now();
-  auto shared = std::make_shared<std::vector<call>>(std::move(calls));
+  auto shared = std::make_shared<std::vector<call>>(std::move(batch));
   server_->exec(commands, limit, [self = shared_from_this(), shared, sent](const std::vector<reply>* replies) {
     self->busy_ = false;
     self->take(*shared, replies, sent);
@@ -78,11 +78,11 @@ void witness::flush() {
   });
 }
 
-void witness::take(std::vector<call>& calls, const std::vector<reply>* replies, clock::time_point sent) {
+void witness::take(std::vector<call>& batch, const std::vector<reply>* replies, clock::time_point sent) {
   const auto now = clock::now();
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    call& c = calls[i];
-    if (replies == nullptr || replies->size() != calls.size() + 1) {
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    call& c = batch[i];
+    if (replies == nullptr || replies->size() != batch.size() + 1) {
       c.the_caller->answered(c.tag, answer{nullptr, sent, now});
       continue;
     }
