@@ -208,7 +208,6 @@ void queue_entry::grant_locally(hold_state::grant g) {
   if (lock_->kind.mode == hold_mode::exclusive) {
     note_busy();
   } else {
-    found_busy_ = true;
     parallel_.on_pass();
   }
   auto held = hand_over(*op, std::move(g));

@@ -3,6 +3,7 @@
 //
 // Coroutines of one client pass on what several of them hold at a time: permits, readers, the entries of one owner
 // (docs/protocol.md, "A cohort of several holds").
+#include "lock/hold_state.hpp"
 #include "simulation/scene.hpp"
 
 #include "support/unit_test.hpp"
@@ -15,8 +16,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,24 +30,26 @@ using namespace simulation;
 
 namespace {
 
+// The coroutines of `p` that acquire, work and release again and again, until `stop`.
 struct crowd : scene {
-  explicit crowd(clock::duration way = 1ms) {
+  explicit crowd(client_options o = {}, clock::duration way = 1ms) : p(add(std::move(o))) {
     w.fastest = w.slowest = way;
     w.server(0).on_run = [this](const auto&, const auto& arguments, const auto&) {
       ++calls[std::string(arguments[0])];
     };
   }
-  // So many coroutines acquire the lock so often, and work for that long each time.
   template <class Lock>
-  void add_workers(process& p, const Lock& lock, int number, int rounds, clock::duration work = clock::duration(0)) {
+  void add_workers(const Lock& lock, int number, clock::duration work, acquire_options o = {.lease = 10s}) {
     for (int i = 0; i < number; ++i) {
-      spawn(p, [this, &p, lock, rounds, work]() -> awaitable<void> {
-        for (int n = 0; n < rounds; ++n) {
-          auto waiting = scenarios::acquire(lock, {.lease = 10s});
+      spawn(p, [this, lock, work, o]() -> awaitable<void> {
+        while (!stop && fences.size() < enough) {
+          auto waiting = scenarios::acquire(lock, o);
           auto [ec, h] = co_await std::move(waiting);
+          if (ec == error::wrong_limit) break;
           BOOST_REQUIRE(!ec);
           most = std::max(most, ++inside);
           fences.push_back(h.fence());
+          shortest = std::min(shortest, detail::access::state(h)->deadline() - p.now());
           if (work != clock::duration(0)) {
             auto pause = p.sleep(work);
             co_await std::move(pause);
@@ -64,50 +67,239 @@ struct crowd : scene {
     for (const auto& [what, n] : calls) all += n;
     return all;
   }
-  bool is_free() { return w.server(0).data().execute({"EXISTS", "n", the_queue}).integer == 0; }
+  void end() {
+    stop = true;
+    finish();
+    wait(1s);
+    BOOST_TEST(w.server(0).data().execute({"EXISTS", "n", the_queue}).integer == 0);
+  }
+  // From now on; it takes that long.
+  template <class Lock>
+  clock::duration time_of(process& by, Lock lock) {
+    const auto began = w.now();
+    const attempt& a = start(by, std::move(lock), {.lease = 10s});
+    for (int i = 0; i < 1000 && !a.ended; ++i) wait(1ms);
+    BOOST_REQUIRE(a.succeeded());
+    return a.at - began;
+  }
 
+  process& p;
+  bool stop = false;
+  std::size_t enough = 1000000;
   std::map<std::string, int> calls;
   std::vector<std::uint64_t> fences;  // In the order of the grants.
   int inside = 0, most = 0;
+  clock::duration shortest = clock::duration::max();  // What was left of the lease at a grant.
 };
+
+// The bound, the work, the messages of a release and its grant, and of what was on its way.
+constexpr clock::duration soon = 10ms + 1ms + 8ms;
 
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(permits_are_passed_on_without_asking) {
   crowd s;
-  process& p = s.add();
-  s.add_workers(p, counting_semaphore(p.client(), "n", 10), 100, 100, 100us);
+  s.enough = 10000;
+  s.add_workers(counting_semaphore(s.p.client(), "n", 10), 100, 100us);
   s.finish();
-  BOOST_TEST(s.fences.size() == 10000U);
   BOOST_TEST(s.most == 10);
-  BOOST_TEST(s.number_of_calls() < 250);
-  // In the order of the grants, each has its own.
-  BOOST_TEST(std::is_sorted(s.fences.begin(), s.fences.end(), std::less_equal<>()));
-  s.wait(1s);
-  BOOST_TEST(s.is_free());
+  BOOST_TEST(s.number_of_calls() < 500);
+  BOOST_TEST(s.p.client().stats().passed > 9500U);
+  // Each has its own, in the order of the grants.
+  BOOST_TEST((std::adjacent_find(s.fences.begin(), s.fences.end(), std::greater_equal<>()) == s.fences.end()));
+  s.end();
 }
 
 BOOST_AUTO_TEST_CASE(readers_are_passed_on_without_asking) {
   crowd s;
-  process& p = s.add();
-  s.add_workers(p, shared_mutex(p.client(), "n").shared(), 100, 100);
+  s.enough = 10000;
+  s.add_workers(shared_mutex(s.p.client(), "n").shared(), 100, clock::duration(0));
   s.finish();
-  BOOST_TEST_MESSAGE(s.number_of_calls());
-  BOOST_TEST(s.fences.size() == 10000U);
   BOOST_TEST(s.number_of_calls() < 1000);
-  s.wait(1s);
-  BOOST_TEST(s.is_free());
+  BOOST_TEST(s.p.client().stats().passed > 9500U);
+  // While there are readers, their phase goes on.
+  BOOST_TEST(std::set(s.fences.begin(), s.fences.end()).size() < 10U);
+  s.end();
 }
 
 BOOST_AUTO_TEST_CASE(entries_of_an_owner_are_passed_on_without_asking) {
   crowd s;
-  process& p = s.add();
-  s.add_workers(p, recursive_mutex(p.client(), "n", "o"), 100, 100);
+  s.enough = 10000;
+  s.add_workers(recursive_mutex(s.p.client(), "n", "o"), 100, clock::duration(0));
   s.finish();
-  BOOST_TEST(s.fences.size() == 10000U);
   BOOST_TEST(s.number_of_calls() < 1000);
+  BOOST_TEST(s.p.client().stats().passed > 9500U);
+  BOOST_TEST(std::set(s.fences.begin(), s.fences.end()).size() < 10U);
+  s.end();
+}
+
+// Each pass puts off the next request for a moment only.
+BOOST_AUTO_TEST_CASE(passes_keep_no_reader_and_no_permit_from_the_others) {
+  for (const bool reads : {true, false}) {
+    crowd s;
+    if (reads) {
+      s.add_workers(shared_mutex(s.p.client(), "n").shared(), 20, 5ms);
+    } else {
+      s.add_workers(counting_semaphore(s.p.client(), "n", 18), 20, 5ms);
+    }
+    s.wait(1s);
+    BOOST_TEST(s.most >= 15);
+    s.end();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_writer_waits_no_longer_than_the_bound_for_readers_that_are_passed_on) {
+  crowd s;
+  process& other = s.add();
+  s.add_workers(shared_mutex(s.p.client(), "n").shared(), 20, 1ms);
   s.wait(1s);
-  BOOST_TEST(s.is_free());
+  BOOST_TEST(s.p.client().stats().passed > 1000U);
+  BOOST_TEST((s.time_of(other, shared_mutex(other.client(), "n")) <= soon));
+  s.wait(100ms);
+  BOOST_TEST(s.inside == 0);
+  s.stop = true;
+}
+
+BOOST_AUTO_TEST_CASE(a_writer_of_the_same_client_does_so_too) {
+  crowd s;
+  s.add_workers(shared_mutex(s.p.client(), "n").shared(), 20, 1ms);
+  s.wait(1s);
+  BOOST_TEST((s.time_of(s.p, shared_mutex(s.p.client(), "n")) <= soon));
+  s.stop = true;
+}
+
+BOOST_AUTO_TEST_CASE(another_owner_waits_no_longer_than_the_bound_for_entries_that_are_passed_on) {
+  crowd s;
+  process& other = s.add();
+  // (Entries that overlap keep others out for as long as they do.)
+  s.add_workers(recursive_mutex(s.p.client(), "n", "o"), 2, 1ms);
+  s.wait(1s);
+  const auto passed = s.p.client().stats().passed;
+  const auto began = s.w.now();
+  const auto& a = s.start(other, recursive_mutex(other.client(), "n", "another"), {.lease = 10s});
+  s.wait(50ms);
+  // At most those of the bound.
+  BOOST_TEST(s.p.client().stats().passed - passed <= 2 * 12U);
+  s.stop = true;
+  s.wait(100ms);
+  BOOST_TEST(a.succeeded());
+  BOOST_TEST((a.at - began <= 150ms));
+}
+
+BOOST_AUTO_TEST_CASE(another_client_has_a_permit_when_the_bound_is_over) {
+  crowd s;
+  process& other = s.add();
+  s.add_workers(counting_semaphore(s.p.client(), "n", 3), 50, 1ms);
+  s.wait(1s);
+  BOOST_TEST((s.time_of(other, counting_semaphore(other.client(), "n", 3)) <= soon));
+  BOOST_TEST(s.p.client().stats().passed > 1000U);
+  s.stop = true;
+}
+
+BOOST_AUTO_TEST_CASE(permits_are_passed_on_only_as_long_as_a_smaller_limit_has_room) {
+  crowd s;
+  process& other = s.add();
+  s.add_workers(counting_semaphore(s.p.client(), "n", 10), 50, 1ms);
+  s.wait(1s);
+  BOOST_TEST(s.inside == 10);
+  s.spawn(other, [&]() -> awaitable<void> {
+    const counting_semaphore lock(other.client(), "n", 10);
+    auto resizing = lock.resize(2, as_tuple);
+    const auto [ec] = co_await std::move(resizing);
+    BOOST_TEST(!ec);
+  });
+  s.wait(soon + 4ms);
+  BOOST_TEST(s.inside <= 2);
+  s.most = 0;
+  s.wait(1s);
+  BOOST_TEST(s.most <= 2);
+  s.end();
+}
+
+// There is room for all, so nobody waits in the queue whom the new limit would reach.
+BOOST_AUTO_TEST_CASE(permits_are_not_passed_on_to_those_who_believe_in_an_earlier_limit) {
+  crowd s;
+  process& other = s.add();
+  s.add_workers(counting_semaphore(s.p.client(), "n", 10), 8, 100us);
+  s.enough = 10000000;
+  s.wait(1ms);
+  s.spawn(other, [&]() -> awaitable<void> {
+    const counting_semaphore lock(other.client(), "n", 10);
+    auto resizing = lock.resize(9, as_tuple);
+    const auto [ec] = co_await std::move(resizing);
+    BOOST_TEST(!ec);
+  });
+  s.wait(soon + 4ms);
+  // To the last of them the semaphore was free, and had no limit.
+  s.most = 0;
+  s.wait(100ms);
+  BOOST_TEST(s.most == 1);
+  s.end();
+}
+
+// The word is for all holds, and the lease of each is that of its own grant.
+BOOST_AUTO_TEST_CASE(no_old_lease_is_passed_on) {
+  for (const bool reads : {true, false}) {
+    for (const auto renew : {renewal(renewal::automatic), renewal::at_most(3)}) {
+      crowd s;
+      const acquire_options o{.lease = 3s, .renew = renew};
+      if (reads) {
+        s.add_workers(shared_mutex(s.p.client(), "n").shared(), 10, 1ms, o);
+      } else {
+        s.add_workers(counting_semaphore(s.p.client(), "n", 3), 10, 1ms, o);
+      }
+      s.wait(10s);
+      BOOST_TEST((s.shortest >= (renew == renewal::automatic ? 1950ms : 2900ms)));
+      s.end();
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_passed_on_and_nothing_is_asked_with_a_cohort_of_0) {
+  client_options o;
+  o.cohort = 0us;
+  crowd s(o);
+  s.add_workers(shared_mutex(s.p.client(), "n").shared(), 20, 1ms);
+  s.wait(1s);
+  s.end();
+  BOOST_TEST(s.p.client().stats().passed == 0U);
+  BOOST_TEST(s.calls["refresh"] == 0);
+}
+
+BOOST_AUTO_TEST_CASE(entries_are_not_passed_on_beside_redisson_whose_waiters_nothing_shows) {
+  client_options o;
+  o.redisson = true;
+  crowd s(o);
+  s.add_workers(recursive_mutex(s.p.client(), "n", "o"), 20, 1ms);
+  s.wait(1s);
+  s.end();
+  BOOST_TEST(s.p.client().stats().passed == 0U);
+}
+
+// Others wait, so it is asked no more often than half of the bound, and not for each release.
+BOOST_AUTO_TEST_CASE(it_is_asked_seldom_whether_others_wait) {
+  crowd s;
+  process& other = s.add();
+  s.add_workers(recursive_mutex(s.p.client(), "n", "o"), 20, 200us);
+  s.wait(1s);
+  s.start(other, recursive_mutex(other.client(), "n", "another"), {.lease = 10s});
+  s.wait(100ms);
+  s.calls.clear();
+  s.wait(1s);
+  BOOST_TEST(s.calls["refresh"] <= 201);
+  s.stop = true;
+}
+
+// A pass may come, and if none does the request goes out a moment later.
+BOOST_AUTO_TEST_CASE(a_waiter_that_no_pass_reaches_asks) {
+  crowd s;
+  s.add_workers(shared_mutex(s.p.client(), "n").shared(), 5, clock::duration(0));
+  s.enough = 1000;
+  s.finish();
+  BOOST_TEST((s.time_of(s.p, shared_mutex(s.p.client(), "n").shared()) <= 2ms + 1ms));
+  const auto& waits = s.start(s.p, shared_mutex(s.p.client(), "n").shared(), {.lease = 10s, .wait = 3ms});
+  s.wait(10ms);
+  BOOST_TEST(waits.succeeded());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
