@@ -194,7 +194,8 @@ void acquire_all_op::take_all(const answer& a) {
     g.renew = options_.renew;
     g.margin = options_.margin;
     g.at_least = options_.at_least;
-    g.confirmed_at = g.cohort_since = a.sent;
+    g.confirmed_at = a.sent;
+    if (!lock->identity->kind.shares_fence) g.cohort_since = a.sent;
     g.next = &cohort();
     g.joint = registry::of(*core_).joint_of(*lock->identity);
     if (g.joint) g.joint->latest_fence = std::max(g.joint->latest_fence, g.fence);

@@ -29,21 +29,6 @@ bool is_brief_enough(const hold_state::grant& g, const acquire_options& next, cl
 // at_least.
 bool needs_grant(const acquire_options& next) { return next.replicas != 0 || next.at_least.count() != 0; }
 
-// Redis has said within the bound of the cohort that no other client waits, or has granted this hold.
-bool is_known(const client_core& core, const detail::kind& k, const hold_state::grant& g, const acquire_options& next,
-              clock::time_point now) {
-  const auto is_recent = [&](clock::time_point word) {
-    return now <= later(word, core.options().cohort) && word > core.other_server_since();
-  };
-  // (An owner enters past all who wait, so its grant says nothing about them.)
-  if (!k.shares_fence && is_recent(g.cohort_since)) return true;
-  // The word is for all holds, but this one's lease is older. The next holder has to renew it, and has as long until
-  // then as after a grant.
-  const clock::duration usable = next.lease - next.margin;
-  return g.joint && g.confirmed_at != clock::time_point::min() && is_recent(g.joint->word) &&
-         next.renew == renewal::automatic && g.deadline - next.margin - now >= usable / 3 * 2;
-}
-
 // The release of a hold that stays within the client if no other client waits: one round trip, which brings a new
 // fence. If the release is refused or not answered, it becomes an ordinary release.
 class keep_op final : public caller, public activity, public alarm, public std::enable_shared_from_this<keep_op> {
@@ -54,6 +39,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
 
   bool start() {
     if (!core_->send(shared_from_this(), 0)) return false;
+    if (grant_.joint) grant_.joint->keeping = true;
     self_ = shared_from_this();
     core_->add(*this);
     core_->begin_work();
@@ -79,6 +65,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
     core_->note_answer(a);
     if (!self_) return;
     const auto self = std::move(self_);
+    if (grant_.joint) grant_.joint->keeping = false;
     activity::unlink();
     unset();
     if (a.from_store == nullptr) {
@@ -90,8 +77,8 @@ class keep_op final : public caller, public activity, public alarm, public std::
       report(error_code());
       grant_.fence = kept.fence;
       grant_.own_fence = 0;
+      grant_.depth = kept.depth;
       grant_.passes = 0;
-      if (grant_.joint) grant_.joint->word = std::max(grant_.joint->word, a.sent);
       grant_.contended = false;
       grant_.lengthening = milliseconds(0);
       if (grant_.tenure) {
@@ -205,7 +192,7 @@ class prefetch_op final : public caller {
     if (fresh.status == status::waits_in_front) return registry::of(*core_).note_wanted(token_);
     if (fresh.status != status::held) return core_->note_broken(token_);
     if (joint_) joint_->latest_fence = std::max(joint_->latest_fence, fresh.fence);
-    keep_next_fence(*tenure_, fresh, a, lease_, *core_);
+    keep_next_fence(*tenure_, fresh, a, lease_, *core_, lock_->kind.shares_fence);
   }
 
   const std::shared_ptr<client_core> core_;
@@ -218,8 +205,13 @@ class prefetch_op final : public caller {
   clock::time_point may_run_until_ = clock::time_point::min();
 };
 
+// There may be as many readers and owners' entries as coroutines: those that cannot ask in time are released, so that
+// no more are passed on than Redis is asked for.
+constexpr std::uint32_t most_at_once(const detail::kind& k) { return k.shares_fence ? 1 : 16; }
+
 // How many of the passes that one fence allows are used up.
-std::uint32_t used_passes(const hold_state::grant& g) {
+std::uint32_t used_passes(const detail::kind& k, const hold_state::grant& g) {
+  if (k.shares_fence) return 0;
   return g.joint ? static_cast<std::uint32_t>(g.joint->latest_fence % (most_passes + 1)) : g.passes;
 }
 
@@ -230,13 +222,13 @@ void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<co
     g.tenure = make_recycled<cohort_tenure>();
     g.tenure->recorded_fence = g.fence;
   }
-  if (g.joint ? g.joint->asking || now < g.joint->ask_again_at : g.tenure->asked) return;
-  const auto word = g.joint ? std::max(g.cohort_since, g.joint->word) : g.cohort_since;
-  if (used_passes(g) < most_passes / 2 && now < later(word, core->options().cohort / 2)) return;
+  if (g.tenure->asked || (g.joint && (g.joint->asking >= most_at_once(lock->kind) || now < g.joint->ask_again_at)))
+    return;
+  if (used_passes(lock->kind, g) < most_passes / 2 && now - g.cohort_since < core->options().cohort / 2) return;
   g.tenure->asked = core->send(make_recycled<prefetch_op>(core, lock, g), 0);
   if (!g.tenure->asked) return;
   g.tenure->refreshing = true;
-  if (g.joint) g.joint->asking = true;
+  if (g.joint) ++g.joint->asking;
   g.tenure->lengthening = g.lease;
   g.may_last_until = std::max(g.may_last_until, core->may_last(g.lease));
   g.longest_asked = std::max(g.longest_asked, g.lease);
@@ -255,26 +247,24 @@ class local_successors final : public successors {
     const waiter* next = entry ? entry->first(now) : nullptr;
     if (next == nullptr || needs_grant(next->options())) return false;
     const detail::kind& kind = h.lock().kind;
-    // One that waits in the queue for what its client has waits behind others.
-    if (kind.shares_fence && (cohort == cohort.zero() || !h.confirmed() || entry->waits())) return false;
+    // Readers and owners do not wait for what their client has, but behind others.
+    if (kind.shares_fence && (!h.confirmed() || entry->waits())) return false;
     auto g = h.as_granted();
-    if (kind.shares_fence) {
-      inquire(core, h.shared_lock(), g, now);
-      if (g.joint->asking) entry->expect_passes();
-    }
     take_next_fence(g);
     if (!is_brief_enough(g, next->options(), now)) return false;
     const bool confirmed = g.confirmed_at != clock::time_point::min();
     const milliseconds left = confirmed ? least_left : least_head_start;
     const auto lease = next->options().lease;
     const bool fits = lease <= g.lease && g.deadline - next->options().margin > now + left;
-    if (cohort != cohort.zero() && fits && is_known(*core, kind, g, next->options(), now) && give_fence(kind, g)) {
+    const bool known = now <= later(g.cohort_since, cohort) && g.cohort_since > core->other_server_since();
+    if (cohort != cohort.zero() && fits && known && give_fence(kind, g)) {
       core->count().passed.fetch_add(1, std::memory_order_relaxed);
-      if (g.joint) g.joint->passed_at = now;
       g.lease = lease;
-      if (kind.shares_fence) {
-        // Renewals lengthen the lease if it comes to that.
-      } else if (confirmed) {
+      if (g.joint) {
+        g.joint->passed_at = now;
+        if (kind.ask == ask_is::owner) g.depth = static_cast<std::uint32_t>(g.joint->holds) + 1;
+      }
+      if (confirmed) {
         prefetch(core, h.shared_lock(), g, now);
       } else {
         g.longest_asked = std::max(g.longest_asked, g.tenure->lengthening);
@@ -285,8 +275,11 @@ class local_successors final : public successors {
     }
     // Its entry is still in the queue, and others wait there: they are next.
     if (!confirmed) return false;
-    // The waiters' own requests are granted beside it.
-    if (kind.shares_fence) return false;
+    if (g.joint) {
+      // (A single waiter whose request is on its way is answered sooner.)
+      if (g.joint->keeping || !entry->waits_for_long() || (kind.shares_fence && cohort == cohort.zero())) return false;
+      entry->expect_passes();
+    }
     if (const auto its = std::exchange(g.lingering, nullptr); its && its->end()) g.contended = true;
     auto op = make_recycled<keep_op>(core, h.shared_lock(), std::move(g), lease, listener);
     return op->start();
@@ -312,8 +305,9 @@ bool give_fence(const detail::kind& k, hold_state::grant& g) {
 }
 
 void keep_next_fence(cohort_tenure& t, const lease_reply& fresh, const answer& a, milliseconds lease,
-                     const client_core& core) {
-  if (fresh.fence <= t.recorded_fence) return;  // An answer that was late, of the node that had the slot before.
+                     const client_core& core, bool is_shared) {
+  // An answer that was late, of the node that had the slot before.
+  if (fresh.fence < t.recorded_fence || (fresh.fence == t.recorded_fence && !is_shared)) return;
   t.recorded_fence = t.next_fence = fresh.fence;
   t.confirmed_at = a.sent;
   t.deadline = local_deadline(a.sent, lease, fresh.left, core.drift());

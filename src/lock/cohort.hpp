@@ -26,9 +26,10 @@ inline constexpr std::uint32_t most_passes = 2047;
 
 // Gives the fence of the next holder to a grant that is to be passed on. False: there is none, and nothing has changed.
 bool give_fence(const detail::kind&, hold_state::grant&);
-// Keeps the fence that Redis has given ahead of time, in its answer to a refresh with this lease.
+// Keeps the fence that Redis has given ahead of time, in its answer to a refresh with this lease. is_shared: it is that
+// of the holds before.
 void keep_next_fence(cohort_tenure&, const lease_reply& fresh, const answer&, std::chrono::milliseconds lease,
-                     const client_core&);
+                     const client_core&, bool is_shared = false);
 // Takes it, if there is one.
 void take_next_fence(hold_state::grant&);
 

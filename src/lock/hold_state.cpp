@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lock/hold_state.hpp"
 
+#include "lock/joint_cohort.hpp"
 #include "protocol/lease_reply.hpp"
 
 #include <algorithm>
@@ -31,8 +32,6 @@ hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<co
   lengthening_.lease = grant_.lengthening;
 }
 
-hold_state::~hold_state() = default;
-
 void hold_state::start(bool confirmed) {
   core_->add(*this);
   core_->count().count(lock_->its_class.get(), &lock_figures::held);
@@ -40,6 +39,7 @@ void hold_state::start(bool confirmed) {
   const auto now = clock::now();
   tenure_.began = now;
   tenure_.is_counted = true;
+  if (grant_.joint) ++grant_.joint->holds;
   notify(event::kind::acquired, now - grant_.asked_at);
   if (core_->has_slots()) listen_at_ = later(now, listens_after);
   confirmed_ = confirmed;
@@ -56,15 +56,14 @@ void hold_state::start(bool confirmed) {
   schedule();
 }
 
-// While more is left than a renewal asks for, because of at_least, a renewal would lengthen nothing.
+// (While at_least keeps more than it asks for, it would lengthen nothing.)
 clock::time_point hold_state::next_renewal() const {
   const auto now = clock::now();
   const auto from = grant_.at_least > grant_.lease ? std::max(now, deadline() - grant_.lease) : now;
   return renewal_due(from, deadline() - grant_.margin, core_->identity().phase());
 }
 
-// Counted from when the client knew of the grant, which was later than the grant, and with an allowance for a client's
-// clock that is faster than the server's: so it is not too early by the server's clock.
+// Not too early by the server's clock: it counts from when the client knew of the grant, with the drift allowed for.
 clock::time_point hold_state::rests_until() const {
   if (grant_.at_least.count() == 0 || (flags_.load(std::memory_order_acquire) & is_forgone) != 0) {
     return clock::time_point::min();
@@ -102,12 +101,12 @@ void hold_state::confirm_soon() {
 
 std::shared_ptr<hold_state> hold_state::passed_to() const {
   if (confirmed_ || !grant_.tenure) return nullptr;
-  auto next = grant_.tenure->holder.lock();
+  const auto next = grant_.tenure->holder.lock();
   return next && next.get() != this && !next->confirmed_ ? next : nullptr;
 }
 
 std::shared_ptr<hold_state> hold_state::heir() const {
-  auto next = passed_to();
+  const auto next = passed_to();
   return next && next->is_unconfirmed() ? next : nullptr;
 }
 
@@ -316,9 +315,8 @@ void hold_state::lose(bool left_in_store) {
   loss_reported_ || released() ? count_loss() : report_loss();
 }
 
-// The entry of a pushed grant is still in the queue until the grant is confirmed. If this process or the server stands
-// still, a request that lengthens the lease may be answered much later than its limit, and the server then carries it
-// out just as late.
+// A pushed grant's entry is in the queue until it is confirmed. If this process or the server stands still, a request
+// that lengthens the lease may be answered much later than its limit: the server carries it out just as late then.
 clock::time_point hold_state::left_until() const {
   auto until = may_last_until_;
   if (!confirmed_) until = std::max(until, later(clock::now(), longest_in_queue));
@@ -344,6 +342,7 @@ void hold_state::leave() {
   renew_at_ = check_at_ = listen_at_ = clock::time_point::max();
   if (std::exchange(listens_, false)) core_->unsubscribe_slot(lock_->slot);
   if (!std::exchange(tenure_.is_counted, false)) return;
+  if (grant_.joint) --grant_.joint->holds;
   tenure_.lasted = clock::now() - tenure_.began;
   core_->count().count(lock_->its_class.get(), &lock_figures::held, -1);
   core_->count().record(lock_->its_class.get(), &lock_figures::hold_time, tenure_.lasted);

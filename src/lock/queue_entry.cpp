@@ -38,7 +38,11 @@ queue_entry::queue_entry(std::shared_ptr<client_core> core, std::shared_ptr<cons
       joint_(registry::of(*core_).joint_of(*lock_)),
       first_limit_(lock_->limit.load(std::memory_order_relaxed)),
       limit_(first_limit_),
-      pauses_(backoff{}) {}
+      pauses_(backoff{}) {
+  if (!joint_ || role_ == role::once) return;
+  joint_->add(*this);
+  is_counted_ = true;
+}
 
 void queue_entry::add(waiter& op) {
   const auto self = shared_from_this();
@@ -337,7 +341,7 @@ void queue_entry::forget() {
   unset();
   caller::unlink();
   registry::of(*core_).forget(*this);
-  if (role_ == role::parallel) joint_->forget(*this);
+  if (std::exchange(is_counted_, false)) joint_->remove(*this);
 }
 
 bool queue_entry::wants(std::uint32_t attempt) const {
@@ -359,6 +363,7 @@ void queue_entry::ring(clock::time_point now) {
   }
   if (core_->releases_leftovers()) take_token();
   ask();
+  ask_in_parallel();
 }
 
 error_code queue_entry::no_answer() const {

@@ -64,7 +64,8 @@ class queue_entry final : public caller,
   void poll_now() override;
   waiter* first(clock::time_point now) override;
   bool waits() const override { return answered_; }
-  void expect_passes() override { parallel_.on_pass(); }
+  bool waits_for_long() const override { return answered_ || std::next(waiters_.begin()) != waiters_.end(); }
+  void expect_passes() override;
   void grant_locally(hold_state::grant) override;
 
  private:
@@ -134,6 +135,8 @@ class queue_entry final : public caller,
   std::uint32_t limit_;  // The limit with which the entry asks.
   bool lacks_replicas_ = false;
   bool waited_ = false;  // The entry has joined the queue.
+
+  bool is_counted_ = false;  // By joint_.
 
   state state_ = state::idle;
   std::string token_;

@@ -146,6 +146,8 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
   g.unanswered = attempts_.unanswered();
   g.confirmed_at = confirmed_at;
   g.cohort_since = confirmed ? confirmed_at : clock::now();
+  // An owner enters past all who wait, so a grant says nothing about them.
+  if (lock_->kind.shares_fence) g.cohort_since = {};
   if (!confirmed && passes_on(*lock_) && !lock_->kind.shares_fence) {
     g.tenure = make_recycled<cohort_tenure>();
     g.tenure->recorded_fence = fence;

@@ -43,9 +43,16 @@ void queue_entry::on_parallel_outcome(bool granted) {
   queue->ask_in_parallel();
 }
 
+void queue_entry::expect_passes() {
+  const auto queue = local_queue_.lock();
+  (queue ? queue->parallel_ : parallel_).on_pass();
+}
+
+// (One that follows a reader has to come before that reader has left.)
 bool queue_entry::await_pass() {
   const auto now = clock::now();
-  if (role_ != role::local_queue || !joint_ || !joint_->is_hot(now)) return false;
+  if (role_ != role::local_queue || !joint_ || !joint_->is_hot(now) || !follows_.empty()) return false;
+  ++attempt_;  // A poll of the token before may be on its way.
   state_ = state::pausing;
   core_->set(*this, later(now, std::min<clock::duration>(pass_comes_within, (front().deadline() - now) / 2)));
   return true;

@@ -45,7 +45,9 @@ class registered_entry {
   virtual waiter* first(clock::time_point now) = 0;
   // Redis has said that the lock is busy, and no more so far.
   virtual bool waits() const = 0;
-  // Redis is being asked whether holds may be passed on here: until then, few requests.
+  // That, or others are behind the waiter in front.
+  virtual bool waits_for_long() const = 0;
+  // Its waiters are about to have holds passed to them: until then, few requests.
   virtual void expect_passes() = 0;
   // Grants the waiter in front the hold that another waiter of this client has had. The entry leaves the queue with its
   // last waiter.

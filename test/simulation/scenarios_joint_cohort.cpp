@@ -41,14 +41,15 @@ struct crowd : scene {
   template <class Lock>
   void add_workers(const Lock& lock, int number, clock::duration work, acquire_options o = {.lease = 10s}) {
     for (int i = 0; i < number; ++i) {
-      spawn(p, [this, lock, work, o]() -> awaitable<void> {
-        while (!stop && fences.size() < enough) {
+      spawn(p, [this, lock, work, o, number = i + 1]() -> awaitable<void> {
+        while (!stop && fences.size() < enough && !(leave && number > staying)) {
           auto waiting = scenarios::acquire(lock, o);
           auto [ec, h] = co_await std::move(waiting);
           if (ec == error::wrong_limit) break;
           BOOST_REQUIRE(!ec);
           most = std::max(most, ++inside);
           fences.push_back(h.fence());
+          deepest = std::max(deepest, h.depth());
           shortest = std::min(shortest, detail::access::state(h)->deadline() - p.now());
           if (work != clock::duration(0)) {
             auto pause = p.sleep(work);
@@ -84,11 +85,13 @@ struct crowd : scene {
   }
 
   process& p;
-  bool stop = false;
+  bool stop = false, leave = false;
+  int staying = 0;  // So many of the workers that were added at once, if the others are to leave.
   std::size_t enough = 1000000;
   std::map<std::string, int> calls;
   std::vector<std::uint64_t> fences;  // In the order of the grants.
   int inside = 0, most = 0;
+  std::size_t deepest = 0;
   clock::duration shortest = clock::duration::max();  // What was left of the lease at a grant.
 };
 
@@ -237,22 +240,114 @@ BOOST_AUTO_TEST_CASE(permits_are_not_passed_on_to_those_who_believe_in_an_earlie
   s.end();
 }
 
-// The word is for all holds, and the lease of each is that of its own grant.
-BOOST_AUTO_TEST_CASE(no_old_lease_is_passed_on) {
-  for (const bool reads : {true, false}) {
-    for (const auto renew : {renewal(renewal::automatic), renewal::at_most(3)}) {
-      crowd s;
-      const acquire_options o{.lease = 3s, .renew = renew};
-      if (reads) {
-        s.add_workers(shared_mutex(s.p.client(), "n").shared(), 10, 1ms, o);
-      } else {
-        s.add_workers(counting_semaphore(s.p.client(), "n", 3), 10, 1ms, o);
-      }
-      s.wait(10s);
-      BOOST_TEST((s.shortest >= (renew == renewal::automatic ? 1950ms : 2900ms)));
-      s.end();
-    }
+// Those who have waited with the earlier limit have come first, though others who know the new one are many.
+BOOST_AUTO_TEST_CASE(after_a_resize_those_who_have_waited_before_it_come_first) {
+  crowd s;
+  const counting_semaphore lock(s.p.client(), "n", 2);
+  auto& a = s.start(s.p, lock, {.lease = 10s});
+  auto& b = s.start(s.p, lock, {.lease = 10s});
+  s.wait(50ms);
+  std::vector<scene::attempt*> waiters;
+  for (int i = 0; i < 6; ++i) waiters.push_back(&s.start(s.p, lock, {.lease = 10s}));
+  s.wait(50ms);
+  s.spawn(s.p, [&]() -> awaitable<void> {
+    auto resizing = lock.resize(3, as_tuple);
+    const auto [ec] = co_await std::move(resizing);
+    BOOST_TEST(!ec);
+  });
+  s.wait(10ms);
+  s.add_workers(lock, 10, 100us);
+  for (auto* const first : {&a, &b}) s.spawn(s.p, scenarios::release(first->got));
+  for (auto* const w : waiters) {
+    for (int i = 0; i < 60 && !w->ended; ++i) s.wait(1ms);
+    BOOST_REQUIRE(w->succeeded());
+    s.spawn(s.p, scenarios::release(w->got));
   }
+  s.end();
+}
+
+// Each waiter is kept one hold at most: the others are free when their release has ended.
+BOOST_AUTO_TEST_CASE(many_releases_keep_one_hold_for_a_waiter) {
+  crowd s;
+  process& other = s.add();
+  const counting_semaphore lock(s.p.client(), "n", 10);
+  std::vector<scene::attempt*> in;
+  for (int i = 0; i < 10; ++i) in.push_back(&s.start(s.p, lock, {.lease = 10s}));
+  s.wait(100ms);
+  auto& waits = s.start(s.p, lock, {.lease = 10s});
+  s.wait(20ms);
+  BOOST_TEST(!waits.ended);
+  s.calls.clear();
+  for (auto* const one : in) s.spawn(s.p, scenarios::release(one->got));
+  s.wait(2500us);
+  BOOST_TEST(waits.succeeded());
+  // As many as were released, but one.
+  for (int i = 0; i < 9; ++i) {
+    auto& free = s.start(other, counting_semaphore(other.client(), "n", 10), {.lease = 10s, .wait = 3ms});
+    s.wait(4ms);
+    BOOST_TEST(free.succeeded());
+  }
+  BOOST_TEST(s.calls["release"] <= 11);
+}
+
+BOOST_AUTO_TEST_CASE(two_readers_pay_for_no_more_than_their_acquires_and_releases) {
+  crowd s;
+  s.enough = 1000;
+  s.add_workers(shared_mutex(s.p.client(), "n").shared(), 2, clock::duration(0));
+  s.finish();
+  BOOST_TEST(s.number_of_calls() <= 2004);
+  s.end();
+}
+
+BOOST_AUTO_TEST_CASE(a_depth_is_that_of_the_pass_and_not_of_the_grant_before) {
+  crowd s;
+  s.staying = 3;
+  s.add_workers(recursive_mutex(s.p.client(), "n", "o"), 20, 100us);
+  s.wait(100ms);
+  BOOST_TEST(s.deepest >= 5U);
+  s.leave = true;
+  s.wait(5ms);
+  s.deepest = 0;
+  s.wait(100ms);
+  BOOST_TEST(s.deepest >= 1U);
+  BOOST_TEST(s.deepest <= 4U);
+  s.end();
+}
+
+BOOST_AUTO_TEST_CASE(what_is_passed_on_has_a_whole_lease) {
+  for (const bool reads : {true, false}) {
+    crowd s;
+    const acquire_options o{.lease = 3s, .renew = renewal::none};
+    if (reads) {
+      s.add_workers(shared_mutex(s.p.client(), "n").shared(), 10, 1ms, o);
+    } else {
+      s.add_workers(counting_semaphore(s.p.client(), "n", 3), 10, 1ms, o);
+    }
+    s.wait(10s);
+    BOOST_TEST(s.p.client().stats().passed > 1000U);
+    BOOST_TEST((s.shortest >= 2900ms));
+    s.end();
+  }
+}
+
+// Of readers that have waited as one entry none comes after the next writer, though the first has left at once.
+BOOST_AUTO_TEST_CASE(passes_before_do_not_part_readers_that_have_waited_together) {
+  crowd s({}, 50us);
+  process &first = s.add(), &second = s.add();
+  const shared_mutex lock(s.p.client(), "n");
+  s.add_workers(lock.shared(), 5, 50us);
+  s.wait(20ms);
+  auto& writes = s.start(first, shared_mutex(first.client(), "n"), {.lease = 10s});
+  for (int i = 0; i < 400 && !writes.ended; ++i) s.wait(50us);
+  BOOST_REQUIRE(writes.succeeded());
+  auto& waits = s.start(second, shared_mutex(second.client(), "n"), {.lease = 10s});
+  s.wait(200us);
+  const auto before = s.fences.size();
+  s.spawn(first, scenarios::release(writes.got));
+  for (int i = 0; i < 400 && !waits.ended; ++i) s.wait(50us);
+  BOOST_REQUIRE(waits.succeeded());
+  BOOST_TEST(s.fences.size() - before >= 5U);
+  s.stop = true;
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_passed_on_and_nothing_is_asked_with_a_cohort_of_0) {
