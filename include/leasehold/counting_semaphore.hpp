@@ -23,8 +23,8 @@ void start_resize(const std::shared_ptr<lock_state>&, asio::any_completion_handl
 /// At most `limit` holds at a time, each with its own token and lease, granted in the order of the queue.
 ///
 /// All users of a semaphore must give the same limit: a limit other than that of the current holds is
-/// error::wrong_limit. A semaphore without holds has no limit. Its fences order the grants; they are no barrier, since
-/// several holds are valid at once.
+/// error::wrong_limit. A semaphore without holds has no limit. Its fences order the grants that one client sees; they
+/// are no barrier, since several holds are valid at once.
 ///
 /// Not on a quorum: every operation is error::not_supported there. Each server would count its own permits, and limits
 /// that hold on every server do not bound the holders that have a majority: with three servers and a limit of 2, three

@@ -73,8 +73,9 @@ class [[nodiscard]] hold {
   /// The lock's name, without the client's prefix. Kept after release.
   const std::string& name() const noexcept;
 
-  /// Identifies this hold in Redis. Holds that coroutines of one client pass on to each other share a token, and
-  /// `fence()` distinguishes them; otherwise a token is never used again. Kept after release.
+  /// Identifies this hold in Redis. Holds that coroutines of one client pass on to each other, one after the other,
+  /// share a token, and `fence()` distinguishes them (not readers, nor the entries of one owner, which share a fence).
+  /// Otherwise a token is never used again. Kept after release.
   const std::string& token() const noexcept;
 
   /// The fencing token: grows strictly from one exclusive tenure of a name to the next. A resource that remembers the
@@ -91,8 +92,9 @@ class [[nodiscard]] hold {
   /// has passed.
   bool valid() const noexcept;
 
-  /// For a recursive mutex: how many times the owner had the lock when this hold was granted, this hold included. 1 for
-  /// other locks, 0 for an empty hold.
+  /// For a recursive mutex: how many times the owner had the lock when this hold was granted, this hold included. (Of a
+  /// hold that a coroutine of the same client has passed on, see client_options::cohort: how many times by this client.)
+  /// 1 for other locks, 0 for an empty hold.
   std::size_t depth() const noexcept;
 
   /// Extends the lease: the hold ends `lease` (1 ms to 30 days) from now, never sooner than before.
