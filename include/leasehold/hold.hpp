@@ -93,8 +93,8 @@ class [[nodiscard]] hold {
   bool valid() const noexcept;
 
   /// For a recursive mutex: how many times the owner had the lock when this hold was granted, this hold included. (Of a
-  /// hold that a coroutine of the same client has passed on, see client_options::cohort: how many times by this client.)
-  /// 1 for other locks, 0 for an empty hold.
+  /// hold that a coroutine of the same client has passed on, see client_options::cohort: how many times by this
+  /// client.) 1 for other locks, 0 for an empty hold.
   std::size_t depth() const noexcept;
 
   /// Extends the lease: the hold ends `lease` (1 ms to 30 days) from now, never sooner than before.

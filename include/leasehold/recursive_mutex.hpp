@@ -18,9 +18,10 @@ extern const kind recursive_mutex;
 ///
 /// The caller chooses the owner: the id of a request that travels through several services, for example; never a
 /// thread. Each acquisition is a hold of its own, with its own token and lease. hold::depth() says how many times the
-/// owner had the lock when the hold was granted. All holds of one tenure have the same fence (on a quorum mostly:
-/// docs/guarantees.md). The lock is free when the last of them has been released or has expired, in any order. An owner
-/// that holds the lock does not wait behind the waiters in the queue, because they wait for it.
+/// owner had the lock when the hold was granted (by this client, if it was passed on within the client). All holds of
+/// one tenure have the same fence (on a quorum mostly: docs/guarantees.md). The lock is free when the last of them has
+/// been released or has expired, in any order. An owner that holds the lock does not wait behind the waiters in the
+/// queue, because they wait for it.
 ///
 /// The lock is the key `prefix + name`, a hash with the field `owner -> count` that the classic reentrant scripts
 /// respect (docs/interop.md).

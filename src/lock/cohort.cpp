@@ -78,6 +78,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
       grant_.fence = kept.fence;
       grant_.own_fence = 0;
       grant_.depth = kept.depth;
+      if (grant_.joint) grant_.joint->ask_again_at = {};
       grant_.passes = 0;
       grant_.contended = false;
       grant_.lengthening = milliseconds(0);

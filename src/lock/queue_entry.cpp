@@ -357,6 +357,7 @@ void queue_entry::store_refuses(error_code ec) {
 }
 
 void queue_entry::ring(clock::time_point now) {
+  const auto self = shared_from_this();
   if (state_ == state::proving) {
     ++attempt_;  // The proof is not wanted any more.
     return on_proof(answer{nullptr, now, now});

@@ -211,9 +211,16 @@ void queue_entry::grant_locally(hold_state::grant g) {
     note_busy();
   } else {
     parallel_.on_pass();
+    if (role_ == role::local_queue) parallel_.on_passed_waiter();
   }
   auto held = hand_over(*op, std::move(g));
-  if (waiters_.empty()) withdraw(nullptr);
+  if (waiters_.empty()) {
+    withdraw(nullptr);
+  } else if (joint_ && !joint_->beside.empty()) {
+    // The place of the one that has gone is in front of those who have come before the next one.
+    if (is_on_its_way()) attempts_.note_unanswered(longest_trace());
+    begin_again();
+  }
   op->complete(std::move(held));
 }
 

@@ -87,6 +87,7 @@ hold resume_op::resumed(const answer& a) const {
     g.tenure->recorded_fence = detached_->recorded;
   }
   g.depth = detached_->depth;
+  g.joint = registry::of(core()).joint_of(*lock_);
   g.lease = lease_;
   g.renew = options_.renew;
   g.margin = options_.margin;

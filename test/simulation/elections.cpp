@@ -136,8 +136,9 @@ void elections::look() {
     // What a process that has died would have told; and who listens to a node that a slot has left.
     auto* const cluster = world_.cluster();
     const bool is_told = !by->is_dead() && (cluster == nullptr || cluster->is_settled());
+    // (An answer that was held back may say that the server is busy: then the observer asks again 50 ms later.)
     auto takes =
-        is_told ? 10 * world_.slowest + 4 * world_.gathering + milliseconds(20) : clock::duration(now_and_then);
+        is_told ? 10 * world_.slowest + 4 * world_.gathering + milliseconds(70) : clock::duration(now_and_then);
     // A client of a cluster is up without its connection to one of the nodes.
     if (is_told && cluster != nullptr) takes += longest_pause_between_connections;
     if (world_.now() - std::max({at, f->since, judge_.last_hindered()}) <= takes) continue;

@@ -50,7 +50,9 @@ struct crowd : scene {
           most = std::max(most, ++inside);
           fences.push_back(h.fence());
           deepest = std::max(deepest, h.depth());
-          shortest = std::min(shortest, detail::access::state(h)->deadline() - p.now());
+          // (A pushed grant has a short one until it is confirmed.)
+          const auto state = detail::access::state(h);
+          if (state->confirmed()) shortest = std::min(shortest, state->deadline() - p.now());
           if (work != clock::duration(0)) {
             auto pause = p.sleep(work);
             co_await std::move(pause);
@@ -264,6 +266,40 @@ BOOST_AUTO_TEST_CASE(after_a_resize_those_who_have_waited_before_it_come_first) 
     s.spawn(s.p, scenarios::release(w->got));
   }
   s.end();
+}
+
+// Some of them ask beside the local queue.
+BOOST_AUTO_TEST_CASE(permits_are_passed_on_in_the_order_of_the_waiters) {
+  crowd s;
+  const counting_semaphore lock(s.p.client(), "n", 3);
+  std::vector<scene::attempt*> all;
+  for (int i = 0; i < 10; ++i) {
+    all.push_back(&s.start(s.p, lock, {.lease = 10s}));
+    if (i == 3) s.wait(3500us);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (int n = 0; n < 100 && !all[i]->ended; ++n) s.wait(1ms);
+    BOOST_REQUIRE(all[i]->succeeded());
+    if (i + 3 < all.size()) BOOST_TEST(!all[i + 3]->ended);
+    s.spawn(s.p, scenarios::release(all[i]->got));
+  }
+  BOOST_TEST(s.p.client().stats().passed > 0U);
+  s.end();
+}
+
+// Those who have come after it are no part of the group that waited as one entry.
+BOOST_AUTO_TEST_CASE(readers_that_come_later_do_not_follow_those_that_were_passed_on) {
+  crowd s;
+  process& other = s.add();
+  const shared_mutex theirs(other.client(), "n");
+  auto& first = s.start(other, theirs, {.lease = 10s});
+  s.wait(10ms);
+  s.add_workers(shared_mutex(s.p.client(), "n").shared(), 100, 5ms);
+  s.wait(20ms);
+  s.spawn(other, scenarios::release(first.got));
+  s.wait(30ms);
+  BOOST_TEST((s.time_of(other, theirs) <= soon + 5ms));
+  s.stop = true;
 }
 
 // Each waiter is kept one hold at most: the others are free when their release has ended.
