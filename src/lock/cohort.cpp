@@ -29,6 +29,28 @@ bool is_brief_enough(const hold_state::grant& g, const acquire_options& next, cl
 // at_least.
 bool needs_grant(const acquire_options& next) { return next.replicas != 0 || next.at_least.count() != 0; }
 
+// The entry of the client's waiter that has waited longest; it is its `first`. Null: there is none that this hold may
+// be passed to.
+std::shared_ptr<registered_entry> next_entry(client_core& core, const lock_identity& lock, joint_cohort* joint,
+                                             clock::time_point now) {
+  // After a resize those who believe in the earlier limit may have come first: Redis decides.
+  const auto limit = lock.limit.load(std::memory_order_relaxed);
+  if (joint != nullptr &&
+      std::any_of(joint->limits.begin(), joint->limits.end(), [limit](auto l) { return l != limit; }))
+    return nullptr;
+  auto in_queue = registry::of(core).find(lock);
+  const waiter* const first = in_queue ? in_queue->first(now) : nullptr;
+  if (first == nullptr) in_queue = nullptr;
+  while (joint != nullptr && !joint->beside.empty()) {
+    const auto entry = joint->beside.front().lock();
+    const waiter* const other = entry ? entry->first(now) : nullptr;
+    if (other != nullptr) return first != nullptr && first->began() <= other->began() ? in_queue : entry;
+    // (It may have left by itself.)
+    if (!joint->beside.empty() && joint->beside.front().lock() == entry) joint->beside.pop_front();
+  }
+  return in_queue;
+}
+
 // The release of a hold that stays within the client if no other client waits: one round trip, which brings a new
 // fence. If the release is refused or not answered, it becomes an ordinary release.
 class keep_op final : public caller, public activity, public alarm, public std::enable_shared_from_this<keep_op> {
@@ -39,7 +61,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
 
   bool start() {
     if (!core_->send(shared_from_this(), 0)) return false;
-    if (grant_.joint) grant_.joint->keeping = true;
+    if (grant_.joint) joint_of(grant_.joint)->keeping = true;
     self_ = shared_from_this();
     core_->add(*this);
     core_->begin_work();
@@ -65,7 +87,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
     core_->note_answer(a);
     if (!self_) return;
     const auto self = std::move(self_);
-    if (grant_.joint) grant_.joint->keeping = false;
+    if (grant_.joint) joint_of(grant_.joint)->keeping = false;
     activity::unlink();
     unset();
     if (a.from_store == nullptr) {
@@ -78,7 +100,6 @@ class keep_op final : public caller, public activity, public alarm, public std::
       grant_.fence = kept.fence;
       grant_.own_fence = 0;
       grant_.depth = kept.depth;
-      if (grant_.joint) grant_.joint->ask_again_at = {};
       grant_.passes = 0;
       grant_.contended = false;
       grant_.lengthening = milliseconds(0);
@@ -93,7 +114,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
       // stepped since.
       grant_.deadline = local_deadline(a.sent, kept.left, kept.left, core_->drift());
       const auto now = clock::now();
-      const auto entry = next_entry(*core_, *lock_, grant_.joint.get(), now);
+      const auto entry = next_entry(*core_, *lock_, joint_of(grant_.joint), now);
       const waiter* next = entry ? entry->first(now) : nullptr;
       // Meanwhile the waiter may have left, and one with other options may have come.
       if (next != nullptr && !needs_grant(next->options()) && next->options().lease <= lease_ &&
@@ -164,7 +185,7 @@ class prefetch_op final : public caller {
         token_(g.token),
         lease_(g.lease),
         tenure_(g.tenure),
-        joint_(g.joint),
+        joint_(std::static_pointer_cast<joint_cohort>(g.joint)),
         epoch_(core_->epoch()) {}
 
  private:
@@ -183,7 +204,7 @@ class prefetch_op final : public caller {
   void answered(std::uint32_t, const answer& a) override {
     core_->note_answer(a);
     tenure_->refreshing = false;
-    if (joint_) joint_->answered(a, core_->options().cohort);
+    if (joint_) --joint_->asking;
     if (a.from_store == nullptr) return tenure_->note_unanswered(epoch_, may_run_until_);
     tenure_->lengthening = milliseconds(0);
     const lease_reply& fresh = a.from_store->lease;
@@ -213,7 +234,7 @@ constexpr std::uint32_t most_at_once(const detail::kind& k) { return k.shares_fe
 // How many of the passes that one fence allows are used up.
 std::uint32_t used_passes(const detail::kind& k, const hold_state::grant& g) {
   if (k.shares_fence) return 0;
-  return g.joint ? static_cast<std::uint32_t>(g.joint->latest_fence % (most_passes + 1)) : g.passes;
+  return g.joint ? static_cast<std::uint32_t>(joint_of(g.joint)->latest_fence % (most_passes + 1)) : g.passes;
 }
 
 // Fetches the next fence once half of the passes, or half of the time, that one fence allows is used up.
@@ -223,13 +244,13 @@ void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<co
     g.tenure = make_recycled<cohort_tenure>();
     g.tenure->recorded_fence = g.fence;
   }
-  if (g.tenure->asked || (g.joint && (g.joint->asking >= most_at_once(lock->kind) || now < g.joint->ask_again_at)))
-    return;
+  joint_cohort* const joint = joint_of(g.joint);
+  if (g.tenure->asked || (joint != nullptr && joint->asking >= most_at_once(lock->kind))) return;
   if (used_passes(lock->kind, g) < most_passes / 2 && now - g.cohort_since < core->options().cohort / 2) return;
   g.tenure->asked = core->send(make_recycled<prefetch_op>(core, lock, g), 0);
   if (!g.tenure->asked) return;
   g.tenure->refreshing = true;
-  if (g.joint) ++g.joint->asking;
+  if (joint != nullptr) ++joint->asking;
   g.tenure->lengthening = g.lease;
   g.may_last_until = std::max(g.may_last_until, core->may_last(g.lease));
   g.longest_asked = std::max(g.longest_asked, g.lease);
@@ -244,7 +265,7 @@ class local_successors final : public successors {
     if (!core->has_queue()) return false;
     if (!core->open() || !passes_on(h.lock())) return false;
     const auto now = clock::now();
-    const auto entry = next_entry(*core, h.lock(), h.joint().get(), now);
+    const auto entry = next_entry(*core, h.lock(), joint_of(h.joint()), now);
     const waiter* next = entry ? entry->first(now) : nullptr;
     if (next == nullptr || needs_grant(next->options())) return false;
     const detail::kind& kind = h.lock().kind;
@@ -262,8 +283,8 @@ class local_successors final : public successors {
       core->count().passed.fetch_add(1, std::memory_order_relaxed);
       g.lease = lease;
       if (g.joint) {
-        g.joint->passed_at = now;
-        if (kind.ask == ask_is::owner) g.depth = static_cast<std::uint32_t>(g.joint->holds) + 1;
+        joint_of(g.joint)->passed_at = now;
+        if (kind.ask == ask_is::owner) g.depth = static_cast<std::uint32_t>(joint_of(g.joint)->holds) + 1;
       }
       if (confirmed) {
         prefetch(core, h.shared_lock(), g, now);
@@ -278,7 +299,8 @@ class local_successors final : public successors {
     if (!confirmed) return false;
     if (g.joint) {
       // (A single waiter whose request is on its way is answered sooner.)
-      if (g.joint->keeping || !entry->waits_for_long() || (kind.shares_fence && cohort == cohort.zero())) return false;
+      if (joint_of(g.joint)->keeping || !entry->waits_for_long()) return false;
+      if (kind.shares_fence && cohort == cohort.zero()) return false;
       entry->expect_passes();
     }
     if (const auto its = std::exchange(g.lingering, nullptr); its && its->end()) g.contended = true;
@@ -295,7 +317,7 @@ bool give_fence(const detail::kind& k, hold_state::grant& g) {
     return true;
   }
   if (g.joint) {
-    auto& latest = g.joint->latest_fence;  // No smaller than the fence of any of them.
+    auto& latest = joint_of(g.joint)->latest_fence;  // No smaller than the fence of any of them.
     if (latest % (most_passes + 1) == most_passes) return false;
     g.own_fence = ++latest;
     return true;

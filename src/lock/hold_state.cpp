@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "lock/hold_state.hpp"
 
-#include "lock/joint_cohort.hpp"
 #include "protocol/lease_reply.hpp"
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,7 +20,6 @@
 namespace leasehold::detail {
 
 class hold_state;
-struct joint_cohort;
 struct lease_reply;
 struct ticket_fields;
 
@@ -53,6 +53,11 @@ class lingering_tenure {
 
  protected:
   ~lingering_tenure() = default;
+};
+
+// Where several holds exist at a time: those of one client with the same ask (joint_cohort.hpp). On the strand.
+struct joint_holds {
+  std::size_t holds = 0;  // That were not released or lost.
 };
 
 // What a cohort knows of the record that its holds pass on (cohort.hpp). Redis may have given the token a further fence
@@ -107,7 +112,7 @@ class hold_state final : public caller, public activity, public alarm, public st
     clock::time_point cohort_since{};
     std::uint32_t passes = 0;               // How often it was passed on since then, without asking Redis (cohort.hpp).
     std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass of a grant that was confirmed from the start.
-    std::shared_ptr<joint_cohort> joint;    // Null where one hold exists at a time.
+    std::shared_ptr<joint_holds> joint;     // Null where one hold exists at a time.
     std::uint32_t depth = 1;
     bool is_repeated = false;    // An earlier request with the token may have been granted before it.
     bool contended = false;      // It had waiters, and was not kept since then because no other client waited.
@@ -125,7 +130,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   std::uint32_t depth() const { return grant_.depth; }
   std::chrono::milliseconds lease() const { return grant_.lease; }
   const std::shared_ptr<lingering_tenure>& lingering() const { return grant_.lingering; }
-  const std::shared_ptr<joint_cohort>& joint() const { return grant_.joint; }
+  const std::shared_ptr<joint_holds>& joint() const { return grant_.joint; }
   clock::time_point deadline() const { return deadline_.load(std::memory_order_acquire); }
 
   bool released() const { return (flags_.load(std::memory_order_acquire) & is_released) != 0; }

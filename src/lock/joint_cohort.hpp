@@ -9,7 +9,6 @@
 #include "lock/lock_identity.hpp"
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -20,27 +19,23 @@ namespace leasehold::detail {
 class registered_entry;
 
 // What the holds of one client with the same ask have in common, and its waiters. On the strand.
-struct joint_cohort {
-  bool keeping = false;              // One hold at a time is kept for a waiter,
-  std::uint32_t asking = 0;          // and so many at once ask for the next fence. The others are released in the end.
-  clock::time_point ask_again_at{};  // Others wait, or there was no answer: not before then.
-  clock::time_point passed_at{};     // When one was last passed on.
-  std::uint64_t latest_fence = 0;    // The largest that one of them has had, if each has its own.
-  std::size_t holds = 0;             // That were not released or lost.
+struct joint_cohort : joint_holds {
+  bool keeping = false;            // One hold at a time is kept for a waiter,
+  std::uint32_t asking = 0;        // and so many at once ask for the next fence. The others are released in the end.
+  clock::time_point passed_at{};   // When one was last passed on.
+  std::uint64_t latest_fence = 0;  // The largest that one of them has had, if each has its own.
   // The entries of waiters that ask beside the local queue, and have come before those in it.
   std::deque<std::weak_ptr<registered_entry>> beside;
   std::vector<std::uint32_t> limits;  // That the entries believe in, of a semaphore: one for each entry.
 
   // They are passed on all the time: a waiter gets one in this way sooner than from Redis.
   bool is_hot(clock::time_point now) const { return now <= later(passed_at, std::chrono::milliseconds(1)); }
-  void add(const registered_entry&);
-  void remove(const registered_entry&);
-  // A request for the next fence was answered, or was not.
-  void answered(const answer&, clock::duration bound);
+  // An entry with this limit (0: not of a semaphore) begins and ends.
+  void add(std::uint32_t limit);
+  void remove(const registered_entry&, std::uint32_t limit);
 };
 
-// The entry of the client's waiter that has waited longest; it is its `first`. Null: there is none that this hold may
-// be passed to. joint: null for a lock with one hold at a time.
-std::shared_ptr<registered_entry> next_entry(client_core&, const lock_identity&, joint_cohort*, clock::time_point now);
+// Of a hold: null where one exists at a time.
+inline joint_cohort* joint_of(const std::shared_ptr<joint_holds>& j) { return static_cast<joint_cohort*>(j.get()); }
 
 }  // namespace leasehold::detail

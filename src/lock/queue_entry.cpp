@@ -40,7 +40,7 @@ queue_entry::queue_entry(std::shared_ptr<client_core> core, std::shared_ptr<cons
       limit_(first_limit_),
       pauses_(backoff{}) {
   if (!joint_ || role_ == role::once) return;
-  joint_->add(*this);
+  joint_->add(first_limit_);
   is_counted_ = true;
 }
 
@@ -341,7 +341,7 @@ void queue_entry::forget() {
   unset();
   caller::unlink();
   registry::of(*core_).forget(*this);
-  if (std::exchange(is_counted_, false)) joint_->remove(*this);
+  if (std::exchange(is_counted_, false)) joint_->remove(*this, first_limit_);
 }
 
 bool queue_entry::wants(std::uint32_t attempt) const {

@@ -24,6 +24,7 @@
 namespace leasehold::detail {
 
 class holder_query;
+struct joint_cohort;
 
 // An entry as the registry sees it: implemented by queue_entry.hpp.
 class registered_entry {

@@ -3,7 +3,9 @@
 #include "lock/resume.hpp"
 
 #include "client/options.hpp"
+#include "lock/joint_cohort.hpp"
 #include "lock/lock_state.hpp"
+#include "lock/registry.hpp"
 #include "protocol/lease_reply.hpp"
 #include "protocol/scripts.hpp"
 

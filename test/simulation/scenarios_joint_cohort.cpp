@@ -138,6 +138,26 @@ BOOST_AUTO_TEST_CASE(entries_of_an_owner_are_passed_on_without_asking) {
   s.end();
 }
 
+// Redis is asked now and then whether others wait, and the phase and its fence go on.
+BOOST_AUTO_TEST_CASE(what_shares_a_fence_is_passed_on_for_as_long_as_nobody_else_waits) {
+  for (const bool reads : {true, false}) {
+    crowd s;
+    if (reads) {
+      s.add_workers(shared_mutex(s.p.client(), "n").shared(), 6, 100us);
+    } else {
+      s.add_workers(recursive_mutex(s.p.client(), "n", "o"), 6, 100us);
+    }
+    s.wait(50ms);
+    s.calls.clear();
+    s.fences.clear();
+    s.wait(1s);
+    BOOST_TEST(s.calls["refresh"] > 50);
+    BOOST_TEST(s.calls["release"] < 50);
+    BOOST_TEST(std::set(s.fences.begin(), s.fences.end()).size() == 1U);
+    s.end();
+  }
+}
+
 // Each pass puts off the next request for a moment only.
 BOOST_AUTO_TEST_CASE(passes_keep_no_reader_and_no_permit_from_the_others) {
   for (const bool reads : {true, false}) {
@@ -216,6 +236,23 @@ BOOST_AUTO_TEST_CASE(permits_are_passed_on_only_as_long_as_a_smaller_limit_has_r
   s.wait(soon + 4ms);
   BOOST_TEST(s.inside <= 2);
   s.most = 0;
+  s.wait(1s);
+  BOOST_TEST(s.most <= 2);
+  s.end();
+}
+
+BOOST_AUTO_TEST_CASE(permits_are_passed_on_only_as_long_as_their_own_client_s_smaller_limit_has_room) {
+  crowd s;
+  const counting_semaphore lock(s.p.client(), "n", 10);
+  s.add_workers(lock, 50, 1ms);
+  s.wait(1s);
+  s.spawn(s.p, [&]() -> awaitable<void> {
+    auto resizing = lock.resize(2, as_tuple);
+    const auto [ec] = co_await std::move(resizing);
+    BOOST_TEST(!ec);
+  });
+  s.wait(200ms);
+  s.most = s.inside;
   s.wait(1s);
   BOOST_TEST(s.most <= 2);
   s.end();
@@ -342,9 +379,9 @@ BOOST_AUTO_TEST_CASE(a_depth_is_that_of_the_pass_and_not_of_the_grant_before) {
   s.wait(100ms);
   BOOST_TEST(s.deepest >= 5U);
   s.leave = true;
-  s.wait(5ms);
+  s.wait(500us);
   s.deepest = 0;
-  s.wait(100ms);
+  s.wait(4ms);
   BOOST_TEST(s.deepest >= 1U);
   BOOST_TEST(s.deepest <= 4U);
   s.end();
@@ -395,6 +432,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_passed_on_and_nothing_is_asked_with_a_cohort_of_
   s.end();
   BOOST_TEST(s.p.client().stats().passed == 0U);
   BOOST_TEST(s.calls["refresh"] == 0);
+  BOOST_TEST(s.calls["acquire"] >= static_cast<int>(s.fences.size()));
 }
 
 BOOST_AUTO_TEST_CASE(entries_are_not_passed_on_beside_redisson_whose_waiters_nothing_shows) {
