@@ -34,10 +34,10 @@ if what == 'renew' and ARGV[4] and ARGV[4] ~= mine then
 end
 
 -- release TOKEN LEASE [ASK]: another waiter of the same client, with the same ask, would take the hold over. If no
--- other entry waits (of another client, or with another ask), the hold is kept for the client, with a new fence; the
--- reply is then as for acquire.
+-- other entry waits (of another client, or with another ask), the hold is kept for the client, with the fence of the
+-- next holder; the reply is then as for acquire.
 -- refresh TOKEN LEASE ASK NOT-AFTER: the same for a cohort that goes on meanwhile; if others wait, nothing changes.
--- status 1: kept, with a new fence | 2: others wait (refresh) | -1: too late (refresh)
+-- status 1: kept, with that fence | 2: others wait (refresh) | -1: too late (refresh)
 if mine and ARGV[3] and (what == 'release' or what == 'refresh') then
   if what == 'refresh' and now > tonumber(ARGV[5]) then
     return answer(-1, 0, 0)

@@ -115,6 +115,9 @@ void queue_entry::sent(std::uint32_t attempt, const sending& s) {
 
 void queue_entry::answered(std::uint32_t attempt, const answer& a) {
   core_->note_answer(a);
+  // Also what comes too late says what time it is.
+  if (a.from_store != nullptr && !a.from_store->refused && a.from_store->lease.understood)
+    core_->observe_time(a.from_store->lease.server_time, a);
   const bool current = attempt == attempt_;
   if (attempt == proof_.attempt) {
     if (state_ == state::proving) on_proof(a);
@@ -138,7 +141,6 @@ void queue_entry::answered(std::uint32_t attempt, const answer& a) {
     core_->note_excuse("the server's answer to a script is not understood");
     return pause(a.received);
   }
-  core_->observe_time(lease.server_time, a);
   switch (lease.status) {
     case status::held: return on_grant(lease, a);
     case status::too_late: return on_too_late(a.received);

@@ -82,7 +82,6 @@ void queue_entry::on_proof(const answer& a) {
     return pause(a.received);
   }
   const bool ours = lease.understood && lease.status == status::held;
-  if (ours) core_->observe_time(lease.server_time, a);
   if (ours && a.from_store->acknowledged >= o.replicas) {
     if (std::max(attempts_.lease(), lease.left) > first_lease(o)) return begin_again();
     // WAIT held the reply back. Meanwhile another reply may have shown a step of the clock.

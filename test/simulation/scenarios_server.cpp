@@ -144,6 +144,26 @@ BOOST_AUTO_TEST_CASE(a_forward_step_of_the_server_s_clock_shortens_every_deadlin
   });
 }
 
+// The answer comes to a waiter that has left, and says what time it is all the same.
+BOOST_AUTO_TEST_CASE(an_answer_that_comes_too_late_shows_a_step_of_the_server_s_clock) {
+  scene s;
+  s.w.fastest = s.w.slowest = 20ms;
+  std::uint64_t jumps = 0;
+  client_options o;
+  o.observer = [&jumps](const event& e) { jumps += e.what == event::kind::clock_jump; };
+  process& p = s.add(o);
+  const hold h = take(s, p, {.lease = 10s, .renew = renewal::none});
+  const auto& waits = s.start(p, {.lease = 10s, .wait = 10ms});
+  s.w.clock_of_server(0).offset += 8s;
+  s.wait(30ms);
+  BOOST_TEST(jumps == 0U);
+  s.wait(100ms);
+  BOOST_REQUIRE(waits.ended.has_value());
+  BOOST_TEST(jumps == 1U);
+  s.wait(2s);
+  BOOST_TEST(!h.valid());
+}
+
 // The reply that shows the step comes in the instant in which the hold is released: the next holder in the cohort has
 // the same record, and a shorter deadline, too.
 BOOST_AUTO_TEST_CASE(a_step_that_is_seen_during_a_release_shortens_the_next_deadline) {
