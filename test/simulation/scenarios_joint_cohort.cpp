@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(what_shares_a_fence_is_passed_on_for_as_long_as_nobody_else
     s.wait(50ms);
     s.calls.clear();
     s.fences.clear();
-    s.wait(1s);
+    s.wait(200ms);
     BOOST_TEST(s.calls["refresh"] > 50);
     BOOST_TEST(s.calls["release"] < 50);
     BOOST_TEST(std::set(s.fences.begin(), s.fences.end()).size() == 1U);
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(passes_keep_no_reader_and_no_permit_from_the_others) {
     } else {
       s.add_workers(counting_semaphore(s.p.client(), "n", 18), 20, 5ms);
     }
-    s.wait(1s);
+    s.wait(200ms);
     BOOST_TEST(s.most >= 15);
     s.end();
   }
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_writer_waits_no_longer_than_the_bound_for_readers_that_ar
   crowd s;
   process& other = s.add();
   s.add_workers(shared_mutex(s.p.client(), "n").shared(), 20, 1ms);
-  s.wait(1s);
+  s.wait(200ms);
   BOOST_TEST(s.p.client().stats().passed > 1000U);
   BOOST_TEST((s.time_of(other, shared_mutex(other.client(), "n")) <= soon));
   s.wait(100ms);
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(a_writer_waits_no_longer_than_the_bound_for_readers_that_ar
 BOOST_AUTO_TEST_CASE(a_writer_of_the_same_client_does_so_too) {
   crowd s;
   s.add_workers(shared_mutex(s.p.client(), "n").shared(), 20, 1ms);
-  s.wait(1s);
+  s.wait(200ms);
   BOOST_TEST((s.time_of(s.p, shared_mutex(s.p.client(), "n")) <= soon));
   s.stop = true;
 }
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(another_owner_waits_no_longer_than_the_bound_for_entries_th
   process& other = s.add();
   // (Entries that overlap keep others out for as long as they do.)
   s.add_workers(recursive_mutex(s.p.client(), "n", "o"), 2, 1ms);
-  s.wait(1s);
+  s.wait(200ms);
   const auto passed = s.p.client().stats().passed;
   const auto began = s.w.now();
   const auto& a = s.start(other, recursive_mutex(other.client(), "n", "another"), {.lease = 10s});
@@ -215,9 +215,9 @@ BOOST_AUTO_TEST_CASE(another_client_has_a_permit_when_the_bound_is_over) {
   crowd s;
   process& other = s.add();
   s.add_workers(counting_semaphore(s.p.client(), "n", 3), 50, 1ms);
-  s.wait(1s);
+  s.wait(200ms);
   BOOST_TEST((s.time_of(other, counting_semaphore(other.client(), "n", 3)) <= soon));
-  BOOST_TEST(s.p.client().stats().passed > 1000U);
+  BOOST_TEST(s.p.client().stats().passed > 500U);
   s.stop = true;
 }
 
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(permits_are_passed_on_only_as_long_as_a_smaller_limit_has_r
   crowd s;
   process& other = s.add();
   s.add_workers(counting_semaphore(s.p.client(), "n", 10), 50, 1ms);
-  s.wait(1s);
+  s.wait(200ms);
   BOOST_TEST(s.inside == 10);
   s.spawn(other, [&]() -> awaitable<void> {
     const counting_semaphore lock(other.client(), "n", 10);
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(permits_are_passed_on_only_as_long_as_a_smaller_limit_has_r
   s.wait(soon + 4ms);
   BOOST_TEST(s.inside <= 2);
   s.most = 0;
-  s.wait(1s);
+  s.wait(200ms);
   BOOST_TEST(s.most <= 2);
   s.end();
 }
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(permits_are_passed_on_only_as_long_as_their_own_client_s_sm
   crowd s;
   const counting_semaphore lock(s.p.client(), "n", 10);
   s.add_workers(lock, 50, 1ms);
-  s.wait(1s);
+  s.wait(200ms);
   s.spawn(s.p, [&]() -> awaitable<void> {
     auto resizing = lock.resize(2, as_tuple);
     const auto [ec] = co_await std::move(resizing);
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(permits_are_passed_on_only_as_long_as_their_own_client_s_sm
   });
   s.wait(200ms);
   s.most = s.inside;
-  s.wait(1s);
+  s.wait(200ms);
   BOOST_TEST(s.most <= 2);
   s.end();
 }
@@ -396,7 +396,7 @@ BOOST_AUTO_TEST_CASE(what_is_passed_on_has_a_whole_lease) {
     } else {
       s.add_workers(counting_semaphore(s.p.client(), "n", 3), 10, 1ms, o);
     }
-    s.wait(10s);
+    s.wait(500ms);
     BOOST_TEST(s.p.client().stats().passed > 1000U);
     BOOST_TEST((s.shortest >= 2900ms));
     s.end();
@@ -428,7 +428,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_passed_on_and_nothing_is_asked_with_a_cohort_of_
   o.cohort = 0us;
   crowd s(o);
   s.add_workers(shared_mutex(s.p.client(), "n").shared(), 20, 1ms);
-  s.wait(1s);
+  s.wait(200ms);
   s.end();
   BOOST_TEST(s.p.client().stats().passed == 0U);
   BOOST_TEST(s.calls["refresh"] == 0);
@@ -440,7 +440,7 @@ BOOST_AUTO_TEST_CASE(entries_are_not_passed_on_beside_redisson_whose_waiters_not
   o.redisson = true;
   crowd s(o);
   s.add_workers(recursive_mutex(s.p.client(), "n", "o"), 20, 1ms);
-  s.wait(1s);
+  s.wait(200ms);
   s.end();
   BOOST_TEST(s.p.client().stats().passed == 0U);
 }
@@ -450,12 +450,12 @@ BOOST_AUTO_TEST_CASE(it_is_asked_seldom_whether_others_wait) {
   crowd s;
   process& other = s.add();
   s.add_workers(recursive_mutex(s.p.client(), "n", "o"), 20, 200us);
-  s.wait(1s);
+  s.wait(200ms);
   s.start(other, recursive_mutex(other.client(), "n", "another"), {.lease = 10s});
   s.wait(100ms);
   s.calls.clear();
-  s.wait(1s);
-  BOOST_TEST(s.calls["refresh"] <= 201);
+  s.wait(200ms);
+  BOOST_TEST(s.calls["refresh"] <= 41);
   s.stop = true;
 }
 
