@@ -8,8 +8,8 @@
 -- include: call tags there fence record
 kind, shares_fence, count = 'recursive_mutex', true, 0
 
--- release TOKEN [CHANNEL]: if the lock is free then, the script publishes "0" on CHANNEL. Redisson waits for that. (With
--- LEASE and ASK, see lock.lua, there is no CHANNEL.)
+-- release TOKEN [CHANNEL]: if the lock is free then, the script publishes "0" on CHANNEL. Redisson waits for that.
+-- (With LEASE and ASK, see lock.lua, there is no CHANNEL.)
 -- rest TOKEN LEFT [CHANNEL]: the same, although the lock is not free yet.
 if what == 'release' and not ARGV[4] then
   unlock_channel, ARGV[3] = ARGV[3], nil

@@ -33,7 +33,7 @@ bool needs_grant(const acquire_options& next) { return next.replicas != 0 || nex
 // be passed to.
 std::shared_ptr<registered_entry> next_entry(client_core& core, const lock_identity& lock, joint_cohort* joint,
                                              clock::time_point now) {
-  // After a resize those who believe in the earlier limit may have come first: Redis decides.
+  // After a resize, waiters that believe in the earlier limit may have come first: Redis decides.
   const auto limit = lock.limit.load(std::memory_order_relaxed);
   if (joint != nullptr &&
       std::any_of(joint->limits.begin(), joint->limits.end(), [limit](auto l) { return l != limit; }))

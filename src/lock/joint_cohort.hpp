@@ -6,7 +6,6 @@
 #pragma once
 
 #include "lock/hold_state.hpp"
-#include "lock/lock_identity.hpp"
 
 #include <chrono>
 #include <cstdint>

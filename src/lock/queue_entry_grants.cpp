@@ -145,7 +145,7 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
   g.unanswered = attempts_.unanswered();
   g.confirmed_at = confirmed_at;
   g.cohort_since = confirmed ? confirmed_at : clock::now();
-  // An owner enters past all who wait, so a grant says nothing about them.
+  // An owner enters past all entries that wait, so a grant says nothing about them.
   if (lock_->kind.shares_fence) g.cohort_since = {};
   if (!confirmed && passes_on(*lock_) && !lock_->kind.shares_fence) {
     g.tenure = make_recycled<cohort_tenure>();
@@ -216,7 +216,7 @@ void queue_entry::grant_locally(hold_state::grant g) {
   if (waiters_.empty()) {
     withdraw(nullptr);
   } else if (joint_ && !joint_->beside.empty()) {
-    // The place of the one that has gone is in front of those who have come before the next one.
+    // The place of this waiter is in front of waiters that have come before the next one here.
     if (is_on_its_way()) attempts_.note_unanswered(longest_trace());
     begin_again();
   }
