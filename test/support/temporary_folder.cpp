@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -32,7 +32,9 @@ std::string temporary_folder::write(const std::string& file, const std::string& 
 
 std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream all;
+  all << in.rdbuf();
+  return all.str();
 }
 
 }  // namespace leasehold::test

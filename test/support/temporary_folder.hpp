@@ -25,6 +25,7 @@ class temporary_folder {
   std::filesystem::path path_;
 };
 
+// Empty if the file cannot be read: a process of /proc may end between the opening and the reading.
 std::string read_file(const std::string& path);
 
 }  // namespace leasehold::test
