@@ -31,10 +31,6 @@ class parallel_asking {
   void on_busy() { at_once_ = 1; }
   // A waiter was granted the lock without asking. As long as that goes on, the others need few requests.
   void on_pass() { at_once_ = 1; }
-  // One of the local queue: if it could follow, no other waiter does in its place.
-  void on_passed_waiter() {
-    if (followers_ != 0) --followers_;
-  }
 
   // A reader was granted the lock.
   void on_reader(const std::string& token) { predecessor_ = token; }

@@ -210,13 +210,13 @@ void queue_entry::grant_locally(hold_state::grant g) {
     note_busy();
   } else {
     parallel_.on_pass();
-    if (role_ == role::local_queue) parallel_.on_passed_waiter();
   }
   auto held = hand_over(*op, std::move(g));
   if (waiters_.empty()) {
     withdraw(nullptr);
-  } else if (joint_ && !joint_->beside.empty()) {
-    // The place of this waiter is in front of waiters that have come before the next one here.
+  } else if (joint_ && (!joint_->beside.empty() || !follows_.empty())) {
+    // The place of this waiter is in front of waiters that have come before the next one here, and each has one to
+    // follow with.
     if (is_on_its_way()) attempts_.note_unanswered(longest_trace());
     begin_again();
   }

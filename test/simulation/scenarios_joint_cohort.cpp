@@ -325,6 +325,24 @@ BOOST_AUTO_TEST_CASE(permits_are_passed_on_in_the_order_of_the_waiters) {
 }
 
 // Those who have come after it are no part of the group that waited as one entry.
+// Some are passed on meanwhile, and each of the others still has its place.
+BOOST_AUTO_TEST_CASE(all_readers_that_have_waited_together_come_before_a_later_writer) {
+  crowd s({}, 2ms);
+  process& other = s.add();
+  const shared_mutex theirs(other.client(), "n");
+  auto& first = s.start(other, theirs, {.lease = 10s});
+  s.wait(10ms);
+  s.add_workers(shared_mutex(s.p.client(), "n").shared(), 100, 5ms);
+  s.wait(20ms);
+  s.spawn(other, scenarios::release(first.got));
+  s.wait(40ms);
+  BOOST_TEST(s.fences.size() < 100U);
+  s.time_of(other, theirs);
+  BOOST_TEST(s.p.client().stats().passed > 10U);
+  BOOST_TEST(s.fences.size() == 100U);
+  s.stop = true;
+}
+
 BOOST_AUTO_TEST_CASE(readers_that_come_later_do_not_follow_those_that_were_passed_on) {
   crowd s;
   process& other = s.add();
@@ -433,6 +451,22 @@ BOOST_AUTO_TEST_CASE(nothing_is_passed_on_and_nothing_is_asked_with_a_cohort_of_
   BOOST_TEST(s.p.client().stats().passed == 0U);
   BOOST_TEST(s.calls["refresh"] == 0);
   BOOST_TEST(s.calls["acquire"] >= static_cast<int>(s.fences.size()));
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_s_hold_is_kept_for_no_waiter_with_a_cohort_of_0) {
+  client_options o;
+  o.cohort = 0us;
+  crowd s(o);
+  const auto lock = shared_mutex(s.p.client(), "n").shared();
+  auto& first = s.start(s.p, lock, {.lease = 10s});
+  s.wait(10ms);
+  std::vector<scene::attempt*> all;
+  for (int i = 0; i < 20; ++i) all.push_back(&s.start(s.p, lock, {.lease = 10s}));
+  s.spawn(s.p, scenarios::release(first.got));
+  s.wait(50ms);
+  for (const auto* const one : all) BOOST_TEST(one->succeeded());
+  BOOST_TEST(s.calls["acquire"] >= 21);
+  BOOST_TEST(s.calls["release"] == 1);
 }
 
 BOOST_AUTO_TEST_CASE(entries_are_not_passed_on_beside_redisson_whose_waiters_nothing_shows) {
