@@ -757,23 +757,33 @@ void judge::told(held& h) {
   lost_.insert(h.held_by_user().token());
   if (leftovers_) leftovers_->is_excused(h.held_by_user().token());
   end_note(h);
-  if (is_lossy_ || h.given_up || h.options.renew != renewal::automatic) return;
+  // Told by a coroutine that nobody waits for.
+  if (complaint_.empty() && !h.given_up) complaint_ = without_reason(h);
+}
+
+void judge::found_lost(const held& h) {
+  if (h.told) return;
+  look_for_trouble();
+  if (const auto complaint = without_reason(h); !complaint.empty()) complain(complaint);
+}
+
+// Why it may not be lost now; "": it may be.
+std::string judge::without_reason(const held& h) const {
+  if (is_lossy_ || h.options.renew != renewal::automatic) return {};
   // Nobody hindered the renewals, and the lease was long enough for them.
   // The renewal that was too late may have been sent when the network was slower.
   const bool was_slow = last_slow_ + h.options.lease > world_.now();
   const auto pause = longest_pause(h, was_slow ? std::max(how_slow_, world_.slowest) : world_.slowest);
-  if (h.options.lease - h.options.margin < pause * 2 || world_.now() - h.last_trouble <= pause) return;
-  if (last_step_ + 4 * h.options.lease + pause > world_.now()) return;
+  if (h.options.lease - h.options.margin < pause * 2 || world_.now() - h.last_trouble <= pause) return {};
+  if (last_step_ + 4 * h.options.lease + pause > world_.now()) return {};
   if (!rules_.one_server) {
-    if (last_slow_ + h.options.lease + pause > world_.now()) return;
+    if (last_slow_ + h.options.lease + pause > world_.now()) return {};
     for (const auto& r : runs_) {
-      if (r.since + 4 * h.options.lease + pause > world_.now()) return;  // It may have forgotten the hold.
+      if (r.since + 4 * h.options.lease + pause > world_.now()) return {};  // It may have forgotten the hold.
     }
   }
-  // Told by a coroutine that nobody waits for.
-  if (!complaint_.empty()) return;
-  complaint_ = fmt::format("{} was lost though its holder and the servers have run for {} ms", at(h),
-                           std::chrono::duration_cast<milliseconds>(world_.now() - h.last_trouble).count());
+  return fmt::format("{} was lost though its holder and the servers have run for {} ms", at(h),
+                     std::chrono::duration_cast<milliseconds>(world_.now() - h.last_trouble).count());
 }
 
 void judge::look() {
@@ -805,7 +815,7 @@ void judge::look() {
     if ((!valid || is_due) && !h->by->is_frozen())
       complain(fmt::format("{} was lost, and its user was not told", at(*h)));
   }
-  std::erase_if(holds_, [](const auto& h) { return h->given_up || h->told; });
+  std::erase_if(holds_, [](const auto& h) { return h->told || (h->given_up && !h->is_being_released); });
 }
 
 void judge::extended(const held& h, clock::time_point began, clock::time_point began_there, milliseconds lease) const {
@@ -863,6 +873,16 @@ void judge::granted_in_time(const process& p, std::string_view what, clock::time
   if (limit == forever || late <= clock::duration(0)) return;
   complain(fmt::format("{}: {} was granted {} ms after its limit", p.name(), what,
                        std::chrono::ceil<milliseconds>(late).count()));
+}
+
+void judge::granted_nothing(const process& p, std::string_view what, clock::time_point began_there, milliseconds limit,
+                            error_code ec) const {
+  if (ec == boost::asio::error::operation_aborted || ec == error::refused) return;
+  const bool is_late =
+      (ec == error::timed_out && what != "try_acquire") || ec == error::unreachable || ec == error::no_quorum;
+  if (is_late && limit != forever && p.now() >= detail::later(began_there, limit)) return;
+  complain(fmt::format("{}: {} with a limit of {} ms ended after {} ms: {}", p.name(), what, limit.count(),
+                       std::chrono::duration_cast<milliseconds>(p.now() - began_there).count(), ec.message()));
 }
 
 void judge::forget(const process& p) {

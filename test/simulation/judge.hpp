@@ -49,6 +49,7 @@ struct held {
   bool waited_for_others = false;           // By acquire_all: granted some time ago.
   std::optional<clock::time_point> told{};  // lost() has completed.
   bool given_up = false;                    // Released, or dropped.
+  bool is_being_released = false;
   // When the holder could not reach the servers, or did not run, or the network was slow; the grant counts, too.
   clock::time_point last_trouble{};
   bool was_in_trouble = false;
@@ -110,6 +111,8 @@ class judge {
 
   std::shared_ptr<held> granted(held);
   void told(held&);
+  // Its release says that it was lost.
+  void found_lost(const held&);
   // An extension to this lease that has begun then, by the world's clock and by that of the process, is done.
   void extended(const held&, clock::time_point began, clock::time_point began_there,
                 std::chrono::milliseconds lease) const;
@@ -124,6 +127,10 @@ class judge {
   // still.
   void granted_in_time(const process&, std::string_view what, clock::time_point began_there,
                        std::chrono::milliseconds limit) const;
+  // What has begun then by the clock of the process, with this limit (forever: none), was granted nothing, for this
+  // reason: one that can be, and if the time is up it is up.
+  void granted_nothing(const process&, std::string_view what, clock::time_point began_there,
+                       std::chrono::milliseconds limit, error_code) const;
   // A user of this process begins to want a lock or to use a ticket, and needs nothing of it any more.
   void begins(process& p) {
     if (leftovers_) leftovers_->begins(p);
@@ -245,6 +252,7 @@ class judge {
   process* process_of(std::string_view client) const;
   bool are_as_if_new() const;
   void look_for_trouble();
+  std::string without_reason(const held&) const;
   bool reaches_its_servers(const held&) const;
   void look_at_counter(std::size_t server, const std::string& key) const;
 

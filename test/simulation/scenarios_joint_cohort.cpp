@@ -258,6 +258,31 @@ BOOST_AUTO_TEST_CASE(permits_are_passed_on_only_as_long_as_their_own_client_s_sm
   s.end();
 }
 
+BOOST_AUTO_TEST_CASE(no_permit_is_kept_while_more_are_held_than_the_lowered_limit) {
+  crowd s;
+  const counting_semaphore lock(s.p.client(), "n", 10);
+  std::vector<scene::attempt*> in;
+  for (int i = 0; i < 10; ++i) in.push_back(&s.start(s.p, lock, {.lease = 10s}));
+  s.wait(20ms);
+  s.spawn(s.p, [&]() -> awaitable<void> {
+    auto resizing = lock.resize(2, as_tuple);
+    const auto [ec] = co_await std::move(resizing);
+    BOOST_TEST(!ec);
+  });
+  s.wait(20ms);
+  const auto& waits = s.start(s.p, lock, {.lease = 10s});
+  s.wait(20ms);
+  int left = 10;
+  for (auto* const one : in) {
+    if (waits.ended) break;
+    --left;
+    s.spawn(s.p, scenarios::release(one->got));
+    s.wait(20ms);
+  }
+  BOOST_TEST(waits.succeeded());
+  BOOST_TEST(left == 1);
+}
+
 // There is room for all, so nobody waits in the queue whom the new limit would reach.
 BOOST_AUTO_TEST_CASE(permits_are_not_passed_on_to_those_who_believe_in_an_earlier_limit) {
   crowd s;
@@ -325,6 +350,23 @@ BOOST_AUTO_TEST_CASE(permits_are_passed_on_in_the_order_of_the_waiters) {
 }
 
 // Those who have come after it are no part of the group that waited as one entry.
+// As soon as the first one waits behind the writer: what was found out before is good for other entries.
+BOOST_AUTO_TEST_CASE(no_reader_is_passed_on_to_one_that_waits_behind_a_writer) {
+  crowd s;
+  process& other = s.add();
+  const auto lock = shared_mutex(s.p.client(), "n").shared();
+  s.add_workers(lock, 60, 1ms);
+  s.wait(100ms);
+  const auto& writer = s.start(other, shared_mutex(other.client(), "n"), {.lease = 10s});
+  s.wait(5ms);
+  BOOST_TEST(!writer.ended);
+  const auto passed = s.p.client().stats().passed;
+  s.wait(20ms);
+  BOOST_TEST(writer.succeeded());
+  BOOST_TEST(s.p.client().stats().passed == passed);
+  s.stop = true;
+}
+
 // Some are passed on meanwhile, and each of the others still has its place.
 BOOST_AUTO_TEST_CASE(all_readers_that_have_waited_together_come_before_a_later_writer) {
   crowd s({}, 2ms);
@@ -402,6 +444,25 @@ BOOST_AUTO_TEST_CASE(a_depth_is_that_of_the_pass_and_not_of_the_grant_before) {
   s.wait(4ms);
   BOOST_TEST(s.deepest >= 1U);
   BOOST_TEST(s.deepest <= 4U);
+  s.end();
+}
+
+// What is passed on was granted when more were in.
+BOOST_AUTO_TEST_CASE(a_depth_counts_no_entry_that_has_left_since_the_grant) {
+  crowd s;
+  const recursive_mutex lock(s.p.client(), "n", "o");
+  std::vector<scene::attempt*> in;
+  for (int i = 0; i < 30; ++i) in.push_back(&s.start(s.p, lock, {.lease = 10s}));
+  s.wait(100ms);
+  s.add_workers(lock, 20, 100us);
+  s.wait(50ms);
+  BOOST_TEST(s.deepest > 30U);
+  for (auto* const one : in) s.spawn(s.p, scenarios::release(one->got));
+  s.wait(5ms);
+  s.deepest = 0;
+  s.wait(4ms);
+  BOOST_TEST(s.deepest >= 1U);
+  BOOST_TEST(s.deepest <= 20U);
   s.end();
 }
 

@@ -140,6 +140,7 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
       });
     }
     if (with_history_) note(who, fmt::format("{} {}{}", once ? "tries" : "wants", name, reader ? " to read" : ""));
+    const auto limit = once ? std::min(o.wait, client_options_[i].command_timeout) : o.wait;
     error_code ec;
     leadership led;  // Or only its hold.
     std::string value;
@@ -154,12 +155,16 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
       auto token = asio::bind_cancellation_slot(stop->slot(), as_tuple);
       auto [e, found] = co_await lock.try_acquire(o, token);
       ec = e;
+      // What its replicas do not acknowledge in half of its lease is no grant.
+      const auto at_least = o.replicas == 0 ? limit : std::min(limit, o.lease / 2);
+      if (e) judge_->granted_nothing(*p, "try_acquire", began_there, at_least, e);
       if (found) led.hold() = std::move(*found);
       if (!ec && !found) ec = make_error_code(error::timed_out);
     } else {
       auto token = asio::bind_cancellation_slot(stop->slot(), as_tuple);
       auto [e, found] = co_await lock.acquire(o, token);
       ec = e;
+      if (e) judge_->granted_nothing(*p, "acquire", began_there, limit, e);
       led.hold() = std::move(found);
     }
     count(fmt::format("{} {}", campaigns ? "campaign" : once ? "try_acquire" : "acquire", text_of(ec)));
@@ -178,7 +183,6 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
       judge_->ended(*p, "acquire", began, frozen, o.wait + longer);
     }
     if (ec) continue;
-    const auto limit = once ? std::min(o.wait, client_options_[i].command_timeout) : o.wait;
     // A campaign may go on when its process has stood still: what counts is when the server had the value.
     if (!campaigns) judge_->granted_in_time(*p, "an acquire", began_there, limit);
     held one{.by = p.get(), .worker = who, .name = name, .owner = owner, .reader = reader, .options = o};
@@ -216,7 +220,10 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
   count("acquire_all " + text_of(ec));
   note(who, "all: " + text_of(ec));
   if (o.wait != forever) judge_->ended(p, "acquire_all", began, frozen, o.wait);
-  if (ec) co_return;
+  if (ec) {
+    judge_->granted_nothing(p, "acquire_all", began_there, o.wait, ec);
+    co_return;
+  }
   judge_->granted_in_time(p, "an acquire_all", began_there, o.wait);
   std::vector<std::shared_ptr<held>> kept;
   for (std::size_t n = 0; n < all.size(); ++n) {
@@ -385,8 +392,11 @@ asio::awaitable<void> schedule::use(dice& d, dice& own, process& p, const std::s
   const auto state = detail::access::state(h->held_by_user());
   const auto now = p.now();
   const auto lasts = state->deadline();
+  h->is_being_released = true;
   auto waiting = h->held_by_user().release(as_tuple);
   const auto [ec] = co_await std::move(waiting);
+  h->is_being_released = false;
+  if (ec == error::lost) judge_->found_lost(*h);
   const clock::duration quick = std::min(milliseconds(1s), p.core().options().command_timeout);
   judge_->ended(p, "release", began, frozen, std::max({lasts - now, state->deadline() - now, quick}));
   count("release " + text_of(ec));
