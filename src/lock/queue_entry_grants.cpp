@@ -92,13 +92,13 @@ void queue_entry::on_proof(const answer& a) {
     if (a.received < until) return grant(lease.fence, until, a.sent, lease.depth);
   }
   // A token that some replicas know is never used again.
-  lacks_replicas_ = ours;
+  lacks_replicas_ = lease.understood;
   const auto op = front().shared();
   release_token(nullptr);
   if (role_ == role::once) {
     forget();
     waiters_.pop_front();
-    return op->complete(ours ? make_error_code(error::no_quorum) : make_error_code(error::unreachable));
+    return op->complete(lacks_replicas_ ? make_error_code(error::no_quorum) : make_error_code(error::unreachable));
   }
   registry::of(*core_).forget_token(*this);
   take_token();

@@ -100,6 +100,24 @@ BOOST_AUTO_TEST_CASE(a_grant_that_was_handed_over_is_acknowledged_by_replicas_to
   BOOST_TEST(s.acquire(waits, {.lease = 5s, .wait = 3s, .replicas = 1}).first == error::no_quorum);
 }
 
+// The server answers all the time.
+BOOST_AUTO_TEST_CASE(a_grant_whose_lease_is_over_before_it_is_acknowledged_lacks_replicas) {
+  scene s;
+  process& p = s.add();
+  s.w.server(0).replicas = 1;
+  s.w.server(0).replicas_that_answer = 1;
+  s.w.server(0).on_run = [&](const auto&, const auto& arguments, const auto& r) {
+    if (arguments[0] == "acquire" && r.text.starts_with("1 ")) s.w.clock_of_server(0).offset += 10s;
+  };
+  BOOST_TEST(s.acquire(p, {.lease = 5s, .wait = 1s, .replicas = 1}).first == error::no_quorum);
+  s.run(p, [&]() -> awaitable<void> {
+    const mutex m(p.client(), "n");
+    auto waiting = m.try_acquire({.lease = 5s, .replicas = 1}, as_tuple);
+    const auto [ec, h] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::no_quorum);
+  });
+}
+
 // First too few replicas acknowledge the grant, then the lock is busy, and then the server is silent.
 BOOST_AUTO_TEST_CASE(a_lack_of_replicas_is_forgotten_when_the_lock_is_busy) {
   scene s;

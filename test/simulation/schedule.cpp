@@ -155,9 +155,8 @@ asio::awaitable<void> schedule::work(std::size_t i, std::size_t worker, std::sha
       auto token = asio::bind_cancellation_slot(stop->slot(), as_tuple);
       auto [e, found] = co_await lock.try_acquire(o, token);
       ec = e;
-      // What its replicas do not acknowledge in half of its lease is no grant.
-      const auto at_least = o.replicas == 0 ? limit : std::min(limit, o.lease / 2);
-      if (e) judge_->granted_nothing(*p, "try_acquire", began_there, at_least, e);
+      // What is granted may be over before its replicas have acknowledged it.
+      if (e) judge_->granted_nothing(*p, "try_acquire", began_there, o.replicas == 0 ? limit : 0ms, e);
       if (found) led.hold() = std::move(*found);
       if (!ec && !found) ec = make_error_code(error::timed_out);
     } else {
