@@ -110,7 +110,7 @@ class queue_entry final : public caller,
   void on_grant(const lease_reply&, const answer&);
   // The grant counts once replicas have acknowledged it.
   void begin_again();
-  void note_busy();
+  void note_granted();
   void prove();
   void on_proof(const answer&);
   void grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at, std::uint32_t depth);

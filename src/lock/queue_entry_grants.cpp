@@ -163,7 +163,7 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
     parallel_.on_reader(token_);
     if (in_queue_) parallel_.let_follow(waiters_.size());
   }
-  if (lock_->kind.mode == hold_mode::exclusive) note_busy();
+  note_granted();
   auto held = hand_over(*op, std::move(g));
   if (waiters_.empty()) {
     forget();
@@ -174,9 +174,9 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
   op->complete(std::move(held));
 }
 
-// The lock is held, by this client for example: the waiters behind that find it busy.
-void queue_entry::note_busy() {
-  if (std::exchange(found_busy_, true)) return;
+// The waiters behind that wait for it. Those of a lock that several hold at a time may still be granted it at once.
+void queue_entry::note_granted() {
+  if (std::exchange(found_busy_, true) || lock_->kind.mode == hold_mode::shared) return;
   for (auto& w : waiters_) w.note_contention();
 }
 
@@ -206,11 +206,9 @@ void queue_entry::grant_locally(hold_state::grant g) {
   const auto self = shared_from_this();
   const auto op = front().shared();
   waiters_.pop_front();
-  if (lock_->kind.mode == hold_mode::exclusive) {
-    note_busy();
-  } else {
-    parallel_.on_pass();
-  }
+  note_granted();
+  if (const auto queue = local_queue_.lock()) queue->note_granted();
+  if (lock_->kind.mode == hold_mode::shared) parallel_.on_pass();
   auto held = hand_over(*op, std::move(g));
   if (waiters_.empty()) {
     withdraw(nullptr);

@@ -554,6 +554,24 @@ BOOST_AUTO_TEST_CASE(it_is_asked_seldom_whether_others_wait) {
   s.stop = true;
 }
 
+// The store answers others all the time: those who give up early are not told that it does not.
+BOOST_AUTO_TEST_CASE(who_gives_up_while_others_are_granted_has_waited_for_the_lock) {
+  const auto giving_up = [](auto lock_of) {
+    crowd s({}, 10ms);
+    s.add_workers(lock_of(s.p), 100, 1ms);
+    s.wait(500ms);
+    for (int i = 0; i < 20; ++i) {
+      const auto& waits = s.start(s.p, lock_of(s.p), {.lease = 10s, .wait = 1ms});
+      s.wait(2ms);
+      BOOST_TEST((waits.succeeded() || waits.ended == error::timed_out));
+    }
+    s.stop = true;
+  };
+  giving_up([](process& p) { return counting_semaphore(p.client(), "n", 10); });
+  giving_up([](process& p) { return shared_mutex(p.client(), "n").shared(); });
+  giving_up([](process& p) { return recursive_mutex(p.client(), "n", "o"); });
+}
+
 // A pass may come, and if none does the request goes out a moment later.
 BOOST_AUTO_TEST_CASE(a_waiter_that_no_pass_reaches_asks) {
   crowd s;
