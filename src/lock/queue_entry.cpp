@@ -264,7 +264,7 @@ bool queue_entry::drop_late(clock::time_point now) {
   const auto self = shared_from_this();
   while (!waiters_.empty() && now >= front().deadline()) {
     const auto op = front().shared();
-    leave(op, found_busy_ && !lacks_replicas() ? make_error_code(error::timed_out) : no_answer());
+    leave(op, found_busy() && !lacks_replicas() ? make_error_code(error::timed_out) : no_answer());
   }
   return state_ != state::over;
 }
@@ -377,7 +377,7 @@ error_code queue_entry::no_answer() const {
 bool queue_entry::known_busy(clock::time_point now) const {
   // An attempt that was just sent proves nothing yet. One that waits for its answer longer than usual shows that there
   // is none.
-  return found_busy_ && !(is_on_its_way() && attempts_.is_late(now));
+  return found_busy() && !(is_on_its_way() && attempts_.is_late(now));
 }
 
 }  // namespace leasehold::detail

@@ -111,6 +111,8 @@ class queue_entry final : public caller,
   // The grant counts once replicas have acknowledged it.
   void begin_again();
   void note_granted();
+  // (Without a connection holds may still be passed on for a while, and nothing is known.)
+  bool found_busy() const { return found_busy_ && state_ != state::offline; }
   void prove();
   void on_proof(const answer&);
   void grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at, std::uint32_t depth);

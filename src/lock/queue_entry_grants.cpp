@@ -176,6 +176,7 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
 
 // The waiters behind that wait for it. Those of a lock that several hold at a time may still be granted it at once.
 void queue_entry::note_granted() {
+  lacks_replicas_ = false;
   if (std::exchange(found_busy_, true) || lock_->kind.mode == hold_mode::shared) return;
   for (auto& w : waiters_) w.note_contention();
 }

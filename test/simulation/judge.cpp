@@ -758,7 +758,7 @@ void judge::told(held& h) {
   if (leftovers_) leftovers_->is_excused(h.held_by_user().token());
   end_note(h);
   // Told by a coroutine that nobody waits for.
-  if (complaint_.empty() && !h.given_up) complaint_ = without_reason(h);
+  if (complaint_.empty() && (!h.given_up || h.is_being_released)) complaint_ = without_reason(h);
 }
 
 void judge::found_lost(const held& h) {

@@ -9,6 +9,7 @@
 #include "support/unit_test.hpp"
 
 #include <leasehold/counting_semaphore.hpp>
+#include <leasehold/mutex.hpp>
 #include <leasehold/recursive_mutex.hpp>
 #include <leasehold/shared_mutex.hpp>
 
@@ -567,6 +568,42 @@ BOOST_AUTO_TEST_CASE(who_gives_up_while_others_are_granted_has_waited_for_the_lo
     }
     s.stop = true;
   };
+  giving_up([](process& p) { return counting_semaphore(p.client(), "n", 10); });
+  giving_up([](process& p) { return shared_mutex(p.client(), "n").shared(); });
+  giving_up([](process& p) { return recursive_mutex(p.client(), "n", "o"); });
+}
+
+// What is passed on after the end of the server says nothing of it.
+BOOST_AUTO_TEST_CASE(who_gives_up_without_a_server_was_not_answered) {
+  const auto giving_up = [](auto lock_of) {
+    crowd s;
+    auto last = s.w.now();
+    for (int i = 0; i < 20; ++i) {
+      s.spawn(s.p, [&]() -> awaitable<void> {
+        const auto lock = lock_of(s.p);
+        while (!s.stop) {
+          auto waiting = scenarios::acquire(lock, {.lease = 10s, .wait = 1s});
+          auto [ec, h] = co_await std::move(waiting);
+          if (ec) {
+            BOOST_TEST(ec == error::unreachable);
+            break;
+          }
+          last = s.w.now();
+          auto pause = s.p.sleep(1ms);
+          co_await std::move(pause);
+          auto ending = scenarios::release(h);
+          co_await std::move(ending);
+        }
+      });
+    }
+    s.wait(200ms);
+    s.w.server(0).kill();
+    const auto ended = s.w.now();
+    s.wait(3s);
+    BOOST_TEST((last > ended));
+    s.stop = true;
+  };
+  giving_up([](process& p) { return mutex(p.client(), "n"); });
   giving_up([](process& p) { return counting_semaphore(p.client(), "n", 10); });
   giving_up([](process& p) { return shared_mutex(p.client(), "n").shared(); });
   giving_up([](process& p) { return recursive_mutex(p.client(), "n", "o"); });

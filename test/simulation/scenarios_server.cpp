@@ -118,6 +118,25 @@ BOOST_AUTO_TEST_CASE(a_grant_whose_lease_is_over_before_it_is_acknowledged_lacks
   });
 }
 
+// One waiter was not acknowledged, and was later; the next one needs no replica.
+BOOST_AUTO_TEST_CASE(a_lack_of_replicas_is_forgotten_when_the_lock_is_granted) {
+  scene s;
+  s.w.server(0).replicas = 1;
+  s.w.server(0).replicas_that_answer = 0;
+  process& p = s.add(with_timeout(300ms));
+  s.wait(100ms);
+  const auto& first = s.start(p, {.lease = 2s, .wait = 4s, .replicas = 1});
+  const auto& second = s.start(p, {.lease = 2s, .wait = 4s});
+  s.wait(500ms);
+  BOOST_TEST(!first.ended);
+  s.w.server(0).replicas_that_answer = 1;
+  for (int i = 0; i < 3000 && !first.ended; ++i) s.wait(1ms);
+  BOOST_TEST(first.succeeded());
+  s.w.server(0).freeze();
+  s.finish();
+  BOOST_TEST(second.ended.value() == error::unreachable, second.ended->message());
+}
+
 // First too few replicas acknowledge the grant, then the lock is busy, and then the server is silent.
 BOOST_AUTO_TEST_CASE(a_lack_of_replicas_is_forgotten_when_the_lock_is_busy) {
   scene s;

@@ -239,8 +239,11 @@ asio::awaitable<void> schedule::use_all(dice& d, process& p, std::size_t i, cons
   note(who, "releases all");
   for (const auto& h : kept) {
     judge_->given_up(*h);
+    h->is_being_released = true;
     auto ending = h->held_by_user().release(as_tuple);
     const auto [why] = co_await std::move(ending);
+    h->is_being_released = false;
+    if (why == error::lost) judge_->found_lost(*h);
     count("release " + text_of(why));
   }
 }
