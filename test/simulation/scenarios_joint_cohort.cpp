@@ -66,6 +66,13 @@ struct crowd : scene {
       });
     }
   }
+  void resize(process& by, const counting_semaphore& lock, std::uint32_t limit) {
+    spawn(by, [lock, limit]() -> awaitable<void> {
+      auto resizing = lock.resize(limit, as_tuple);
+      const auto [ec] = co_await std::move(resizing);
+      BOOST_TEST(!ec);
+    });
+  }
   int number_of_calls() const {
     int all = 0;
     for (const auto& [what, n] : calls) all += n;
@@ -228,12 +235,7 @@ BOOST_AUTO_TEST_CASE(permits_are_passed_on_only_as_long_as_a_smaller_limit_has_r
   s.add_workers(counting_semaphore(s.p.client(), "n", 10), 50, 1ms);
   s.wait(200ms);
   BOOST_TEST(s.inside == 10);
-  s.spawn(other, [&]() -> awaitable<void> {
-    const counting_semaphore lock(other.client(), "n", 10);
-    auto resizing = lock.resize(2, as_tuple);
-    const auto [ec] = co_await std::move(resizing);
-    BOOST_TEST(!ec);
-  });
+  s.resize(other, counting_semaphore(other.client(), "n", 10), 2);
   s.wait(soon + 4ms);
   BOOST_TEST(s.inside <= 2);
   s.most = 0;
@@ -247,11 +249,7 @@ BOOST_AUTO_TEST_CASE(permits_are_passed_on_only_as_long_as_their_own_client_s_sm
   const counting_semaphore lock(s.p.client(), "n", 10);
   s.add_workers(lock, 50, 1ms);
   s.wait(200ms);
-  s.spawn(s.p, [&]() -> awaitable<void> {
-    auto resizing = lock.resize(2, as_tuple);
-    const auto [ec] = co_await std::move(resizing);
-    BOOST_TEST(!ec);
-  });
+  s.resize(s.p, lock, 2);
   s.wait(200ms);
   s.most = s.inside;
   s.wait(200ms);
@@ -265,11 +263,7 @@ BOOST_AUTO_TEST_CASE(no_permit_is_kept_while_more_are_held_than_the_lowered_limi
   std::vector<scene::attempt*> in;
   for (int i = 0; i < 10; ++i) in.push_back(&s.start(s.p, lock, {.lease = 10s}));
   s.wait(20ms);
-  s.spawn(s.p, [&]() -> awaitable<void> {
-    auto resizing = lock.resize(2, as_tuple);
-    const auto [ec] = co_await std::move(resizing);
-    BOOST_TEST(!ec);
-  });
+  s.resize(s.p, lock, 2);
   s.wait(20ms);
   const auto& waits = s.start(s.p, lock, {.lease = 10s});
   s.wait(20ms);
@@ -291,12 +285,7 @@ BOOST_AUTO_TEST_CASE(permits_are_not_passed_on_to_those_who_believe_in_an_earlie
   s.add_workers(counting_semaphore(s.p.client(), "n", 10), 8, 100us);
   s.enough = 10000000;
   s.wait(1ms);
-  s.spawn(other, [&]() -> awaitable<void> {
-    const counting_semaphore lock(other.client(), "n", 10);
-    auto resizing = lock.resize(9, as_tuple);
-    const auto [ec] = co_await std::move(resizing);
-    BOOST_TEST(!ec);
-  });
+  s.resize(other, counting_semaphore(other.client(), "n", 10), 9);
   s.wait(soon + 4ms);
   // To the last of them the semaphore was free, and had no limit.
   s.most = 0;
@@ -315,11 +304,7 @@ BOOST_AUTO_TEST_CASE(after_a_resize_those_who_have_waited_before_it_come_first) 
   std::vector<scene::attempt*> waiters;
   for (int i = 0; i < 6; ++i) waiters.push_back(&s.start(s.p, lock, {.lease = 10s}));
   s.wait(50ms);
-  s.spawn(s.p, [&]() -> awaitable<void> {
-    auto resizing = lock.resize(3, as_tuple);
-    const auto [ec] = co_await std::move(resizing);
-    BOOST_TEST(!ec);
-  });
+  s.resize(s.p, lock, 3);
   s.wait(10ms);
   s.add_workers(lock, 10, 100us);
   for (auto* const first : {&a, &b}) s.spawn(s.p, scenarios::release(first->got));
