@@ -208,7 +208,6 @@ void queue_entry::grant_locally(hold_state::grant g) {
   const auto op = front().shared();
   waiters_.pop_front();
   note_granted();
-  if (const auto queue = local_queue_.lock()) queue->note_granted();
   if (lock_->kind.mode == hold_mode::shared) parallel_.on_pass();
   auto held = hand_over(*op, std::move(g));
   if (waiters_.empty()) {

@@ -40,7 +40,6 @@ void queue_entry::on_parallel_outcome(bool granted) {
   local_queue_.reset();
   if (!queue) return;
   queue->parallel_.on_end(granted, token_);
-  if (granted) queue->note_granted();
   queue->ask_in_parallel();
 }
 
