@@ -3,6 +3,7 @@
 //
 // The nodes of a cluster in memory against real ones: what they say to requests for a slot that is moved key by key,
 // and which subscriptions they end.
+#include "protocol/refusal.hpp"
 #include "protocol/slots.hpp"
 #include "store/memory/cluster.hpp"
 #include "support/cluster_servers.hpp"
@@ -149,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_script_that_reads_what_it_has_deleted_from_a_slot_that_mo
     }
   };
   const auto is_refused = [](const std::string& words) {
-    return words.find("attempted to access a non local key") != words.npos;
+    return detail::classify(words) == detail::refusal::try_again;
   };
   const auto check = [&](std::string_view when, std::size_t node, bool asking, const detail::script& s, bool refused) {
     const auto right = b.of_real(node, keys, asking, s), model = b.of_model(node, keys, asking, s);

@@ -61,7 +61,7 @@ extern "C" time_t time(time_t* out) noexcept {
 
 stepped_clock::stepped_clock() : file_(folder_.write("numbers", std::string(24, '\0'))), library_(folder_ / "shim.so") {
   child compiler(
-      {"c++", "-O1", "-shared", "-fPIC", "-fno-sanitize=all", "-o", library_, folder_.write("shim.cpp", shim)});
+      {LEASEHOLD_COMPILER, "-O1", "-shared", "-fPIC", "-fno-sanitize=all", "-o", library_, folder_.write("shim.cpp", shim)});
   compiler.read_rest();
   if (compiler.wait() != 0) throw std::runtime_error(compiler.errors());
 }
