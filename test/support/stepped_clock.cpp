@@ -60,8 +60,8 @@ extern "C" time_t time(time_t* out) noexcept {
 }  // namespace
 
 stepped_clock::stepped_clock() : file_(folder_.write("numbers", std::string(24, '\0'))), library_(folder_ / "shim.so") {
-  child compiler(
-      {LEASEHOLD_COMPILER, "-O1", "-shared", "-fPIC", "-fno-sanitize=all", "-o", library_, folder_.write("shim.cpp", shim)});
+  child compiler({LEASEHOLD_COMPILER, "-O1", "-shared", "-fPIC", "-fno-sanitize=all", "-o", library_,
+                  folder_.write("shim.cpp", shim)});
   compiler.read_rest();
   if (compiler.wait() != 0) throw std::runtime_error(compiler.errors());
 }

@@ -16,7 +16,8 @@ BOOST_AUTO_TEST_CASE(what_passes_is_tried_again) {
         "TRYAGAIN Multiple keys request during rehashing of slot", "CLUSTERDOWN The cluster is down",
         "MASTERDOWN Link with MASTER is down", "MOVED 1 127.0.0.1:7000", "ASK 1 127.0.0.1:7000",
         "ERR Script attempted to access a non local key in a cluster node script: 59b8, on @user_script:122.",
-        "ERR Unable to execute command 'exists' in script because undeclared keys were accessed during rehashing of the "
+        "ERR Unable to execute command 'exists' in script because undeclared keys were accessed during rehashing of "
+        "the "
         "slot script: 59b8, on @user_script:122.",
         "ERR Error running script (call to f_1): @user_script:3: -LOADING Redis is loading"}) {
     BOOST_TEST(is_temporary(classify(words)), words);
@@ -87,7 +88,8 @@ BOOST_AUTO_TEST_CASE(a_script_that_fails_on_its_way_may_have_written) {
   BOOST_TEST(may_have_written("ERR Error running script (call to f_1): @user_script:3: -OOM"));
   BOOST_TEST(!may_have_written("WRONGTYPE n is not a mutex"));
   BOOST_TEST(may_have_written("BUSY it says so. script: 59b8, on @user_script:7."));
-  BOOST_TEST(!may_have_written("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."));
+  BOOST_TEST(
+      !may_have_written("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."));
   BOOST_TEST(!may_have_written("NOAUTH Authentication required."));
 }
 
