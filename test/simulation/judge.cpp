@@ -361,21 +361,21 @@ void judge::look_at_rest(const held& h) {
 bool judge::has(std::size_t server, const std::string& name, const std::string& field) const {
   auto& s = world_.server(server);
   if (rules_.of == kind::mutex) {
-    const auto record = s.data().execute({"GET", name}).text;
+    const auto record = s.data().text(name);
     return record.size() > field.size() && record[field.size()] == ':' && record.starts_with(field);
   }
-  const auto member = s.data().execute({"HGET", name, field});
+  const auto member = s.data().text(name, field);
   std::int64_t until = 0;
-  std::from_chars(member.text.data(), member.text.data() + member.text.size(), until);
-  return !member.is_error() && until > s.time().count();
+  std::from_chars(member.data(), member.data() + member.size(), until);
+  return until > s.time().count();
 }
 
 std::uint64_t judge::recorded_fence(std::size_t server, const held& h) const {
-  auto& data = world_.server(server).data();
+  const auto& data = world_.server(server).data();
   const bool is_mutex = rules_.of == kind::mutex;
-  const auto text = (is_mutex ? data.execute({"GET", h.name}) : data.execute({"HGET", h.name, h.field})).text;
+  const auto text = is_mutex ? data.text(h.name) : data.text(h.name, h.field);
   const auto fence = is_mutex ? h.field.size() + 1 : text.find(' ');
-  return fence < text.size() ? std::stoull(text.substr(fence)) : 0;
+  return fence < text.size() ? std::stoull(std::string(text.substr(fence))) : 0;
 }
 
 std::size_t judge::number_that_have(const held& h, bool steps) const {

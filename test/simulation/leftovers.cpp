@@ -85,8 +85,13 @@ std::string leftovers::look(const has_function& has) {
     if (now < l.looked_at) continue;
     const auto its = std::max(l.since, clients_[l.by].since);
     const auto before = now - allowed(*l.by, world_.slowest);
+    l.looked_at = clock::time_point::max();
     for (std::size_t i = 0; i < servers_.size(); ++i) {
-      if (l.is_gone[i] || before < std::max(its, servers_[i])) continue;
+      if (l.is_gone[i]) continue;
+      if (before < std::max(its, servers_[i])) {
+        l.looked_at = std::min(l.looked_at, std::max(its, servers_[i]) + allowed(*l.by, clock::duration{0}));
+        continue;
+      }
       l.is_gone[i] = looked = true;
       // It may take an earlier request for one in time.
       if (world_.clock_of_server(i).offset != first_offsets_[i]) continue;

@@ -267,7 +267,7 @@ std::size_t world::server_of(std::string_view record) {
   if (!cluster_) return 0;
   const auto slot = detail::slot_of(record);
   const auto to = cluster_->target(slot);
-  if (to && servers_[*to]->data().execute({"EXISTS", record}).integer != 0) return *to;
+  if (to && servers_[*to]->data().has(record)) return *to;
   return cluster_->owner(slot);
 }
 

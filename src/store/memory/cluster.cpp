@@ -67,6 +67,7 @@ void cluster::take_over(std::size_t from, std::size_t to) {
 
 void cluster::announce_slots(std::size_t number) {
   node& n = *nodes_[number];
+  if (!n.slots.empty() && n.changes == changes_) return;
   const auto before = std::exchange(n.slots, slots_);
   n.epochs = epochs_;
   n.changes = changes_;

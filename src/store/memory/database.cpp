@@ -765,6 +765,24 @@ database::stored* database::find(std::string_view key) {
   return &found->second;
 }
 
+const any_value* database::peek(std::string_view key) const {
+  const auto found = keys_.find(key);
+  return found == keys_.end() || has_expired(found->second) ? nullptr : &found->second.value;
+}
+
+std::string_view database::text(std::string_view key) const {
+  const auto* const value = peek(key);
+  const auto* const text = value ? std::get_if<string_value>(value) : nullptr;
+  return text ? std::string_view(*text) : std::string_view();
+}
+
+std::string_view database::text(std::string_view key, std::string_view field) const {
+  const auto* const value = peek(key);
+  const auto* const hash = value ? std::get_if<hash_value>(value) : nullptr;
+  const auto* const text = hash ? hash->find(field) : nullptr;
+  return text ? std::string_view(*text) : std::string_view();
+}
+
 bool database::erase(std::string_view key) {
   const auto found = keys_.find(key);
   if (found == keys_.end()) return false;

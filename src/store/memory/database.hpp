@@ -62,6 +62,12 @@ class database {
   // The keys among its words.
   static words keys_in(const command*, words);
 
+  // A look at the data that is no command: whether there is such a key, and the string at the key, or in the field of the
+  // hash at the key. Empty: there is none. Valid until the next call of a function that is not const.
+  bool has(std::string_view key) const { return peek(key) != nullptr; }
+  std::string_view text(std::string_view key) const;
+  std::string_view text(std::string_view key, std::string_view field) const;
+
   // Runs a command of a script. `has_written` belongs to the script: after its first write, a shortage of memory does
   // not stop it. Clear it when the script begins.
   reply execute_in_script(const command*, words, bool& has_written);
@@ -94,6 +100,7 @@ class database {
   std::int64_t now_ms() const { return now_us_ / 1000; }
   bool has_expired(const stored& s) const { return s.expires >= 0 && now_ms() > s.expires; }
   stored* find(std::string_view key);
+  const any_value* peek(std::string_view key) const;
   bool erase(std::string_view key);
 
   reply run(const command&, words);
