@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -682,8 +683,7 @@ std::size_t chosen_number() {
 }
 
 // What is rare may come later than usual: `to_reach` is given ten times as many commands.
-template <class Next>
-void run_random(Next next, const words& keys, const words& to_reach = {}) {
+void run_random(const std::function<words(generator&, both&)>& next, const words& keys, const words& to_reach = {}) {
   const auto seed = chosen_seed();
   BOOST_TEST_CONTEXT("LEASEHOLD_SEED=" << seed) {
     generator g(seed);
