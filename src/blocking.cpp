@@ -169,7 +169,7 @@ void request_stop_at_loss(const std::shared_ptr<hold_state>& hold, const std::st
     std::stop_source(source).request_stop();
     return;
   }
-  start_lost(hold, [source](error_code ec) mutable {
+  start_lost(hold, [source = source](error_code ec) mutable {
     if (!ec) source.request_stop();
   });
 }

@@ -419,7 +419,7 @@ class cluster_store final : public store, public node::owner, public std::enable
   std::set<const node*> nodes_without(const std::vector<cluster_node>& found) const {
     std::set<const node*> gone{nullptr};
     for (const auto& [name, n] : nodes_) {
-      const auto is_named = [&n](const cluster_node& f) { return name_of(f.where) == name_of(n->where); };
+      const auto is_named = [&node = *n](const cluster_node& f) { return name_of(f.where) == name_of(node.where); };
       if (!n->serves() && std::none_of(found.begin(), found.end(), is_named)) gone.insert(n.get());
     }
     return gone;
