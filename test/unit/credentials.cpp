@@ -1,9 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
+#include "support/unit_test.hpp"
+
 #include <leasehold/client.hpp>
 #include <leasehold/error.hpp>
-
-#include <boost/test/unit_test.hpp>
 
 #include <exception>
 #include <stdexcept>

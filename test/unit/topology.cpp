@@ -1,8 +1,7 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 #include "store/cluster/topology.hpp"
-
-#include <boost/test/unit_test.hpp>
+#include "support/unit_test.hpp"
 
 #include <string>
 
