@@ -171,7 +171,7 @@ class password_command final : public std::enable_shared_from_this<password_comm
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_BLOCK, &all, &before);
-    while (::waitpid(-1, nullptr, WNOHANG | __WCLONE) > 0) continue;  // Those that have ended.
+    while (::waitpid(-1, nullptr, WNOHANG | static_cast<int>(__WCLONE)) > 0) continue;  // Those that have ended.
     // Like fork, but no SIGCHLD reports its end and waitpid without __WCLONE does not see it: `run` waits for its
     // command and for what that has started.
     keeper_ = static_cast<pid_t>(::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr));

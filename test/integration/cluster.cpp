@@ -414,7 +414,7 @@ BOOST_AUTO_TEST_CASE(the_first_node_to_answer_refuses_the_user) {
   for (const auto& r : refusals) {
     BOOST_TEST_CONTEXT(r.error) {
       set_user(0, r.rules);
-      for (const std::size_t i : {1, 2}) set_user(i, {"on", ">secret", "~*", "&*", "+@all"});
+      for (const std::size_t i : {1U, 2U}) set_user(i, {"on", ">secret", "~*", "&*", "+@all"});
       const auto refused = [&]() -> std::uint64_t {
         const std::string all = cluster.node(0).command("INFO", "errorstats").text;
         const std::string field = std::string("errorstat_") + r.error + ":count=";
@@ -422,7 +422,7 @@ BOOST_AUTO_TEST_CASE(the_first_node_to_answer_refuses_the_user) {
         return at == all.npos ? 0 : std::stoull(all.substr(at + field.size()));
       };
       run([&]() -> awaitable<void> {
-        for (const std::size_t i : {1, 2}) cluster.node(i).stop();
+        for (const std::size_t i : {1U, 2U}) cluster.node(i).stop();
         const auto before = refused();
         client c(co_await asio::this_coro::executor, url_of("app"), o);
         std::optional<error_code> ready;
@@ -430,7 +430,7 @@ BOOST_AUTO_TEST_CASE(the_first_node_to_answer_refuses_the_user) {
         // Whoever is refused twice has heard of the first time.
         co_await eventually("it is refused", [&] { return refused() >= before + 2 || ready; });
         BOOST_TEST(!ready.has_value());
-        for (const std::size_t i : {1, 2}) cluster.node(i).go_on();
+        for (const std::size_t i : {1U, 2U}) cluster.node(i).go_on();
         co_await eventually("it is ready", [&] { return ready.has_value(); });
         BOOST_TEST(!*ready, ready->message());
         const auto elsewhere = [&](const std::string& name) { return cluster.master_of(name) != 0; };

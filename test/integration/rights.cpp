@@ -71,7 +71,8 @@ constexpr acquire_options quick{.lease = 6s, .wait = 8s};
 template <class First, class Second>
 awaitable<void> use(client a, client b, First first, Second second, report& r, std::string what) {
   const auto failed = a.stats().renewal_failed;
-  auto [acquired, h] = co_await first.acquire(quick, as_tuple);
+  auto [acquired, granted] = co_await first.acquire(quick, as_tuple);
+  hold& h = granted;
   r.note(what + " acquire", acquired);
   if (acquired) co_return;
   const auto end = h.expires_at();

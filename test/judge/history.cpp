@@ -307,8 +307,9 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
     if (by > bound) violated("its loss was told late", times);
     if (end == t.told && *end < t.expires - t.margin - nearly) {
       ++j.counts["losses told early"];
-      const bool reason = std::any_of(reasons.begin(), reasons.end(),
-                                      [&](const span& s) { return s.from <= *end && s.to >= t.called; });
+      const bool reason = std::any_of(reasons.begin(), reasons.end(), [&end, &called = t.called](const span& s) {
+        return s.from <= *end && s.to >= called;
+      });
       if (!reason) violated("lost without a reason", times);
     }
   }

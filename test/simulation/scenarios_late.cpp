@@ -402,7 +402,8 @@ BOOST_AUTO_TEST_CASE(a_writer_that_is_detached_behind_a_late_downgrade_becomes_a
     s.w.lateness = 1.0;
     process& p = s.add(with_timeout(600ms));
     s.wait(100ms);
-    auto [ec, held] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 20s});
+    auto [ec, granted] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 20s});
+    hold& held = granted;
     BOOST_REQUIRE(!ec);
     boost::asio::cancellation_signal stop;
     s.run(p, [&]() -> awaitable<void> {
@@ -431,7 +432,8 @@ BOOST_AUTO_TEST_CASE(a_writer_that_is_downgraded_while_it_is_detached_becomes_a_
   s.w.fastest = s.w.slowest = 1ms;
   process &p = s.add(), &other = s.add();
   s.wait(100ms);
-  auto [ec, held] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 20s});
+  auto [ec, granted] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 20s});
+  hold& held = granted;
   BOOST_REQUIRE(!ec);
   std::optional<ticket> given;
   std::optional<error_code> downgraded;

@@ -289,7 +289,7 @@ void schedule::plan_faults() {
         f.what = fmt::format("p{} stands still for {} ms", i, for_how_long / 1ms);
         f.strike = [this, i, for_how_long] {
           processes_[i]->freeze();
-          world_.after(for_how_long, [this, i, p = std::weak_ptr(processes_[i])] {
+          world_.after(for_how_long, [p = std::weak_ptr(processes_[i])] {
             if (const auto one = p.lock()) one->thaw();
           });
         };

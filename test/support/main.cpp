@@ -18,10 +18,10 @@ namespace leasehold::test {
 
 void set_checkpoint(const char* file, std::size_t line) { boost::unit_test::unit_test_log.set_checkpoint(file, line); }
 
-void report(const boost::test_tools::assertion_result& result, const char* assertion, const char* file,
-            std::size_t line, boost::test_tools::tt_detail::tool_level level) {
-  using namespace boost::test_tools::tt_detail;
-  report_assertion(result, BOOST_TEST_LAZY_MSG(assertion), file, line, level, CHECK_BUILT_ASSERTION, 0);
+void report_assertion(const boost::test_tools::assertion_result& result, const char* assertion, const char* file,
+                      std::size_t line, boost::test_tools::tt_detail::tool_level level) {
+  namespace detail = boost::test_tools::tt_detail;
+  detail::report_assertion(result, BOOST_TEST_LAZY_MSG(assertion), file, line, level, detail::CHECK_BUILT_ASSERTION, 0);
 }
 
 }  // namespace leasehold::test

@@ -42,8 +42,8 @@ struct print_log_value<leasehold::error> {
 namespace leasehold::test {
 
 void set_checkpoint(const char* file, std::size_t line);
-void report(const boost::test_tools::assertion_result& result, const char* assertion, const char* file,
-            std::size_t line, boost::test_tools::tt_detail::tool_level level);
+void report_assertion(const boost::test_tools::assertion_result& result, const char* assertion, const char* file,
+                      std::size_t line, boost::test_tools::tt_detail::tool_level level);
 
 }  // namespace leasehold::test
 
@@ -51,6 +51,6 @@ void report(const boost::test_tools::assertion_result& result, const char* asser
 #define BOOST_TEST_TOOL_ET_IMPL(P, level)                                                                       \
   do {                                                                                                          \
     ::leasehold::test::set_checkpoint(__FILE__, __LINE__);                                                      \
-    ::leasehold::test::report(BOOST_TEST_BUILD_ASSERTION(P).evaluate(), BOOST_STRINGIZE(P), __FILE__, __LINE__, \
-                              ::boost::test_tools::tt_detail::level);                                           \
+    ::leasehold::test::report_assertion(BOOST_TEST_BUILD_ASSERTION(P).evaluate(), BOOST_STRINGIZE(P), __FILE__, \
+                                        __LINE__, ::boost::test_tools::tt_detail::level);                       \
   } while (false)
