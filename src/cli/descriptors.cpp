@@ -10,12 +10,12 @@ namespace {
 
 // New descriptors get the lowest free numbers and this program needs a handful, so its own are below this unless about
 // as many were handed over.
-constexpr int limit = 1024;
+constexpr int own_are_below = 1024;
 
 }  // namespace
 
 inherited_descriptors::inherited_descriptors() {
-  for (int fd = 0; fd < limit; ++fd) {
+  for (int fd = 0; fd < own_are_below; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0) open_.insert(fd);
   }
   // A socket must not become standard error because that was closed. The command finds it closed all the same.
@@ -26,7 +26,7 @@ inherited_descriptors::inherited_descriptors() {
 }
 
 void inherited_descriptors::close_all_others_on_exec() const {
-  for (int fd = 0; fd < limit; ++fd) {
+  for (int fd = 0; fd < own_are_below; ++fd) {
     if (open_.count(fd) == 0) ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
 }

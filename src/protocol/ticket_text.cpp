@@ -11,7 +11,7 @@
 namespace leasehold::detail {
 namespace {
 
-constexpr std::string_view version = "lh1.";
+constexpr std::string_view ticket_prefix = "lh1.";
 constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr std::size_t checksum_size = 4;
 constexpr std::size_t longest_name = 65536;
@@ -126,16 +126,16 @@ std::string ticket_text(const ticket_fields& f) {
   put_number(bytes, static_cast<std::uint64_t>(f.rest_from));
   const auto sum = ticket_checksum(bytes);
   for (unsigned shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<char>(sum >> shift & 255U));
-  return std::string(version) + in_base64url(bytes);
+  return std::string(ticket_prefix) + in_base64url(bytes);
 }
 
 ticket_read read_ticket(std::string_view text) {
   const auto because = [](const char* wrong) { return ticket_read{{}, wrong}; };
   constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   if (text.empty()) return because("it is empty");
-  if (!text.starts_with(version)) return because("it does not begin with 'lh1.'");
+  if (!text.starts_with(ticket_prefix)) return because("it does not begin with 'lh1.'");
   std::string bytes;
-  if (!from_base64url(text.substr(version.size()), bytes)) {
+  if (!from_base64url(text.substr(ticket_prefix.size()), bytes)) {
     return because("it contains a character that is none of a ticket");
   }
   if (bytes.size() <= checksum_size) return because("a part of it is missing");
