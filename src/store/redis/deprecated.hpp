@@ -11,8 +11,8 @@
 namespace leasehold::detail {
 
 // Boost.Redis does not set TCP_NODELAY, but a small script must not wait for the acknowledgement of the one before it.
-template <class Executor>
-void set_no_delay(boost::redis::basic_connection<Executor>& connection) {
+template <class Connection>
+void set_no_delay(Connection& connection) {
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

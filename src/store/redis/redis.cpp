@@ -69,9 +69,11 @@ struct push_sink {
   friend adapter boost_redis_adapt(push_sink& sink) { return adapter{&sink}; }
 };
 
-// Strand: a concrete strand where the executor is known.
-template <class Strand>
-class redis_store final : public redis_server, public std::enable_shared_from_this<redis_store<Strand>> {
+// Connection: one with a concrete strand where the executor is known.
+template <class Connection>
+class redis_store final : public redis_server, public std::enable_shared_from_this<redis_store<Connection>> {
+  using Strand = typename Connection::executor_type;
+
  public:
   // `another` makes a second store of the same server, with a connection of its own.
   redis_store(Strand strand, address where, const client_options& options, std::string channel, store::events& owner,
@@ -580,7 +582,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     std::shared_ptr<login> password;
     std::string warned_of;  // A certificate that has expired.
   } proof_;
-  redis::basic_connection<Strand> connection_;
+  Connection connection_;
   timer pause_;
   timer watch_;
   // When the watch checks next. That may be earlier than the calls under way require.
@@ -602,7 +604,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     bool is_out_of_step = false;  // See on_refused_channel.
   } this_one_;
 
-  channels<redis::basic_connection<Strand>> channels_;
+  channels<Connection> channels_;
   pipeline pipeline_;
   reply reading_;
   push_sink push_sink_{[this](reply& pushed) { on_push(pushed); }, {}};
@@ -612,8 +614,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
 server_maker make_redis_servers(const asio::any_io_executor& executor, const client_options& options,
                                 std::string client) {
-  const auto make_on = [&](auto strand) {
-    using made = redis_store<decltype(strand)>;
+  const auto make_on = [&]<class Connection>(typename Connection::executor_type strand) {
+    using made = redis_store<Connection>;
     const auto make = [strand, &options](address where, std::string channel, store::events& events,
                                          redis_server::router* router) {
       const witness::maker another = [strand, &options, where](store::events& e) {
@@ -624,8 +626,10 @@ server_maker make_redis_servers(const asio::any_io_executor& executor, const cli
     return server_maker(strand, options, std::move(client), make);
   };
   // A concrete executor: type erasure costs Boost.Redis a third of its speed.
+  using known_strand = asio::strand<asio::io_context::executor_type>;
   const auto* const known = executor.target<asio::io_context::executor_type>();
-  return known != nullptr ? make_on(asio::make_strand(*known)) : make_on(asio::make_strand(executor));
+  return known != nullptr ? make_on.operator()<redis::basic_connection<known_strand>>(asio::make_strand(*known))
+                          : make_on.operator()<redis::connection>(asio::make_strand(executor));
 }
 
 }  // namespace leasehold::detail
