@@ -267,8 +267,9 @@ BOOST_AUTO_TEST_CASE(a_late_vote_with_a_larger_fence_counts_for_the_ticket_of_a_
   process& p = s.add();
   s.wait(100ms);
   s.w.server(2).freeze();
-  auto [ec, held] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 10s});
-  BOOST_REQUIRE(!ec);
+  auto acquired = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 10s});
+  hold& held = acquired.second;
+  BOOST_REQUIRE(!acquired.first);
   s.w.server(2).thaw();
   s.wait(100ms);
   s.run(p, [&]() -> awaitable<void> {
@@ -339,8 +340,9 @@ BOOST_AUTO_TEST_CASE(a_late_request_of_an_earlier_downgrade_leaves_the_fence_of_
   s.w.clock_of_server(1).offset = 1h;  // It gives the largest fences.
   process &p = s.add(), &other = s.add();
   s.wait(100ms);
-  auto [ec, held] = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 10s});
-  BOOST_REQUIRE(!ec);
+  auto acquired = s.acquire(p, shared_mutex(p.client(), "n"), {.lease = 10s});
+  hold& held = acquired.second;
+  BOOST_REQUIRE(!acquired.first);
   s.wait(100ms);
   s.w.server(1).on_run = [&s](const detail::script&, const auto& arguments, const auto&) {
     if (arguments.front() != "downgrade") return;

@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(what_was_granted_in_part_is_released) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, urls());
     mutex lock(c, "n");
-    for (int i = 0; i < 20; ++i) {
+    for (std::size_t i = 0; i < 20; ++i) {
       (*this)[0].command("SET", "n", "somebody's");
       (*this)[1].command("SET", "n", "somebody's");
       auto none = co_await lock.try_acquire();

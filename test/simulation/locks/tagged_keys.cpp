@@ -100,11 +100,12 @@ BOOST_FIXTURE_TEST_CASE(requests_that_were_sent_before_the_first_refusal_are_sen
     co_await c.ready();
     std::deque<asker> all;
     for (int i = 0; i < 40; ++i) all.emplace_back(mutex(c, "n" + std::to_string(i % 20))).acquire();
-    std::optional<error_code> ec;
     asker cancelled(mutex(c, "n0"));
     cancelled.acquire();
     co_await turn();
     cancelled.signal.emit(asio::cancellation_type::terminal);
+    co_await eventually("the cancelled one has ended", [&] { return cancelled.ended(); });
+    BOOST_TEST(!cancelled.in());
     for (auto& a : all) {
       co_await eventually("it is in", [&] { return a.in(); });
       co_await a.got.release();
