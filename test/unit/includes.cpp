@@ -255,7 +255,7 @@ void note_words(source_file& f, std::string_view code) {
   for (const std::string_view key : {"class ", "struct ", "enum class "}) {
     if (!code.starts_with(key)) continue;
     auto name = code.substr(key.size());
-    name = name.substr(0, std::find_if_not(name.begin(), name.end(), is_word) - name.begin());
+    name = {name.begin(), std::find_if_not(name.begin(), name.end(), is_word)};
     if (name.find('_') != name.npos) (code.ends_with(';') ? f.declared : f.defined).emplace(name);
   }
 }

@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(finds_fences_that_do_not_grow) {
   BOOST_TEST(judge({readers}, {.quorum = true}).violations.empty());
   // Nor do those of one phase who came one after the other; an owner's re-entries do.
   tenure later = held("shared_mutex", "r", 12, 2);
-  later.called = 11.5 * second;
+  later.called = 23 * second / 2;
   tenure earlier = held("shared_mutex", "r", 10, 3);
   BOOST_TEST(judged(process({earlier, later})) == "a fence that does not grow");
   BOOST_TEST(judge({process({earlier, later})}, {.quorum = true}).violations.empty());

@@ -174,13 +174,13 @@ BOOST_AUTO_TEST_CASE(acquires_and_releases_of_one_turn_are_one_command) {
     return results();
   };
   // One reply for all, or one for each, and an error is that of one request.
-  for (const std::uint32_t tag : {1, 2, 3}) add_of(tag, tag == 2 ? acquires : releases);
+  for (const std::uint32_t tag : {1U, 2U, 3U}) add_of(tag, tag == 2 ? acquires : releases);
   BOOST_TEST(send({{"1", "granted"}}, 1) == (texts{"1=1", "2=granted", "3=1"}), boost::test_tools::per_element());
-  for (const std::uint32_t tag : {1, 2, 3}) add_of(tag, tag == 2 ? acquires : releases);
+  for (const std::uint32_t tag : {1U, 2U, 3U}) add_of(tag, tag == 2 ? acquires : releases);
   BOOST_TEST(send({{"1", "!OOM no", "granted"}}, 1) == (texts{"1=1", "2=granted", "3!OOM no"}),
              boost::test_tools::per_element());
   // A record is named once, so what is asked of it keeps its order; and so does all that goes out by itself.
-  for (const std::uint32_t tag : {1, 2, 102}) add_of(tag, tag == 102 ? acquires : releases);
+  for (const std::uint32_t tag : {1U, 2U, 102U}) add_of(tag, tag == 102 ? acquires : releases);
   add(3);
   add_of(4, acquires);
   BOOST_TEST(send({{"1"}, {"granted"}, {"renewed"}, {"busy"}}, 4) ==
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(acquires_and_releases_of_one_turn_are_one_command) {
   BOOST_TEST(send({{"1"}}, 2).back() == std::to_string(detail::bundle::most) + " failed");
   // Tagged keys are those of different slots, which must not be in one call.
   releases->fences = "leasehold:{06S}:fence";
-  for (const std::uint32_t tag : {1, 2}) add_of(tag, releases);
+  for (const std::uint32_t tag : {1U, 2U}) add_of(tag, releases);
   BOOST_TEST(send({{"1"}, {"1"}}, 2) == (texts{"1=1", "2=1"}), boost::test_tools::per_element());
   releases->fences = detail::only_fence_key;
   // Where no calls must go out together.

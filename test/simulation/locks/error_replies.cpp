@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_has_failed_half_way_leaves_the_queue) {
     other_program second(redis);
     hold h = co_await mutex(first, "n").acquire({.renew = renewal::none});
     const mutex its_lock(second.client(), "n");
-    second.start([&its_lock]() -> awaitable<void> { co_await its_lock.acquire(); });
+    second.start([&its_lock]() -> awaitable<void> { const hold never = co_await its_lock.acquire(); });
     co_await one_waits(redis);
     second.stop();
     redis.command("DEL", "n");
