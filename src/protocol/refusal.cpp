@@ -84,8 +84,9 @@ refusal classify(std::string_view words) noexcept {
     if (says(words, code)) return refusal::try_again;
   }
   // A slot is being moved: the script has deleted a key and then read it again. What it did before stays done. (Redis 8.0
-  // and Valkey 8.1 refuse a command of several keys, of which some are there, in other words.)
-  for (const auto* part : {"attempted to access a non local key", "were accessed during rehashing of the slot"}) {
+  // and Valkey 8.1 refuse a command of several keys, of which some are there, in other words. Until Valkey 9 the first of
+  // these begins with "Script attempted", there with "Attempted".)
+  for (const auto* part : {"ttempted to access a non local key", "were accessed during rehashing of the slot"}) {
     if (words.find(part) != words.npos) return refusal::try_again;
   }
   return refusal::no;

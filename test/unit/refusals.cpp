@@ -15,9 +15,9 @@ BOOST_AUTO_TEST_CASE(what_passes_is_tried_again) {
         "TRYAGAIN Multiple keys request during rehashing of slot", "CLUSTERDOWN The cluster is down",
         "MASTERDOWN Link with MASTER is down", "MOVED 1 127.0.0.1:7000", "ASK 1 127.0.0.1:7000",
         "ERR Script attempted to access a non local key in a cluster node script: 59b8, on @user_script:122.",
-        "ERR Unable to execute command 'exists' in script because undeclared keys were accessed during rehashing of "
-        "the "
-        "slot script: 59b8, on @user_script:122.",
+        "ERR Attempted to access a non local key in a cluster node script: on @user_script:1.",
+        "ERR Unable to execute command 'exists' in script because undeclared keys were accessed "
+        "during rehashing of the slot script: 59b8, on @user_script:122.",
         "ERR Error running script (call to f_1): @user_script:3: -LOADING Redis is loading"}) {
     BOOST_TEST(is_temporary(classify(words)), words);
   }
