@@ -15,7 +15,8 @@ constexpr const char* exit_codes = R"(Exit status of run: the command's own; 128
    64  wrong usage, invalid option, name, URL or file; what a quorum does not support; or a lock
        that an outer run holds
    65  the key holds something else than this kind of lock, or a semaphore with another limit
-   69  the store is unreachable, or the password of --password-file or --password-command is wrong
+   69  the store is unreachable, too few servers of a quorum or too few replicas answered, or the
+       password of --password-file or --password-command is wrong
    70  an error in leasehold itself
    71  a call of the operating system failed: fork, for example
    74  the lease was lost: the command was stopped, was not started, or had not been covered to
