@@ -7,10 +7,12 @@
 #include <leasehold/error.hpp>
 
 #include <boost/algorithm/string/predicate.hpp>
+#include <boost/asio/ip/address.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <string>
 
 namespace leasehold::detail {
 namespace {
@@ -275,12 +277,24 @@ class parser {
 
 address parse_url(std::string_view url, std::string_view which) { return parser(url, which).parse(); }
 
+namespace {
+
+// An address has several forms: ::1 and 0:0:0:0:0:0:0:1.
+bool is_same_host(const std::string& a, const std::string& b) {
+  boost::system::error_code no_address;
+  const auto one = boost::asio::ip::make_address(a, no_address);
+  if (no_address) return boost::algorithm::iequals(a, b);
+  const auto other = boost::asio::ip::make_address(b, no_address);
+  return !no_address && one == other;
+}
+
+}  // namespace
+
 bool is_same_server(const address& a, const address& b) {
   if (a.path != b.path || a.master != b.master || a.in_memory != b.in_memory) return false;
   const auto has = [](const address& other, const host_and_port& one) {
     return std::any_of(other.hosts.begin(), other.hosts.end(), [&](const host_and_port& h) {
-      const bool is_same_host = other.in_memory ? h.host == one.host : boost::algorithm::iequals(h.host, one.host);
-      return is_same_host && h.port == one.port;
+      return (other.in_memory ? h.host == one.host : is_same_host(h.host, one.host)) && h.port == one.port;
     });
   };
   return a.hosts.empty() == b.hosts.empty() &&

@@ -458,6 +458,43 @@ BOOST_AUTO_TEST_CASE(a_master_that_is_announced_with_the_answer_is_connected_to)
   });
 }
 
+// The Sentinel announces another master with each answer, and names the first one again.
+BOOST_AUTO_TEST_CASE(a_sentinel_that_contradicts_itself_gets_few_connections) {
+  hostile_server sentinel([&](const words& w) -> hostile_server::answer {
+    if (w[0] != "SENTINEL") return hostile_server::polite(w);
+    if (w[1] != "SENTINELS") return array({"127.0.0.1", "1"});
+    return {"*0\r\n>3\r\n" + bulk("message") + bulk("+switch-master") + bulk("m 127.0.0.1 1 127.0.0.1 2")};
+  });
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.reconnect = {.first = 2ms, .max = 100ms, .factor = 2.0, .jitter = 0.5};
+    client c(co_await asio::this_coro::executor, "redis+sentinel://" + sentinel.host() + "/m", o);
+    auto lock = mutex(c, "n");
+    const acquire_options options{.wait = 1s};
+    const auto [ec, h] = co_await lock.acquire(options, as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    BOOST_TEST(sentinel.connections() <= 40U);
+    co_await c.close(as_tuple);
+  });
+}
+
+// At `maxclients`, for example, and in protected mode.
+BOOST_AUTO_TEST_CASE(what_a_server_says_before_it_closes_the_connection_is_told) {
+  hostile_server full(to("HELLO", and_close({"-ERR max number of clients reached\r\n"})));
+  hostile_server sentinel(to("HELLO", and_close({"-DENIED protected mode\r\n"})));
+  const std::string group = "redis+sentinel://" + sentinel.host() + "/m";
+  for (const auto& [url, expected] : std::vector<std::pair<std::string, std::string>>{
+           {full.url(), "ERR max number of clients reached"},
+           {group, "Sentinel " + sentinel.host() + ": DENIED protected mode"}}) {
+    run([&]() -> awaitable<void> {
+      client c(co_await asio::this_coro::executor, url, patient());
+      co_await eventually("the reason is known", [&] { return !c.last_failure().empty(); });
+      BOOST_TEST(c.last_failure() == expected);
+      co_await c.close(as_tuple);
+    });
+  }
+}
+
 BOOST_FIXTURE_TEST_CASE(tls_against_a_plain_port_has_a_reason, with_redis) {
   const std::string url = "rediss://127.0.0.1:" + std::to_string(redis.port());
   run([&]() -> awaitable<void> {

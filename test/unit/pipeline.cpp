@@ -267,6 +267,14 @@ BOOST_AUTO_TEST_CASE(a_call_that_waits_for_room_has_no_less_patience) {
   BOOST_TEST((calls.silent_at() == now + 1s));
 }
 
+BOOST_AUTO_TEST_CASE(a_call_that_waits_behind_some_that_were_not_sent_yet_has_no_less_patience) {
+  add(1);
+  caller->patience = 1s;
+  BOOST_TEST((calls.wait(call(2)) == clock::time_point::max()));
+  calls.flush(now);
+  BOOST_TEST((calls.silent_at() == now + 1s));
+}
+
 // Perhaps the process stood still, and the replies have arrived.
 BOOST_AUTO_TEST_CASE(a_silent_connection_is_looked_at_twice) {
   add(1);

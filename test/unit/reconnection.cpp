@@ -40,6 +40,16 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_no_reason_to_come_sooner) {
   BOOST_TEST((pause_after(end::refused) == 100ms));
 }
 
+// Sentinels that contradict themselves are not asked in a loop.
+BOOST_AUTO_TEST_CASE(pauses_grow_while_other_servers_are_announced) {
+  BOOST_TEST(connections.hurry(now));
+  BOOST_TEST((connections.pause_unless_urgent(0.5) == 0ms));
+  for (const auto expected : {50ms, 100ms}) BOOST_TEST((connections.pause_unless_urgent(0.5) == expected));
+  now += 1s;
+  BOOST_TEST(connections.hurry(now));
+  BOOST_TEST((connections.pause_unless_urgent(0.5) == 0ms));
+}
+
 // A server that accepts clients and then closes the connection.
 BOOST_AUTO_TEST_CASE(pauses_grow_more_while_connections_are_short) {
   for (const auto expected : {50ms, 200ms, 800ms, 3200ms, 4000ms, 4000ms}) {

@@ -211,6 +211,10 @@ BOOST_AUTO_TEST_CASE(one_server_is_told_from_another) {
   BOOST_TEST(same("redis://Host:1", "redis://hOST:1"));
   BOOST_TEST(!same("redis://h:1", "redis://h:2"));
   BOOST_TEST(!same("redis://a", "redis://b"));
+  BOOST_TEST(same("redis://[::1]", "redis://[0:0::0:1]"));
+  BOOST_TEST(!same("redis://[::1]", "redis://[::2]"));
+  BOOST_TEST(!same("redis://127.0.0.1", "redis://127.0.0.2"));
+  BOOST_TEST(!same("redis://127.0.0.1", "redis://localhost"));
   BOOST_TEST(same("unix:///a", "unix:///a?db=1"));
   BOOST_TEST(!same("unix:///a", "unix:///b"));
   BOOST_TEST(!same("unix:///a", "unix:///A"));

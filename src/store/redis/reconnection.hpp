@@ -67,6 +67,11 @@ class reconnection {
   }
   // The pause while no server to connect to is known.
   clock::duration pause(double random) { return pauses_.next(random); }
+  // The pause when another server was announced before the connection began. None for the first in a while (hurry):
+  // Sentinels that contradict themselves are not asked in a loop.
+  clock::duration pause_unless_urgent(double random) {
+    return std::exchange(is_urgent_, false) ? clock::duration(0) : pause(random);
+  }
 
   // The client must connect to another server: without a pause, but not more often than one pause takes. True: a pause
   // that is under way ends, too.

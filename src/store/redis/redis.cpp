@@ -23,7 +23,6 @@
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/strand.hpp>
@@ -31,6 +30,7 @@
 #include <boost/redis/connection.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -104,8 +104,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     destination_.start([weak = this->weak_from_this()] {
       if (const auto self = weak.lock()) self->follow_master();
     });
-    asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), asio::detached);
-    asio::co_spawn(strand_, keep_receiving(this->shared_from_this()), asio::detached);
+    // No error ends these loops: an exception (std::bad_alloc) leaves run().
+    const auto rethrow = [](std::exception_ptr e) {
+      if (e) std::rethrow_exception(e);
+    };
+    asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), rethrow);
+    asio::co_spawn(strand_, keep_receiving(this->shared_from_this()), rethrow);
   }
 
   void stop() override {
@@ -220,13 +224,21 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       self->is_elsewhere_ = false;
       co_await self->destination_.look_up(self->reconnection_);
       if (self->stopping_) break;
-      if (self->is_elsewhere_) continue;
+      if (self->is_elsewhere_) {
+        const auto pause = self->reconnection_.pause_unless_urgent(self->random());
+        if (pause != clock::duration(0)) co_await rest(self, pause);
+        continue;
+      }
       const auto next = self->destination_.take(self->reconnection_, config);
       const bool is_known = next.no_master == nullptr;
       if (is_known && self->proof_.password->asks()) {
         co_await get_credentials(self);
         if (self->stopping_) break;
-        if (self->is_elsewhere_) continue;
+        if (self->is_elsewhere_) {
+          const auto pause = self->reconnection_.pause_unless_urgent(self->random());
+          if (pause != clock::duration(0)) co_await rest(self, pause);
+          continue;
+        }
       }
       if (!(is_known ? self->can_identify_itself() : self->report(*next.no_master))) {
         if (self->stopping_) break;
@@ -304,6 +316,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   std::string why_ended(error_code ec) const {
     if (!this_one_.why_down.empty()) return this_one_.why_down;
+    if (!this_one_.why_no_hello.empty()) return this_one_.why_no_hello;
     const bool is_silent_end = ec == asio::error::eof && !this_one_.has_answered;
     return proof_.tls.why_ended(ec.message() + (is_silent_end ? why_nothing_but_an_end : ""));
   }
@@ -342,6 +355,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
                                                          const redis::resp3::node_view& node, error_code& ec) mutable {
       this_one_.has_answered = true;
       add_to_last(e->replies, begins, kind, node, ec);
+      // The server may close the connection behind these words.
+      const bool is_first = kind == redis::any_adapter::parse_event::done && e->replies.size() == 1;
+      if (is_first && e->replies.front().is_error()) this_one_.why_no_hello = why_no_hello(e->replies.front().text(0));
     });
     connection_.async_exec(e->script.request(), std::move(adapter),
                            [self = this->shared_from_this(), e, epoch = epoch_](error_code ec, std::size_t) {
@@ -598,7 +614,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   bool is_elsewhere_ = false;  // The Sentinels have announced another master since they were asked.
   // Of the present connection.
   struct {
-    std::string why_down;  // Why the store gives it up.
+    std::string why_down;      // Why the store gives it up.
+    std::string why_no_hello;  // What the server says instead of an answer to HELLO.
     bool has_answered = false;
     bool is_refused = false;      // Its handshake was refused.
     bool is_out_of_step = false;  // See on_refused_channel.

@@ -91,8 +91,14 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
     connection_.async_run(config, [self = shared_from_this()](error_code ec) {
       self->connection_.cancel(redis::operation::all);
       self->login_->stop();
-      if (self->owner_ != nullptr) self->owner_->on_end(*self, self->tls_.why_ended(ec.message()));
+      if (self->owner_ != nullptr) self->owner_->on_end(*self, self->why_ended(ec));
     });
+  }
+
+  // A Sentinel in protected mode says so, and closes the connection.
+  std::string why_ended(error_code ec) const {
+    const bool refuses = !replies_.empty() && replies_.front().is_error();
+    return refuses ? why_no_hello(replies_.front().text(0)) : tls_.why_ended(ec.message());
   }
 
   // A Sentinel that is watched stays connected for long. What fails here is told when the connection ends.
