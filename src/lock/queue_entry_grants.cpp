@@ -209,6 +209,8 @@ void queue_entry::grant_locally(hold_state::grant g) {
   waiters_.pop_front();
   note_granted();
   if (lock_->kind.mode == hold_mode::shared) parallel_.on_pass();
+  // Those that asked before may have left, and the next ones would follow none of the readers that are there.
+  if (lock_->kind.role == detail::role::reader) parallel_.on_reader(g.token);
   auto held = hand_over(*op, std::move(g));
   if (waiters_.empty()) {
     withdraw(nullptr);

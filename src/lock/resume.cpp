@@ -89,7 +89,9 @@ hold resume_op::resumed(const answer& a) const {
     g.tenure->recorded_fence = detached_->recorded;
   }
   g.depth = detached_->depth;
-  g.joint = registry::of(core()).joint_of(*lock_);
+  const auto joint = registry::of(core()).joint_of(*lock_);
+  if (joint) joint->latest_fence = std::max(joint->latest_fence, g.fence);
+  g.joint = joint;
   g.lease = lease_;
   g.renew = options_.renew;
   g.margin = options_.margin;

@@ -12,6 +12,7 @@
 #include <leasehold/mutex.hpp>
 #include <leasehold/recursive_mutex.hpp>
 #include <leasehold/shared_mutex.hpp>
+#include <leasehold/ticket.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -371,6 +372,34 @@ BOOST_AUTO_TEST_CASE(all_readers_that_have_waited_together_come_before_a_later_w
   s.stop = true;
 }
 
+// They come one after the other, so that a hold is passed on while the next reader asks.
+BOOST_AUTO_TEST_CASE(readers_that_have_come_one_by_one_come_together_before_a_later_writer) {
+  for (auto later = 3ms + 0us; later < 8ms; later += 250us) {
+    crowd s;
+    process& other = s.add();
+    auto& first = s.start(other, shared_mutex(other.client(), "n"), {.lease = 10s});
+    s.wait(10ms);
+    for (int i = 0; i < 30; ++i) {
+      s.spawn(s.p, [&s, lock = shared_mutex(s.p.client(), "n").shared()]() -> awaitable<void> {
+        auto waiting = scenarios::acquire(lock, {.lease = 10s});
+        auto [ec, h] = co_await std::move(waiting);
+        BOOST_REQUIRE(!ec);
+        s.fences.push_back(h.fence());
+        auto pause = s.p.sleep(500us);
+        co_await std::move(pause);
+        auto ending = scenarios::release(h);
+        BOOST_TEST(!co_await std::move(ending));
+      });
+      s.wait(1us);
+    }
+    s.wait(30ms);
+    s.spawn(other, scenarios::release(first.got));
+    s.wait(later);
+    s.time_of(other, shared_mutex(other.client(), "n"));
+    BOOST_TEST(s.fences.size() == 30U, "the writer comes " << later.count() << " us after the release");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(readers_that_come_later_do_not_follow_those_that_were_passed_on) {
   crowd s;
   process& other = s.add();
@@ -383,6 +412,39 @@ BOOST_AUTO_TEST_CASE(readers_that_come_later_do_not_follow_those_that_were_passe
   s.wait(30ms);
   BOOST_TEST((s.time_of(other, theirs) <= soon + 5ms));
   s.stop = true;
+}
+
+BOOST_AUTO_TEST_CASE(a_permit_that_is_passed_on_has_a_larger_fence_than_one_of_a_ticket) {
+  client_options o;
+  o.cohort = 1s;
+  scene s;
+  process &a = s.add(o), &b = s.add();
+  const counting_semaphore lock(a.client(), "n", 2);
+  auto& first = s.start(a, lock, {.lease = 10s});
+  s.finish();
+  auto& second = s.start(b, counting_semaphore(b.client(), "n", 2), {.lease = 10s});
+  s.finish();
+  ticket made;
+  s.run(b, [&]() -> awaitable<void> {
+    auto detaching = second.got.detach(as_tuple);
+    auto [ec, t] = co_await std::move(detaching);
+    BOOST_REQUIRE(!ec);
+    made = std::move(t);
+  });
+  hold resumed;
+  s.run(a, [&]() -> awaitable<void> {
+    auto resuming = a.client().resume(made, {}, as_tuple);
+    auto [ec, h] = co_await std::move(resuming);
+    BOOST_REQUIRE(!ec);
+    resumed = std::move(h);
+  });
+  auto& third = s.start(a, lock, {.lease = 10s});
+  s.wait(50ms);
+  BOOST_TEST(!third.ended);
+  s.spawn(a, scenarios::release(first.got));
+  s.finish();
+  BOOST_REQUIRE(third.succeeded());
+  BOOST_TEST(third.got.fence() > resumed.fence());
 }
 
 // Each waiter is kept one hold at most: the others are free when their release has ended.
