@@ -100,9 +100,11 @@ BOOST_AUTO_TEST_CASE(operations_at_any_moment_find_a_connection) {
   run([&]() -> awaitable<void> {
     const client c(co_await asio::this_coro::executor, redis.url(), o);
     const mutex lock(c, "n");
-    std::uint64_t last = 0;
-    for (int i = 0; i < 150; ++i) {
+    std::uint64_t last = 0, acquired = 0;
+    // Until it has disconnected: on a machine that stands still for long, the next operation comes first.
+    for (int i = 0; i < 150 || c.stats().connects == 1; ++i) {
       hold h = co_await lock.acquire();
+      ++acquired;
       BOOST_TEST(h.valid());
       BOOST_TEST(h.fence() > last);
       last = h.fence();
@@ -110,9 +112,8 @@ BOOST_AUTO_TEST_CASE(operations_at_any_moment_find_a_connection) {
       asio::steady_timer timer(co_await asio::this_coro::executor, std::chrono::microseconds(i * 10));
       co_await timer.async_wait(asio::deferred);
     }
-    BOOST_TEST(c.stats().connects > 1U);
     BOOST_TEST(c.stats().lost == 0U);
-    BOOST_TEST(c.stats().acquired == 150U);
+    BOOST_TEST(c.stats().acquired == acquired);
   });
   BOOST_TEST(redis.size() == 0U);
 }
