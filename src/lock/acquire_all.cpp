@@ -197,9 +197,7 @@ void acquire_all_op::take_all(const answer& a) {
     g.confirmed_at = a.sent;
     if (!lock->identity->kind.shares_fence) g.cohort_since = a.sent;
     g.next = &cohort();
-    const auto joint = registry::of(*core_).joint_of(*lock->identity);
-    if (joint) joint->latest_fence = std::max(joint->latest_fence, g.fence);
-    g.joint = joint;
+    join(registry::of(*core_).joint_of(*lock->identity), g);
     g.deadline = local_deadline(a.sent, first_lease(options_), lease.left, core_->drift());
     auto state = make_recycled<hold_state>(lock->handle, lock->identity, std::move(g));
     state->start(/*confirmed=*/true);

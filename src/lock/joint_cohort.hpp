@@ -7,6 +7,7 @@
 
 #include "lock/hold_state.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -36,5 +37,11 @@ struct joint_cohort : joint_holds {
 
 // Of a hold: null where one exists at a time.
 inline joint_cohort* joint_of(const std::shared_ptr<joint_holds>& j) { return static_cast<joint_cohort*>(j.get()); }
+
+// The hold that is made of this grant becomes one of them. (No joint: one exists at a time.)
+inline void join(const std::shared_ptr<joint_cohort>& joint, hold_state::grant& g) {
+  if (joint) joint->latest_fence = std::max(joint->latest_fence, g.fence);
+  g.joint = joint;
+}
 
 }  // namespace leasehold::detail

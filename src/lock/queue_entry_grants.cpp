@@ -189,10 +189,7 @@ hold queue_entry::hand_over(waiter& op, hold_state::grant g) {
   g.margin = op.options().margin;
   g.at_least = op.options().at_least;
   g.next = &cohort();
-  if (joint_) {
-    joint_->latest_fence = std::max(joint_->latest_fence, g.fence);
-    g.joint = joint_;
-  }
+  join(joint_, g);
   lingering::accompany(core_, lock_, op.options(), g, confirmed);
   auto held = make_recycled<hold_state>(op.handle(), lock_, std::move(g));
   held->start(confirmed);

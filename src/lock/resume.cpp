@@ -89,9 +89,7 @@ hold resume_op::resumed(const answer& a) const {
     g.tenure->recorded_fence = detached_->recorded;
   }
   g.depth = detached_->depth;
-  const auto joint = registry::of(core()).joint_of(*lock_);
-  if (joint) joint->latest_fence = std::max(joint->latest_fence, g.fence);
-  g.joint = joint;
+  join(registry::of(core()).joint_of(*lock_), g);
   g.lease = lease_;
   g.renew = options_.renew;
   g.margin = options_.margin;

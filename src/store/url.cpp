@@ -273,12 +273,6 @@ class parser {
   std::string_view rest_;
 };
 
-}  // namespace
-
-address parse_url(std::string_view url, std::string_view which) { return parser(url, which).parse(); }
-
-namespace {
-
 // An address has several forms: ::1 and 0:0:0:0:0:0:0:1.
 bool is_same_host(const std::string& a, const std::string& b) {
   boost::system::error_code no_address;
@@ -289,6 +283,8 @@ bool is_same_host(const std::string& a, const std::string& b) {
 }
 
 }  // namespace
+
+address parse_url(std::string_view url, std::string_view which) { return parser(url, which).parse(); }
 
 bool is_same_server(const address& a, const address& b) {
   if (a.path != b.path || a.master != b.master || a.in_memory != b.in_memory) return false;

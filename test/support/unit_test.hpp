@@ -37,7 +37,7 @@ struct print_log_value<leasehold::error> {
 
 }  // namespace boost::test_tools::tt_detail
 
-// g++ 16 reports a conversion of Boost.Test's own wherever BOOST_TEST has a message. Other compilers still look for ours.
+// g++ 16 reports a conversion of Boost.Test's own wherever BOOST_TEST has a message. Other compilers look for ours.
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 16
 #pragma GCC diagnostic ignored "-Wconversion"
 #endif

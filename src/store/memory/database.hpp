@@ -62,8 +62,8 @@ class database {
   // The keys among its words.
   static words keys_in(const command*, words);
 
-  // A look at the data that is no command: whether there is such a key, and the string at the key, or in the field of the
-  // hash at the key. Empty: there is none. Valid until the next call of a function that is not const.
+  // A look at the data that is no command: whether there is such a key, and the string at the key, or in the field of
+  // the hash at the key. Empty: there is none. Valid until the next call of a function that is not const.
   bool has(std::string_view key) const { return peek(key) != nullptr; }
   std::string_view text(std::string_view key) const;
   std::string_view text(std::string_view key, std::string_view field) const;

@@ -43,7 +43,7 @@ clock::time_point pipeline::wait(call c) {
     last.patience = std::min(last.patience, std::chrono::duration_cast<milliseconds>(answered_by - heard));
     due = last.gives_up_at(heard_at_);
   }
-  // Neither may that one be silent for longer that has not been sent yet.
+  // The same for the batch that is sent next: the new call waits behind it, too.
   if (next_) next_->patience = std::min(next_->patience, c.the_caller->patience_of(c.tag));
   waiting_[static_cast<std::size_t>(c.the_caller->turn_of(c.tag))].push_back(std::move(c));
   return due;

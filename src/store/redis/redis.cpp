@@ -104,7 +104,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     destination_.start([weak = this->weak_from_this()] {
       if (const auto self = weak.lock()) self->follow_master();
     });
-    // No error ends these loops: an exception (std::bad_alloc) leaves run().
+    // An exception (std::bad_alloc) leaves run(). `detached` would drop it.
     const auto rethrow = [](std::exception_ptr e) {
       if (e) std::rethrow_exception(e);
     };
@@ -225,8 +225,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       co_await self->destination_.look_up(self->reconnection_);
       if (self->stopping_) break;
       if (self->is_elsewhere_) {
-        const auto pause = self->reconnection_.pause_unless_urgent(self->random());
-        if (pause != clock::duration(0)) co_await rest(self, pause);
+        co_await rest_unless_urgent(self);
         continue;
       }
       const auto next = self->destination_.take(self->reconnection_, config);
@@ -235,8 +234,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         co_await get_credentials(self);
         if (self->stopping_) break;
         if (self->is_elsewhere_) {
-          const auto pause = self->reconnection_.pause_unless_urgent(self->random());
-          if (pause != clock::duration(0)) co_await rest(self, pause);
+          co_await rest_unless_urgent(self);
           continue;
         }
       }
@@ -283,6 +281,12 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     error_code ignored;
     auto token = asio::redirect_error(asio::use_awaitable_t<Strand>(), ignored);
     co_await self->pause_.async_wait(token);
+  }
+
+  // Another master was announced before the connection began.
+  static awaitable rest_unless_urgent(std::shared_ptr<redis_store> self) {
+    const auto pause = self->reconnection_.pause_unless_urgent(self->random());
+    if (pause != clock::duration(0)) co_await rest(self, pause);
   }
 
   static awaitable get_credentials(std::shared_ptr<redis_store> self) {
