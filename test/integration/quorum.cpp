@@ -81,6 +81,37 @@ BOOST_AUTO_TEST_CASE(a_server_that_refuses_the_client_is_named_until_it_is_mende
   });
 }
 
+// It would make a majority with one other server. URLs that are alike are refused before; these name it differently.
+BOOST_AUTO_TEST_CASE(a_server_that_two_urls_name_counts_once) {
+  auto where = urls();
+  where[1] = servers[0]->tcp_url();
+  run([&]() -> awaitable<void> {
+    std::vector<std::string> told;
+    client_options o;
+    o.idle_timeout = forever;
+    o.observer = [&told](const event& e) {
+      if (e.what == event::kind::disconnected) told.emplace_back(e.text);
+    };
+    client c(co_await asio::this_coro::executor, where, o);
+    const std::string socket = servers[0]->socket_path();
+    const std::string tcp = "127.0.0.1:" + std::to_string(servers[0]->port());
+    co_await eventually("it is named", [&] {
+      return std::find(told.begin(), told.end(), tcp + ": " + socket + " is the same server") != told.end() ||
+             std::find(told.begin(), told.end(), socket + ": " + tcp + " is the same server") != told.end();
+    });
+    const mutex lock(c, "n");
+    auto asking = lock.acquire({.lease = 10s, .wait = limit}, as_tuple);
+    auto [failed, first] = co_await std::move(asking);
+    BOOST_REQUIRE(!failed);
+    co_await first.release();
+    servers[2]->kill();
+    auto waiting = lock.acquire({.lease = 10s, .wait = 300ms}, as_tuple);
+    const auto [ec, second] = co_await std::move(waiting);
+    BOOST_TEST(ec == error::no_quorum);
+    co_await c.close();
+  });
+}
+
 // Whatever is left of a client when the context ends, and what outlives it, does nothing.
 BOOST_AUTO_TEST_CASE(the_context_may_end_first) {
   for (int turns = 0; turns < 40; ++turns) {

@@ -219,6 +219,17 @@ bool quorum_store::is_connecting() const {
 
 // --- Events of the voters ---
 
+// The one that was up first keeps the server while its own connection is lost: it may have holds there. (A voter that has
+// had a server itself may have changed places with another one.)
+const voter* quorum_store::find_same(const voter& v, const std::string& run_id) const {
+  const bool is_new = !v.known().was_up;
+  const auto has_it = [&](const auto& w) {
+    return w.get() != &v && w->known().run_id == run_id && (w->up() || is_new);
+  };
+  const auto found = run_id.empty() ? voters_.end() : std::find_if(voters_.begin(), voters_.end(), has_it);
+  return found == voters_.end() ? nullptr : found->get();
+}
+
 void quorum_store::on_voter_up(voter& v, const store::server& s) {
   std::vector<std::shared_ptr<claim>> all;
   std::vector<std::pair<std::shared_ptr<claim>, clock::time_point>> missing;

@@ -50,6 +50,14 @@ void voter::assume(const store::memory::server& known) {
   replaced_ = known.replaced;
 }
 
+// The other one has been up for as long as this one.
+std::string voter::objection(const std::string& run_id) {
+  const voter* const same = quorum_.find_same(*this, run_id);
+  if (same == nullptr) return {};
+  started_ = same->started_;
+  return same->name + " is the same server";
+}
+
 void voter::on_up(const store::server& s) {
   // Another server may be the replica that has taken over: what it knows may begin only now.
   const auto at = s.another ? clock::now() : clock::now() - s.uptime;

@@ -61,6 +61,7 @@ class voter final : public store::events, public redis_server::router {
   const std::shared_ptr<redis_server> server;
 
  private:
+  std::string objection(const std::string& run_id) override;
   void on_up(const store::server&) override;
   void on_down(std::string_view why) override;
   void on_no_answer(std::string_view why) override;

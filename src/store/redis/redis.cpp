@@ -379,6 +379,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       if (o.refused) may_change ? events_->on_no_answer(o.problem) : events_->on_refused(o.problem);
       return reset(o.problem);
     }
+    if (const auto objection = events_->objection(o.run_id); !objection.empty()) {
+      this_one_.is_refused = true;
+      events_->on_refused(objection);
+      return reset(objection);
+    }
     set_no_delay(connection_);
     store::server found = o.server;
     server_.on_up(o.run_id, found);
