@@ -31,7 +31,10 @@ std::shared_ptr<const ticket_fields> hold_state::detach(const lease_reply& reply
   f.recorded = core_->is_quorum() ? fence() : reply.fence;  // A quorum does not say which fence its servers have.
   f.lease = grant_.lease;
   f.depth = grant_.depth;
-  if (const auto until = rests_until(); a.sent < until) {
+  if (a.sent < rests_until()) {
+    // The next holder makes the allowance for what is left.
+    const auto counted = core_->drift().of(std::chrono::floor<std::chrono::milliseconds>(a.sent - tenure_.began));
+    const auto until = later(tenure_.began, grant_.at_least) + counted;
     f.rest = std::chrono::ceil<std::chrono::milliseconds>(until - a.sent);
     f.rest_from = reply.server_time;
   }

@@ -610,6 +610,23 @@ BOOST_AUTO_TEST_CASE(a_detached_hold_is_an_event_as_a_released_one) {
   });
 }
 
+// The allowance for clocks is made once for the whole time, and not anew for the rest of it.
+BOOST_AUTO_TEST_CASE(at_least_does_not_grow_with_each_resumption) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
+    const auto since = now();
+    hold h = co_await mutex(c, "n").acquire({.lease = 1min, .at_least = 1h});
+    for (int i = 0; i < 50; ++i) {
+      const ticket t = co_await h.detach();
+      h = co_await c.resume(t);
+    }
+    co_await h.release();
+    hold next = co_await mutex(c, "n").acquire();
+    BOOST_TEST((now() - since >= 1h));
+    BOOST_TEST((now() - since <= 1h + 40s));
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_FIXTURE_TEST_SUITE(tickets_of_a_quorum, with_quorum)
