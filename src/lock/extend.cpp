@@ -50,7 +50,10 @@ request extend_op::request_of(std::uint32_t) const {
   return r;
 }
 
-void extend_op::sent(std::uint32_t, const sending&) { lease_ ? hold_->lengthens(*lease_) : hold_->expect_reader(); }
+void extend_op::sent(std::uint32_t, const sending&) {
+  if (lease_) return hold_->lengthens(*lease_);
+  if (!std::exchange(is_expected_, true)) hold_->expect_reader();
+}
 
 // A release that is under way does not know about a longer lease, and a lost hold stays lost.
 bool extend_op::wants(std::uint32_t) const { return !hold_->loss_reported() && !hold_->released(); }
@@ -59,6 +62,7 @@ void extend_op::answered(std::uint32_t, const answer& a) {
   core_->note_answer(a);
   asking_ = false;
   const auto hold = hold_;
+  may_have_run_ = may_have_run_ || a.from_store == nullptr || a.from_store->refused != refusal::no;
   if (a.from_store == nullptr) return send();
   if (lease_) hold->is_lengthened();
   const outcome& o = *a.from_store;
@@ -73,7 +77,11 @@ void extend_op::answered(std::uint32_t, const answer& a) {
         if (hold->released()) return end_released(a);
         hold->lose();
         return end(error::lost);
-      case refusal::no: core_->note_refusal(o.words); return end(error::refused);
+      case refusal::no:
+        // On a quorum some of the servers may have done it.
+        if (is_expected_ && !may_have_run_ && !core_->is_quorum()) hold->expect_no_reader();
+        core_->note_refusal(o.words);
+        return end(error::refused);
     }
   }
   const lease_reply& lease = o.lease;

@@ -41,6 +41,8 @@ class extend_op final : public caller, public operation<extend_op> {
   const std::optional<std::chrono::milliseconds> lease_;  // None: downgrade.
   clock::time_point give_up_at_{};
   bool asking_ = false;
+  bool is_expected_ = false;   // A downgrade, by the hold.
+  bool may_have_run_ = false;  // One of the requests before.
 };
 
 }  // namespace leasehold::detail

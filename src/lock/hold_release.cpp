@@ -21,7 +21,7 @@ void hold_state::release(release_op::listener l) {
   complete_waiters(error::not_held);
   notify(event::kind::released, tenure_.lasted);
   const bool was_gone = gone_.load(std::memory_order_relaxed);
-  if (was_gone || is_missing_ || loss_reported_ || may_be_reader_ || downgraded_ || grant_.next == nullptr ||
+  if (was_gone || is_missing_ || loss_reported_ || may_be_reader() || downgraded_ || grant_.next == nullptr ||
       clock::now() < rests_until() || !grant_.next->pass_on(*this, l)) {
     const bool is_wanted = grant_.lingering && grant_.lingering->end();
     if (was_gone && l) std::exchange(l, nullptr)(error::lost);  // Redis has already said so.

@@ -376,12 +376,12 @@ bool hold_state::is_recorded(std::uint64_t fence) {
     if (!t->refreshing && --t->number_unanswered == 0) t->unanswered = {};
     return true;
   }
-  if (may_be_reader_) become_reader(fence);
+  if (may_be_reader()) become_reader(fence);
   return downgraded_;
 }
 
 void hold_state::become_reader(std::uint64_t fence) {
-  may_be_reader_ = false;
+  may_be_reader_ = 0;
   downgraded_ = true;
   fence_.store(fence, std::memory_order_release);
 }

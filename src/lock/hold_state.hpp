@@ -185,9 +185,11 @@ class hold_state final : public caller, public activity, public alarm, public st
   // A writer that can still become a reader.
   bool is_writer() const { return lock_->kind.role == role::writer && !downgraded_; }
   // A request to become a reader is on its way. (If its answer is lost, the fence in a later answer shows the change.)
-  void expect_reader() { may_be_reader_ = true; }
+  void expect_reader() { ++may_be_reader_; }
+  // The server has refused it.
+  void expect_no_reader() { may_be_reader_ -= may_be_reader_ != 0 ? 1U : 0U; }
   // That has no answer yet, or its answer was lost.
-  bool may_be_reader() const { return may_be_reader_; }
+  bool may_be_reader() const { return may_be_reader_ != 0; }
   // It has become a reader, in a phase with this fence.
   void become_reader(std::uint64_t fence);
   // A request that lengthens the lease to this length is being sent.
@@ -297,7 +299,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   } lengthening_;
   clock::time_point raised_at_{};  // When the request was sent with which the deadline was last raised.
   bool asking_ = false;
-  bool may_be_reader_ = false;
+  std::uint32_t may_be_reader_ = 0;  // Downgrades that may have run, or will.
   bool downgraded_ = false;
   struct {
     clock::time_point began{};

@@ -176,24 +176,31 @@ BOOST_AUTO_TEST_CASE(what_has_ended_before_its_turn_is_not_sent) {
   });
 }
 
-// What was never sent has released nothing.
+// What was never sent has released nothing, also if the client would have kept the hold for its next waiter.
 BOOST_AUTO_TEST_CASE(a_release_that_had_to_wait_is_no_repeat) {
-  run([&]() -> awaitable<void> {
-    client_options o;
-    o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
-    client c(co_await asio::this_coro::executor, redis.url(), o);
-    hold h = co_await mutex(c, "n").acquire({.lease = 10min});
-    redis.stop();
-    fill(c);
-    outcome released;
-    h.release(released.handler());
-    co_await turn();
-    redis.kill();
-    redis.start();
-    co_await eventually("it is told", [&] { return released.ended(); });
-    BOOST_TEST(*released.ec == error::lost);
-    co_await c.close();
-  });
+  for (const bool another_waits : {false, true}) {
+    run([&]() -> awaitable<void> {
+      client_options o;
+      o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
+      o.cohort = 0us;
+      client c(co_await asio::this_coro::executor, redis.url(), o);
+      hold h = co_await mutex(c, "n").acquire({.lease = 10min});
+      if (another_waits) {
+        mutex(c, "n").acquire([](error_code, hold) {});
+        co_await eventually("it waits", [&] { return redis.size() > 1; });
+      }
+      redis.stop();
+      fill(c);
+      outcome released;
+      h.release(released.handler());
+      co_await turn();
+      redis.kill();
+      redis.start();
+      co_await eventually("it is told", [&] { return released.ended(); });
+      BOOST_TEST(*released.ec == error::lost);
+      co_await c.close();
+    });
+  }
 }
 
 // Renewals, extensions and releases would come too late behind a burst of attempts.
@@ -503,6 +510,26 @@ BOOST_AUTO_TEST_CASE(a_server_that_cannot_save) {
 }
 
 // While it cannot save it refuses the client's PING, and no subscription: the waiters of the client are told later on.
+// It has refused before it wrote anything: the hold is a writer's, and so is its ticket.
+BOOST_AUTO_TEST_CASE(a_downgrade_that_was_refused_does_not_happen_later) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url(), patient());
+    hold h = co_await shared_mutex(c, "n").acquire({.lease = 1min});
+    const auto fence = h.fence();
+    redis.command("CONFIG", "SET", "min-replicas-to-write", "1");
+    auto asking = h.downgrade(as_tuple);
+    const auto [ec] = co_await std::move(asking);
+    BOOST_TEST(ec == error::refused);
+    redis.command("CONFIG", "SET", "min-replicas-to-write", "0");
+    const ticket t = co_await h.detach();
+    BOOST_TEST(!t.is_reader());
+    BOOST_TEST(t.fence() == fence);
+    hold again = co_await c.resume(t);
+    co_await again.release();
+    co_await c.close();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_could_not_save_has_channels) {
   redis_server saving({"enable-protected-configs yes", "cluster-enabled yes"});
   saving.command("CLUSTER", "ADDSLOTSRANGE", "0", "16383");
