@@ -227,14 +227,15 @@ void acquire_all_op::acquire_next() {
   auto on_strand =
       asio::bind_executor(core_->strand(), asio::bind_cancellation_slot(stop_next_.slot(), std::move(then)));
   const auto& lock = locks_->members[order_[next_]];
-  acquire_op::start(make_recycled<acquire_op>(
-      lock, options, acquire_op::wait_handler(std::move(on_strand), executor_of(lock)), deadline_));
+  const auto op = make_recycled<acquire_op>(
+      lock, options, acquire_op::wait_handler(std::move(on_strand), executor_of(lock)), deadline_);
+  // Until all are there, none of them has been held: if the operation fails from here on, nothing stays busy.
+  op->forgo_rest();
+  acquire_op::start(op);
 }
 
 void acquire_all_op::acquired(error_code ec, hold h) {
   acquiring_ = false;
-  // Until all are there, none of them has been held: if the operation fails from here on, nothing stays busy.
-  if (const auto& state = access::state(h)) state->forgo_rest();
   if (is_over()) return;
   if (!ec) holds_[order_[next_++]] = std::move(h);
   if (leaving_) return release_all(outcome_);

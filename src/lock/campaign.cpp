@@ -31,16 +31,17 @@ void campaign_op::begin() {
   acquiring_ = true;
   const auto self = shared_from_this();
   auto acquired = [self](error_code ec, hold h) { self->acquired(ec, std::move(h)); };
-  start_acquire(
-      lock_,
-      asio::bind_executor(core_->strand(), asio::bind_cancellation_slot(stop_acquiring_.slot(), std::move(acquired))),
-      options_);
+  auto on_strand =
+      asio::bind_executor(core_->strand(), asio::bind_cancellation_slot(stop_acquiring_.slot(), std::move(acquired)));
+  const auto op =
+      make_recycled<acquire_op>(lock_, options_, acquire_op::wait_handler(std::move(on_strand), executor_of(lock_)));
+  // Without a value it has not led: if the operation fails from here on, nothing stays busy.
+  op->forgo_rest();
+  acquire_op::start(op);
 }
 
 void campaign_op::acquired(error_code ec, hold h) {
   acquiring_ = false;
-  // Without a value it has not led: if the operation fails from here on, nothing stays busy.
-  if (const auto& state = access::state(h)) state->forgo_rest();
   if (is_over()) return;
   hold_ = std::move(h);
   if (resigning_ && access::state(hold_)) return resign(outcome_);

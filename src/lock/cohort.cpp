@@ -15,8 +15,13 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// The lease must leave the next holder at least this much time.
-constexpr milliseconds least_left{1};
+// What the lease must leave the next holder. A grant that is still to be confirmed needs only the time for that. While
+// renewals are answered, two thirds of a lease are left: what has less comes from a client whose renewals fail, or are
+// off, and the next holder would lose it at once.
+clock::duration least_left(bool confirmed, const acquire_options& next, const drift_allowance& drift) {
+  if (!confirmed) return least_head_start;
+  return (next.lease - drift.of(next.lease) - next.margin) / 2;
+}
 
 // Whether the lease leaves no more time than the next holder asked for: that holder may die, or may have limited its
 // renewals.
@@ -78,6 +83,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
     return r;
   }
   void sent(std::uint32_t, const sending&) override {
+    is_sent_ = true;
     grant_.may_last_until = std::max(grant_.may_last_until, core_->may_last(lease_));
   }
 
@@ -91,7 +97,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
     activity::unlink();
     unset();
     if (a.from_store == nullptr) {
-      to_release_hold()->start_again(std::move(listener_));
+      is_sent_ ? to_release_hold()->start_again(std::move(listener_)) : to_release_hold()->start(std::move(listener_));
     } else if (a.from_store->refused) {
       to_release_hold()->start(std::move(listener_));
     } else if (const lease_reply& kept = a.from_store->lease; kept.understood) {
@@ -173,6 +179,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
   hold_state::grant grant_;
   const milliseconds lease_;
   release_op::listener listener_;
+  bool is_sent_ = false;
   std::shared_ptr<keep_op> self_;  // Until it is answered.
 };
 
@@ -275,8 +282,8 @@ class local_successors final : public successors {
     take_next_fence(g);
     if (!is_brief_enough(g, next->options(), now)) return false;
     const bool confirmed = g.confirmed_at != clock::time_point::min();
-    const milliseconds left = confirmed ? least_left : least_head_start;
     const auto lease = next->options().lease;
+    const auto left = least_left(confirmed, next->options(), core->drift());
     const bool fits = lease <= g.lease && g.deadline - next->options().margin > now + left;
     const bool known = now <= later(g.cohort_since, cohort) && g.cohort_since > core->other_server_since();
     if (cohort != cohort.zero() && fits && known && give_fence(kind, g)) {

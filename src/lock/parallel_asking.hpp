@@ -8,13 +8,10 @@
 
 namespace leasehold::detail {
 
-// How many waiters of a local queue may ask at once for a lock with several holders at a time, and which grants they
-// follow. No I/O.
+// How many waiters of a local queue may ask at once for a lock with several holders at a time, and which grant the next
+// one follows. No I/O.
 //
 // The number grows by one with each grant and falls to one with each refusal, so it doubles in each round trip.
-//
-// Readers that waited here when one of them was granted the lock are granted it together, past writers that wait behind
-// the entry: it stood for all of them.
 class parallel_asking {
  public:
   // An entry may be made beside that of the local queue.
@@ -23,7 +20,7 @@ class parallel_asking {
   // The first answer to such an entry has come, or it is over without one.
   void on_end(bool granted, const std::string& token) {
     --entries_;
-    if (granted) predecessor_ = token;
+    if (granted) last_reader_ = token;
     granted ? on_grant() : on_busy();
   }
   // The answer to an attempt of the local queue's own entry.
@@ -33,23 +30,15 @@ class parallel_asking {
   void on_pass() { at_once_ = 1; }
 
   // A reader was granted the lock.
-  void on_reader(const std::string& token) { predecessor_ = token; }
-  // So many readers have waited behind its entry.
-  void let_follow(std::size_t readers) { followers_ = readers; }
-  // The token that the next attempt may follow; "": there is none.
-  std::string take_predecessor() {
-    if (followers_ == 0) return {};
-    --followers_;
-    return predecessor_;
-  }
+  void on_reader(const std::string& token) { last_reader_ = token; }
+  const std::string& last_reader() const { return last_reader_; }
 
  private:
   static constexpr std::size_t most_at_once = 256;
 
   std::size_t at_once_ = 1;
   std::size_t entries_ = 0;
-  std::string predecessor_;    // The last reader that was granted the lock,
-  std::size_t followers_ = 0;  // and how many may still follow it.
+  std::string last_reader_;  // The token; "": there was none.
 };
 
 }  // namespace leasehold::detail

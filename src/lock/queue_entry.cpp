@@ -61,7 +61,7 @@ void queue_entry::add(waiter& op) {
 // A new entry for the waiter in front: a token is never used twice.
 void queue_entry::begin() {
   registry::of(*core_).forget_token(*this);
-  if (role_ == role::local_queue) follows_ = parallel_.take_predecessor();
+  if (role_ == role::local_queue) follows_ = predecessor_of(front());
   pauses_ = pauses(front().options().retry);
   answered_ = false;
   too_late_ = false;

@@ -108,16 +108,19 @@ class queue_entry final : public caller,
   void ask_soon(clock::time_point now);
   void on_error(const outcome&, clock::time_point now);
   void on_grant(const lease_reply&, const answer&);
-  // The grant counts once replicas have acknowledged it.
+  bool is_of_another(const lease_reply&);
   void begin_again();
   void note_granted();
   // (Without a connection holds may still be passed on for a while, and nothing is known.)
   bool found_busy() const { return found_busy_ && state_ != state::offline; }
+  // The grant counts once replicas have acknowledged it.
   void prove();
   void on_proof(const answer&);
   void grant(std::uint64_t fence, clock::time_point deadline, clock::time_point confirmed_at, std::uint32_t depth);
   // Lets waiters of the local queue ask in parallel with its entry.
   void ask_in_parallel();
+  // The token that its attempt may follow; "": there is none.
+  std::string predecessor_of(const waiter&) const;
   void on_parallel_outcome(bool granted);
   // Makes the hold for the operation that was in front.
   hold hand_over(waiter&, hold_state::grant);

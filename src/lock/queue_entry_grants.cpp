@@ -27,9 +27,8 @@ milliseconds whole_ms(clock::duration d) {
 
 void queue_entry::on_grant(const lease_reply& lease, const answer& a) {
   if (!drop_late(a.received)) return;
+  if (is_of_another(lease)) return begin_again();
   const milliseconds wanted = first_lease(front().options());
-  // Of a waiter that has left.
-  if (std::max(attempts_.lease(), lease.left) > wanted) return begin_again();
   const auto until = core_->still_sure(token_, local_deadline(a.sent, attempts_.lease(), lease.left, core_->drift()));
   // The answer took longer than the lease, or the waiter in front is now one with a longer lease. A repeat lengthens
   // the lease.
@@ -41,8 +40,13 @@ void queue_entry::on_grant(const lease_reply& lease, const answer& a) {
   grant(lease.fence, until, a.sent, lease.depth);
 }
 
-// The lease is longer than the waiter in front has asked for, and cannot be shortened: if this program died, others
-// would be kept out for that long.
+// Of a waiter that has left. Its lease may be longer than the waiter in front has asked for, and cannot be shortened: if
+// this program died, others would be kept out for that long. Or it followed a reader that this one has not waited with.
+bool queue_entry::is_of_another(const lease_reply& lease) {
+  return std::max(attempts_.lease(), lease.left) > first_lease(front().options()) ||
+         (!follows_.empty() && !front().may_follow());
+}
+
 void queue_entry::begin_again() {
   release_token(nullptr);
   begin();
@@ -83,7 +87,7 @@ void queue_entry::on_proof(const answer& a) {
   }
   const bool ours = lease.understood && lease.status == status::held;
   if (ours && a.from_store->acknowledged >= o.replicas) {
-    if (std::max(attempts_.lease(), lease.left) > first_lease(o)) return begin_again();
+    if (is_of_another(lease)) return begin_again();
     // WAIT held the reply back. Meanwhile another reply may have shown a step of the clock.
     const auto until =
         local_deadline(a.sent, attempts_.lease(), lease.left, core_->drift()) - (core_->stepped() - proof_.stepped);
@@ -115,6 +119,11 @@ void queue_entry::on_granted(const pushed_grant& g) {
   }
   // The answer to a poll that has gone out for a waiter with a longer lease decides.
   if (is_on_its_way() && attempts_.lease() > first_lease(front().options())) return;
+  // The lease is that of a waiter that has left, and cannot be shortened: on_grant() decides.
+  if (g.lease > first_lease(front().options())) {
+    if (!is_on_its_way()) ask();
+    return;
+  }
   core_->count().handed_off.fetch_add(1, std::memory_order_relaxed);
   // Half a round trip: the request with the stamp ran before the grant, so the lease began after the stamp.
   const auto until = local_deadline(g.stamp, g.lease, g.lease, core_->drift());
@@ -161,7 +170,9 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
   waiters_.pop_front();
   if (lock_->kind.role == detail::role::reader) {
     parallel_.on_reader(token_);
-    if (in_queue_) parallel_.let_follow(waiters_.size());
+    if (in_queue_) {
+      for (auto& w : waiters_) w.let_follow();
+    }
   }
   note_granted();
   auto held = hand_over(*op, std::move(g));
@@ -193,6 +204,7 @@ hold queue_entry::hand_over(waiter& op, hold_state::grant g) {
   lingering::accompany(core_, lock_, op.options(), g, confirmed);
   auto held = make_recycled<hold_state>(op.handle(), lock_, std::move(g));
   held->start(confirmed);
+  if (op.forgoes_rest()) held->forgo_rest();
   return access::make_hold(std::move(held));
 }
 

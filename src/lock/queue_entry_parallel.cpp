@@ -26,13 +26,17 @@ void queue_entry::ask_in_parallel() {
     const auto entry = make_recycled<queue_entry>(core_, lock_, role::parallel);
     entry->local_queue_ = weak_from_this();
     entry->limit_ = limit_;
-    entry->follows_ = parallel_.take_predecessor();
+    entry->follows_ = predecessor_of(op);
     entry->found_busy_ = found_busy_;
     entry->waited_ = waited_;
     parallel_.on_begin();
     joint_->beside.push_back(entry);
     entry->add(op);
   }
+}
+
+std::string queue_entry::predecessor_of(const waiter& w) const {
+  return w.may_follow() ? parallel_.last_reader() : std::string();
 }
 
 void queue_entry::on_parallel_outcome(bool granted) {

@@ -42,8 +42,20 @@ class waiter : public boost::intrusive::list_base_hook<boost::intrusive::link_mo
   // The store has answered the attempt late: the lock was busy.
   virtual void note_busy() = 0;
 
+  // Readers that wait in one entry when one of them is granted the lock are granted it together, past writers that wait
+  // behind the entry: it stood for all of them.
+  bool may_follow() const { return may_follow_; }
+  void let_follow() { may_follow_ = true; }
+  // What it is granted leaves nothing busy, until hold_state::keep_rest.
+  bool forgoes_rest() const { return forgoes_rest_; }
+  void forgo_rest() { forgoes_rest_ = true; }
+
  protected:
   ~waiter() = default;
+
+ private:
+  bool may_follow_ = false;
+  bool forgoes_rest_ = false;
 };
 
 }  // namespace leasehold::detail

@@ -66,11 +66,12 @@ struct before_a_push : scene {
       turns[mine].released = co_await std::move(ending);
     });
   }
+  void release_first() { spawn(other, scenarios::release(first_)); }
   // Until the grant has come.
   void push() {
     wait(100ms);
     calls.clear();
-    spawn(other, scenarios::release(first_));
+    release_first();
     for (int i = 0; i < 100 && turns.empty(); ++i) wait(1ms);
     BOOST_REQUIRE(!turns.empty());
     pushed = turns.front().begun;
@@ -108,6 +109,24 @@ BOOST_AUTO_TEST_CASE(a_pushed_grant_is_passed_on_while_its_confirmation_is_on_it
 }
 
 // The bound counts from the message: it is over long before the confirmation is answered.
+// The lease is that of the waiter that was in front. If this program died now, others would be kept out for longer than
+// the next one has asked.
+BOOST_AUTO_TEST_CASE(a_pushed_grant_has_no_longer_lease_than_its_waiter_has_asked_for) {
+  before_a_push s;
+  const auto& gives_up = s.start(s.p, {.lease = 10s, .wait = 200ms});
+  s.wait(1ms);
+  const auto& next = s.start(s.p, {.lease = 400ms, .renew = renewal::none});
+  s.wait(160ms);
+  s.release_first();
+  for (int i = 0; i < 1000 && !next.ended; ++i) s.wait(1ms);
+  BOOST_TEST((gives_up.ended == error::timed_out));
+  BOOST_REQUIRE(next.succeeded());
+  const auto left = s.w.server(0).data().execute({"PTTL", "n"}).integer;
+  BOOST_TEST(left > 0);
+  BOOST_TEST(left <= 400);
+  s.finish();
+}
+
 BOOST_AUTO_TEST_CASE(a_cohort_of_a_pushed_grant_overtakes_for_its_bound) {
   before_a_push s;
   process& third = s.add();

@@ -225,6 +225,29 @@ BOOST_AUTO_TEST_CASE(a_cohort_leaves_the_next_holder_more_than_its_margin) {
   BOOST_TEST(next.got.valid());
 }
 
+// With less of its lease, a renewal may come too late, and a hold that is not renewed would be a short one.
+BOOST_AUTO_TEST_CASE(a_cohort_leaves_the_next_holder_half_of_its_lease) {
+  scene s;
+  client_options o;
+  o.cohort = 1s;
+  process& p = s.add(o);
+  const acquire_options none{.lease = 1200ms, .renew = renewal::none};
+  hold first = take(s, p, none);
+  auto& second = s.start(p, none);
+  s.wait(400ms);
+  release_now(s, p, first);
+  s.finish();
+  BOOST_REQUIRE(second.succeeded());
+  BOOST_TEST(p.client().stats().passed == 1U);
+  auto& third = s.start(p, none);
+  s.wait(350ms);
+  s.spawn(p, scenarios::release(second.got));
+  s.finish();
+  BOOST_REQUIRE(third.succeeded());
+  BOOST_TEST(p.client().stats().passed == 1U);
+  BOOST_TEST((detail::access::state(third.got)->deadline() - p.now() > 1100ms));
+}
+
 BOOST_AUTO_TEST_CASE(a_hold_is_renewed_as_often_as_its_option_says) {
   const auto lasts = [](renewal r) {
     scene s;

@@ -414,6 +414,44 @@ BOOST_AUTO_TEST_CASE(readers_that_come_later_do_not_follow_those_that_were_passe
   s.stop = true;
 }
 
+// A reader may follow those before it only if it has waited behind them itself.
+BOOST_AUTO_TEST_CASE(a_reader_has_no_place_in_the_group_of_one_that_gave_up) {
+  for (const bool one_gives_up_while_it_asks : {false, true}) {
+    scene s;
+    process &p = s.add(), &other = s.add(), &later = s.add();
+    s.w.fastest = s.w.slowest = 10ms;
+    auto& writes = s.start(other, shared_mutex(other.client(), "n"), {.lease = 10s});
+    s.wait(100ms);
+    const auto lock = shared_mutex(p.client(), "n").shared();
+    std::vector<scene::attempt*> readers{&s.start(p, lock, {.lease = 10s})};
+    s.wait(1ms);
+    if (!one_gives_up_while_it_asks) readers.push_back(&s.start(p, lock, {.lease = 10s}));
+    s.wait(1ms);
+    // While the second one asks to follow the first.
+    const auto& gives_up = s.start(p, lock, {.lease = 10s, .wait = 130ms});
+    s.wait(50ms);
+    auto& waits = s.start(later, shared_mutex(later.client(), "n"), {.lease = 10s});
+    s.wait(50ms);
+    s.spawn(other, scenarios::release(writes.got));
+    for (int i = 0; i < 100 && !readers.front()->ended; ++i) s.wait(1ms);
+    BOOST_TEST(!gives_up.ended);
+    auto& comes_late = s.start(p, lock, {.lease = 10s});
+    s.wait(200ms);
+    BOOST_TEST((gives_up.ended == error::timed_out));
+    BOOST_TEST(!comes_late.ended);
+    for (auto* const one : readers) {
+      BOOST_REQUIRE(one->succeeded());
+      s.spawn(p, scenarios::release(one->got));
+    }
+    for (int i = 0; i < 1000 && !waits.ended; ++i) s.wait(1ms);
+    BOOST_REQUIRE(waits.succeeded());
+    BOOST_TEST(!comes_late.ended);
+    s.spawn(later, scenarios::release(waits.got));
+    s.finish();
+    BOOST_TEST(comes_late.succeeded());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_permit_that_is_passed_on_has_a_larger_fence_than_one_of_a_ticket) {
   client_options o;
   o.cohort = 1s;

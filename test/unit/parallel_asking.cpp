@@ -43,16 +43,16 @@ BOOST_AUTO_TEST_CASE(no_more_than_a_limit_ask_at_once) {
   BOOST_TEST(begun == 255);
 }
 
-BOOST_AUTO_TEST_CASE(readers_follow_the_last_that_was_granted) {
+BOOST_AUTO_TEST_CASE(the_last_reader_is_the_last_that_was_granted) {
   detail::parallel_asking asking;
+  BOOST_TEST(asking.last_reader() == "");
   asking.on_reader("a");
-  BOOST_TEST(asking.take_predecessor() == "");
-  asking.let_follow(2);
-  BOOST_TEST(asking.take_predecessor() == "a");
   asking.on_begin();
-  asking.on_end(true, "b");
-  BOOST_TEST(asking.take_predecessor() == "b");
-  BOOST_TEST(asking.take_predecessor() == "");
+  asking.on_end(false, "b");
+  BOOST_TEST(asking.last_reader() == "a");
+  asking.on_begin();
+  asking.on_end(true, "c");
+  BOOST_TEST(asking.last_reader() == "c");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
