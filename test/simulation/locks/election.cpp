@@ -291,6 +291,24 @@ BOOST_FIXTURE_TEST_CASE(a_campaign_that_fails_keeps_nothing_busy, with_held_valu
   }
 }
 
+// The client closes before the campaign knows of its grant.
+BOOST_AUTO_TEST_CASE(a_campaign_whose_client_closes_at_its_grant_keeps_nothing_busy) {
+  run([&]() -> awaitable<void> {
+    std::optional<client> c;
+    client_options o;
+    o.observer = [&c](const event& e) {
+      if (e.what == event::kind::acquired) c->close([](error_code) {});
+    };
+    c.emplace(co_await asio::this_coro::executor, redis.url(), o);
+    auto asking = election(*c, "n").campaign("a", {.lease = 10s, .at_least = 1min}, as_tuple);
+    auto [ec, led] = co_await std::move(asking);
+    BOOST_TEST(ec == error::closed);
+    const auto began = now();
+    co_await eventually("the place is free", [&] { return !redis.get("n"); });
+    BOOST_TEST(now() - began < 5s);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(the_place_of_a_leader_that_resigns_stays_taken_for_at_least) {
   run([&]() -> awaitable<void> {
     candidate a(co_await asio::this_coro::executor, redis.url());
