@@ -9,6 +9,7 @@
 #include "time/clock.hpp"
 
 #include <leasehold/admin.hpp>
+#include <leasehold/credentials.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -474,6 +475,35 @@ BOOST_AUTO_TEST_CASE(a_sentinel_that_contradicts_itself_gets_few_connections) {
     const auto [ec, h] = co_await lock.acquire(options, as_tuple);
     BOOST_TEST(ec == error::unreachable);
     BOOST_TEST(sentinel.connections() <= 40U);
+    co_await c.close(as_tuple);
+  });
+}
+
+// The same, while the client waits for its password.
+BOOST_AUTO_TEST_CASE(a_sentinel_that_contradicts_itself_costs_few_passwords) {
+  hostile_server sentinel([&](const words& w) -> hostile_server::answer {
+    if (w[0] != "SENTINEL") return hostile_server::polite(w);
+    return w[1] == "SENTINELS" ? "*0\r\n" : array({"127.0.0.1", "1"});
+  });
+  run([&]() -> awaitable<void> {
+    int asked = 0;
+    client_options o;
+    o.reconnect = {.first = 2ms, .max = 100ms, .factor = 2.0, .jitter = 0.5};
+    o.credentials = credentials_from([&](const credentials_request& r) -> awaitable<credentials> {
+      if (r.of == credentials_request::role::sentinel) co_return credentials();
+      ++asked;
+      sentinel.push(">3\r\n" + bulk("message") + bulk("+switch-master") + bulk("m 127.0.0.1 1 127.0.0.1 2"));
+      asio::steady_timer pause(r.executor, 2ms);
+      co_await pause.async_wait(asio::use_awaitable);
+      co_return credentials{"", "secret"};
+    });
+    client c(co_await asio::this_coro::executor, "redis+sentinel://" + sentinel.host() + "/m", o);
+    auto lock = mutex(c, "n");
+    const acquire_options options{.wait = 1s};
+    const auto [ec, h] = co_await lock.acquire(options, as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    BOOST_TEST(asked > 1);
+    BOOST_TEST(asked <= 40);
     co_await c.close(as_tuple);
   });
 }
