@@ -193,9 +193,10 @@ std::vector<pid_t> command::descendants() const { return with_descendants(childr
 
 int command::pass_on(const signals::received& r) {
   if (pid_ < 0 || ended()) return 0;
-  // The command gets it from the terminal, too. But a terminal that goes away signals only the leader of its session.
-  const bool has_it = r.from_terminal && !leads_group_ && !(r.number == SIGHUP && ::getsid(0) == ::getpid());
-  if (has_it) return 0;
+  // The group of this process gets it from the terminal, too; the command may have left it for another one. But a
+  // terminal that goes away signals only the leader of its session.
+  const bool group_has_it = r.from_terminal && !leads_group_ && !(r.number == SIGHUP && ::getsid(0) == ::getpid());
+  if (group_has_it && ::getpgid(pid_) == ::getpgrp()) return 0;
   if (status_) return signal_all(r.number);
   // A shell that such a signal ends leaves its children running. At a terminal they get it from there.
   const bool to_all = leads_group_ && asks_to_end(r.number);

@@ -8,6 +8,8 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <string>
+#include <utility>
 
 namespace leasehold::test {
 
@@ -196,6 +198,21 @@ BOOST_AUTO_TEST_CASE(ctrl_c_reaches_the_command_from_the_terminal_only) {
   t.signal(SIGTERM);
   BOOST_TEST(!contains(t.read_until("end"), "by a process"));
   BOOST_TEST(t.wait() == 5);
+}
+
+// As that of timeout(1), which puts itself into the background of the terminal.
+BOOST_AUTO_TEST_CASE(the_keys_of_the_terminal_reach_a_command_that_has_a_group_of_its_own) {
+  const std::pair<std::string, std::string> keys[] = {{"\x03", "INT"}, {"\x1c", "QUIT"}};
+  for (const auto& [key, name] : keys) {
+    const std::string command =
+        "ulimit -c 0; trap 'echo told of " + name + "; exit 5' " + name + "; " + wait_for_a_signal;
+    terminal t(leasehold_command({"run", "n", "--", "timeout", "1h", "sh", "-c", command}), environment());
+    t.read_until("ready");
+    t.type(key);
+    t.read_until("told of " + name);
+    BOOST_TEST(t.wait() == 5);
+    BOOST_TEST(!redis.get("n"));
+  }
 }
 
 // `stty tostop`: a process in the background that writes to the terminal is stopped.
