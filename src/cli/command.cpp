@@ -196,14 +196,14 @@ int command::pass_on(const signals::received& r) {
   // The group of this process gets it from the terminal, too; the command may have left it for another one. But a
   // terminal that goes away signals only the leader of its session.
   const bool group_has_it = r.from_terminal && !leads_group_ && !(r.number == SIGHUP && ::getsid(0) == ::getpid());
+  if (status_) return signal_all(r.number, group_has_it);
   if (group_has_it && ::getpgid(pid_) == ::getpgrp()) return 0;
-  if (status_) return signal_all(r.number);
   // A shell that such a signal ends leaves its children running. At a terminal they get it from there.
   const bool to_all = leads_group_ && asks_to_end(r.number);
   return ::kill(to_all ? -pid_ : pid_, r.number) == 0 ? 0 : errno;
 }
 
-int command::signal_all(int number) {
+int command::signal_all(int number, bool own_group_has_it) {
   int failed = 0;
   const auto deliver = [&](pid_t to) {
     if (::kill(to, number) != 0 && errno != ESRCH) failed = errno;
@@ -215,7 +215,8 @@ int command::signal_all(int number) {
   }
   if (!wait_children_) return failed;
   for (const pid_t other : descendants()) {
-    const bool has_it = other == pid_ || (leads_group_ && ::getpgid(other) == pid_);
+    const bool has_it = other == pid_ || (leads_group_ && ::getpgid(other) == pid_) ||
+                        (own_group_has_it && ::getpgid(other) == ::getpgrp());
     if (!has_it) deliver(other);
   }
   return failed;

@@ -63,7 +63,7 @@ class command {
   bool all_ended() const;
 
  private:
-  int signal_all(int number);
+  int signal_all(int number, bool own_group_has_it = false);
   // The children of this process that it has not inherited,
   std::vector<pid_t> children() const;
   // and theirs, and so on.

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace leasehold::test {
 
@@ -17,27 +18,39 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Says of each SIGINT where it comes from, until SIGTERM.
-const child_program tell_signals("tell_signals", [](const std::vector<std::string>&) {
+// Says of each SIGINT where it comes from, until SIGTERM. The arguments are put in front of each line.
+const child_program tell_signals("tell_signals", [](const std::vector<std::string>& arguments) {
+  // A process in the background must not outlive a test that has failed.
+  ::alarm(600);
+  std::string who;
+  for (const auto& word : arguments) who += word + ' ';
   sigset_t set;
   ::sigemptyset(&set);
   ::sigaddset(&set, SIGINT);
   ::sigaddset(&set, SIGTERM);
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  std::puts("ready");
+  std::printf("%sready\n", who.c_str());
   int from_terminal = 0;
+  int from_process = 0;
   for (siginfo_t info{};;) {
     std::fflush(stdout);
     if (::sigwaitinfo(&set, &info) == SIGTERM) break;
     if (info.si_code == SI_KERNEL) {
-      std::printf("interrupt %d by the terminal\n", ++from_terminal);
+      std::printf("%sinterrupt %d by the terminal\n", who.c_str(), ++from_terminal);
     } else {
-      std::puts("interrupt by a process");
+      std::printf("%sinterrupt %d by a process\n", who.c_str(), ++from_process);
     }
   }
-  std::puts("end");
+  std::printf("%send\n", who.c_str());
   return 5;
 });
+
+words command_that_tells_signals(words who = {}) {
+  words command = tell_signals.command(std::move(who));
+  // /proc/self/exe is another program in the terminal.
+  command[0] = std::filesystem::read_symlink("/proc/self/exe");
+  return command;
+}
 
 }  // namespace
 
@@ -185,9 +198,7 @@ BOOST_AUTO_TEST_CASE(if_we_are_killed_the_command_gets_sigterm_and_the_next_gets
 
 BOOST_AUTO_TEST_CASE(ctrl_c_reaches_the_command_from_the_terminal_only) {
   words command{"run", "n", "--"};
-  for (auto& word : tell_signals.command()) command.push_back(word);
-  // /proc/self/exe is another program in the terminal.
-  command[3] = std::filesystem::read_symlink("/proc/self/exe");
+  for (auto& word : command_that_tells_signals()) command.push_back(std::move(word));
   terminal t(leasehold_command(command), environment());
   t.read_until("ready");
   // Two at a time may become one, so once would prove nothing.
@@ -213,6 +224,37 @@ BOOST_AUTO_TEST_CASE(the_keys_of_the_terminal_reach_a_command_that_has_a_group_o
     BOOST_TEST(t.wait() == 5);
     BOOST_TEST(!redis.get("n"));
   }
+}
+
+// One of them is in the foreground of the terminal, which signals it by itself, and the other one has its own session.
+BOOST_AUTO_TEST_CASE(after_the_end_of_the_command_ctrl_c_reaches_each_of_the_others_once) {
+  words command{"run",
+                "--wait-children",
+                "n",
+                "--",
+                "sh",
+                "-c",
+                "(\"$@\" near & setsid \"$@\" far &); echo $$ > $FOLDER/new; mv $FOLDER/new $FOLDER/command; exit 3",
+                "sh"};
+  for (auto& word : command_that_tells_signals()) command.push_back(std::move(word));
+  terminal t(leasehold_command(command), environment());
+  t.read_until("near ready");
+  t.read_until("far ready");
+  wait_until("the command", [&] { return std::filesystem::exists(folder / "command"); });
+  const std::string pid = read_file(folder / "command");
+  wait_until("its end", [&] { return !std::filesystem::exists("/proc/" + pid.substr(0, pid.find('\n'))); });
+  for (int i = 1; i <= 20; ++i) {
+    t.type("\x03");
+    t.read_until("near interrupt " + std::to_string(i) + " by the terminal");
+    t.read_until("far interrupt " + std::to_string(i) + " by a process");
+  }
+  t.signal(SIGTERM);
+  BOOST_TEST(t.wait() == 3);
+  const std::string& shown = t.read_rest();
+  BOOST_TEST(contains(shown, "near end"));
+  BOOST_TEST(contains(shown, "far end"));
+  BOOST_TEST(!contains(shown, "near interrupt 1 by a process"));
+  BOOST_TEST(!contains(shown, "far interrupt 1 by the terminal"));
 }
 
 // `stty tostop`: a process in the background that writes to the terminal is stopped.
