@@ -27,6 +27,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
+#include <iterator>
+#include <sstream>
 #include <tuple>
 
 namespace leasehold::cli {
@@ -39,6 +42,16 @@ constexpr auto first_poll = 1s;
 constexpr auto next_poll = 10s;
 
 }  // namespace
+
+std::vector<std::string> tokens_around() {
+  std::vector<std::string> tokens;
+  for (const char* name : {"LEASEHOLD_TOKEN", "LEASEHOLD_OUTER"}) {
+    const char* value = std::getenv(name);
+    std::istringstream words(value ? value : "");
+    tokens.insert(tokens.end(), std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
+  }
+  return tokens;
+}
 
 acquisition::acquisition(asio::io_context& context, const client& store, const run_options& wanted,
                          const std::vector<std::string>& around)

@@ -28,10 +28,13 @@ namespace leasehold::cli {
 // How long a process without a hold waits for the store's answers in the end. A silent entry disappears from the queue.
 inline constexpr std::chrono::milliseconds nothing_held_limit{150};
 
+// The tokens of the runs around this process.
+std::vector<std::string> tokens_around();
+
 // Has to live, as all that it refers to, as long as the context runs.
 class acquisition {
  public:
-  // `around` are the tokens of the runs around this one.
+  // `around` are the tokens of the runs around this process.
   acquisition(asio::io_context&, const client&, const run_options&, const std::vector<std::string>& around);
 
   // If there are no holds, there is an exit status: the locks were not acquired in time, or a signal ended the wait.

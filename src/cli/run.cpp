@@ -26,12 +26,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <iterator>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,17 +43,6 @@ using std::chrono::steady_clock;
 // process: as a rule a store that stands still carries them out when it goes on.
 constexpr auto answer_limit = 2s;   // For each release, before the client's own limit for closing.
 constexpr auto hurried_limit = 1s;  // When a signal has come.
-
-// The tokens of the runs around this one.
-std::vector<std::string> tokens_around() {
-  std::vector<std::string> tokens;
-  for (const char* name : {"LEASEHOLD_TOKEN", "LEASEHOLD_OUTER"}) {
-    const char* value = std::getenv(name);
-    std::istringstream words(value ? value : "");
-    tokens.insert(tokens.end(), std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
-  }
-  return tokens;
-}
 
 // One `leasehold run`, from the wait for its locks to the exit status. Everything happens on one thread.
 class session {

@@ -146,8 +146,8 @@ int acquire(const acquire_command& wanted) {
   std::signal(SIGPIPE, SIG_IGN);
   auto& p = never_destroyed();
   const client store = connect(p.context, wanted.how.store);
-  static const std::vector<std::string> none_around;
-  acquisition a(p.context, store, wanted.how, none_around);
+  static const std::vector<std::string> around = tokens_around();
+  acquisition a(p.context, store, wanted.how, around);
   asio::signal_set ends(p.context);
   add_end_signals(ends);
   acquired result;

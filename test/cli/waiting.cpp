@@ -202,6 +202,33 @@ BOOST_AUTO_TEST_CASE(a_run_inside_a_run_of_the_same_lock_is_refused) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(an_acquire_inside_a_run_of_the_same_lock_is_refused) {
+  const std::string inner = std::string(LEASEHOLD_CLI_PATH) + " acquire ";
+  const std::pair<words, std::string> cases[] = {
+      {{}, inner + "n"},
+      {{}, inner + "--wait 1h n"},
+      {{}, std::string(LEASEHOLD_CLI_PATH) + " run other -- " + inner + "n"},
+      {{"--shared"}, inner + "--exclusive n"},
+      {{"--permits=1"}, inner + "--permits 1 n"},
+  };
+  for (const auto& [how, command] : cases) {
+    BOOST_TEST_CONTEXT(command) {
+      words arguments{"run", "n", "--", "sh", "-c", command};
+      arguments.insert(arguments.begin() + 1, how.begin(), how.end());
+      const ended e = run(arguments);
+      BOOST_TEST(e.status == 64);
+      BOOST_TEST(is_error_line(e.errors, "'n': a leasehold run around this one holds it"), e.errors);
+      BOOST_TEST(e.output == "");
+      wait_until("nothing is held", [&] { return !redis.get("n") && !redis.get("other"); });
+    }
+  }
+  // What does not wait for itself goes on.
+  const ended other = run({"run", "n", "--", "sh", "-c", inner + "m"});
+  BOOST_TEST(other.status == 0, other.errors);
+  BOOST_TEST(other.output.starts_with("lh1."));
+  BOOST_TEST(run({"run", "n", "--", "sh", "-c", inner + "--no-wait n"}).status == 75);
+}
+
 BOOST_AUTO_TEST_CASE(a_run_inside_another_that_does_not_wait_for_itself_goes_on) {
   const redis_server other;
   const std::string inner = std::string(LEASEHOLD_CLI_PATH) + " run ";
