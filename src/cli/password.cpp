@@ -88,9 +88,9 @@ std::string password_in(const std::string& path) {
   return line;
 }
 
-// The process between leasehold and the shell of a password command. It kills the shell and the shell's group when it
-// gets SIGTERM: from leasehold, or from the kernel when leasehold has ended in whatever way. Else it ends when all that
-// the shell has started has ended. All signals are blocked, and only async-signal-safe calls are allowed.
+// The process between leasehold and the shell of a password command. It kills the shell's group, with what the shell has
+// left there, when it gets SIGTERM: from leasehold, or from the kernel when leasehold has ended in whatever way. Else it
+// ends when all that the shell has started has ended. All signals are blocked, and only async-signal-safe calls are allowed.
 [[noreturn]] void keep_shell(pid_t leasehold, char* const* words, int output) {
   for (const int number : {SIGTERM, SIGCHLD, SIGPIPE}) ::signal(number, SIG_DFL);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -98,7 +98,7 @@ std::string password_in(const std::string& path) {
   if (::getppid() != leasehold) ::_exit(0);
   // Ctrl-C is not for them.
   ::setpgid(0, 0);
-  pid_t shell = ::_Fork();
+  const pid_t shell = ::_Fork();
   if (shell == 0) {
     ::setpgid(0, 0);
     ::dup2(output, STDOUT_FILENO);
@@ -120,13 +120,14 @@ std::string password_in(const std::string& path) {
   ::sigaddset(&awaited, SIGCHLD);
   for (int number = 0;;) {
     pid_t ended;
-    while ((ended = ::waitpid(-1, nullptr, WNOHANG)) > 0) {
-      if (ended == shell) shell = 0;
-    }
+    while ((ended = ::waitpid(-1, nullptr, WNOHANG)) > 0) continue;
     if (ended < 0) ::_exit(0);
     ::sigwait(&awaited, &number);
     if (number != SIGTERM) continue;
-    if (shell > 0) ::kill(-shell, SIGKILL);
+    // As long as a child of this process is in the group, no other group has its number.
+    siginfo_t unused;
+    const bool is_there = ::waitid(P_PGID, static_cast<id_t>(shell), &unused, WEXITED | WNOHANG | WNOWAIT) == 0;
+    if (is_there) ::kill(-shell, SIGKILL);
     if (::getppid() != leasehold) ::_exit(0);
   }
 }

@@ -158,6 +158,22 @@ BOOST_AUTO_TEST_CASE(the_command_does_not_outlive_leasehold) {
   }
 }
 
+// The shell has ended, and a process that it has left behind keeps its output open.
+BOOST_AUTO_TEST_CASE(what_the_command_leaves_in_the_background_is_killed_with_it) {
+  const std::string command = "sleep 1000 & echo $! > $FOLDER/new; mv $FOLDER/new $FOLDER/pid; echo $$ > $FOLDER/shell";
+  for (const int signal : {0, SIGTERM, SIGKILL}) {
+    BOOST_TEST_CONTEXT("signal " << signal) {
+      child c = start({"run", "--wait", "4s", "--password-command", command, "n", "--", "echo", "no"});
+      wait_until("the password command", [&] { return std::filesystem::exists(folder / "shell"); });
+      const std::string pid = read_file(folder / "pid");
+      if (signal != 0) c.signal(signal);
+      BOOST_TEST(c.wait() == (signal != 0 ? 128 + signal : 69));
+      wait_until("its end", [&] { return has_ended(pid.substr(0, pid.find('\n'))); });
+      for (const std::string file : {"pid", "shell"}) std::filesystem::remove(folder / file);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_does_not_go_together_is_refused) {
   const std::string file = folder.write("password", "of-default\n");
   const ended both = run({"list", "--password-file", file, "--password-command", "echo x"});
