@@ -81,6 +81,8 @@ std::vector<std::string> take_names(const CLI::App& app, typed& t, std::optional
   const std::string& subcommand = app.get_name();
   std::vector<std::string> names = app.remaining();
   if (app.get_option("NAME")->count() > 0) {
+    // To CLI11 "-5" is a word.
+    refuse_options(app, {t.name});
     if (!rest && !names.empty()) {
       refuse_options(app, {names[0]});
       throw wrong_usage(
@@ -228,7 +230,8 @@ void take_word(const CLI::App& app, const char* which, std::string& word, std::o
   if (rest && rest->size() > wanted) {
     throw wrong_usage(fmt::format("{}: one word too many: {}", app.get_name(), word_in_quotes((*rest)[wanted])));
   }
-  if (wanted == 0) return;
+  // To CLI11 "-5" is a word.
+  if (wanted == 0) return refuse_options(app, {word});
   if (!rest || rest->empty()) throw wrong_usage(fmt::format("{}: {} is missing: {}", app.get_name(), which, usage));
   word = std::move((*rest)[0]);
 }

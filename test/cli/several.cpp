@@ -42,6 +42,8 @@ BOOST_AUTO_TEST_CASE(names_that_look_like_options_stand_between_two_separators) 
   const ended e = run({"run", "--", "-a", "--b", "--", "sh", "-c", "echo \"$LEASEHOLD_NAME\""});
   BOOST_TEST(e.status == 0);
   BOOST_TEST(e.output == "-a\n--b\n");
+  BOOST_TEST(run({"run", "--", "-5", "-!", "--", "sh", "-c", "echo \"$LEASEHOLD_NAME\""}).output == "-5\n-!\n");
+  BOOST_TEST(run({"status", "--", "-5"}).status == 0);
   // Only the first separator is ours.
   const ended other = run({"run", "a", "--", "echo", "b", "--", "c"});
   BOOST_TEST(other.output == "b -- c\n");
