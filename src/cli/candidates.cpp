@@ -157,8 +157,8 @@ class reader {
     // A key press must not run a command of an unfinished line.
     if (!store_.password_command.empty()) return a;
     for (const auto& name : held_names_(store_)) {
-      // Elsewhere it would be an option, and no argument has a NUL in it. A lock cannot be named twice.
-      const bool can_stand = !name.starts_with('-') || separated_;
+      // Elsewhere it would be an option or refused, and no argument has a NUL in it. A lock cannot be named twice.
+      const bool can_stand = separated_ || (!name.starts_with('-') && name != "++");
       if (can_stand && name.find('\0') == name.npos && !contains(names_, name)) add(a, {name, ""});
     }
     return a;

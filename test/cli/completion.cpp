@@ -296,7 +296,7 @@ BOOST_AUTO_TEST_CASE(the_program_knows_what_can_stand_where) {
 BOOST_FIXTURE_TEST_CASE(names_are_those_of_the_store_that_is_meant, with_leasehold) {
   const redis_server other;
   redis_connection(other.socket_path()).command({"SET", "elsewhere", "leasehold:x.1:7"});
-  for (const std::string name : {"app:one", "app:two", "-dash", "three"}) {
+  for (const std::string name : {"app:one", "app:two", "-dash", "++", "three"}) {
     redis.command("SET", name, "leasehold:x.1:7");
   }
   redis.command("SET", "no lock", "x");
@@ -304,7 +304,7 @@ BOOST_FIXTURE_TEST_CASE(names_are_those_of_the_store_that_is_meant, with_leaseho
   const std::pair<words, words> cases[] = {
       {{"status", ""}, {"words", "app:one", "app:two", "three"}},
       {{"break", "t"}, {"words", "three"}},
-      {{"break", "--", ""}, {"words", "-dash", "app:one", "app:two", "three"}},
+      {{"break", "--", ""}, {"words", "++", "-dash", "app:one", "app:two", "three"}},
       {{"run", "--", "-"}, {"words", "-dash"}},
       {{"run", "three", ""}, {"words", "app:one", "app:two", "--"}},
       {{"run", "--prefix", "app:", ""}, {"words", "one", "two"}},
