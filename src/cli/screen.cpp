@@ -20,14 +20,15 @@ namespace {
 constexpr std::string_view own_screen = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 constexpr std::string_view screen_of_before = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
-// False and an error number if the terminal has gone. What a stopped terminal does not take is dropped.
+// False and an error number if the terminal has gone. What the terminal does not take now is dropped: it may have been
+// stopped, or not block.
 bool write_if_taken(std::string_view text) noexcept {
   pollfd p{STDOUT_FILENO, POLLOUT, 0};
   if (::poll(&p, 1, 0) == 0) return true;
   while (!text.empty()) {
     const ssize_t n = ::write(STDOUT_FILENO, text.data(), text.size());
     // A signal matters more than the rest of a picture.
-    if (n < 0) return errno == EINTR;
+    if (n < 0) return errno == EINTR || errno == EAGAIN;
     text.remove_prefix(static_cast<std::size_t>(n));
   }
   return true;

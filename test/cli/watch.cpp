@@ -141,6 +141,28 @@ BOOST_AUTO_TEST_CASE(a_terminal_that_takes_nothing_does_not_hinder_the_end) {
   BOOST_TEST(t.is_cooked());
 }
 
+// Another program with the same terminal may have made it so.
+BOOST_AUTO_TEST_CASE(a_terminal_that_does_not_block_and_takes_a_part_of_a_picture_does_not_end_it) {
+  // Together they are more than the kernel keeps for a reader.
+  for (const char letter : std::string("abcdefghijklmnopqrst")) {
+    redis.command("SET", std::string(4000, letter), "leasehold:x.1:7");
+  }
+  const std::string not_blocking = "use Fcntl; fcntl(STDOUT, F_SETFL, O_RDWR | O_NONBLOCK) or die; exec @ARGV";
+  words command{"perl", "-e", not_blocking};
+  for (auto& w : watch({"--interval", "100ms"})) command.push_back(std::move(w));
+  terminal t(command, environment());
+  t.read_until("20 locks");
+  t.resize(24, 5000);
+  const auto commands = redis.info("total_commands_processed");
+  int asked = 0;
+  wait_until("it goes on looking", [&] {
+    ++asked;
+    return redis.info("total_commands_processed") > commands + asked + 30 || state_of(t.pid()) == 'Z';
+  });
+  t.signal(SIGTERM);
+  BOOST_TEST(t.wait() == 143);
+}
+
 BOOST_AUTO_TEST_CASE(while_it_is_stopped_the_terminal_is_the_shells) {
   // A shell with job control, which goes on when the program is stopped.
   words command{"bash", "-c", "set -m; \"$@\"; read line; echo \"got $line\"; fg > /dev/null", "bash"};
