@@ -123,6 +123,24 @@ BOOST_AUTO_TEST_CASE(another_run_of_a_server_with_a_long_uptime_does_not_count_b
   BOOST_TEST(held.valid());
 }
 
+// Its uptime says no more at the next connection.
+BOOST_AUTO_TEST_CASE(another_run_of_a_server_does_not_count_before_the_delay_however_often_the_client_connects) {
+  scene s(3);
+  process &x = s.add(), &y = s.add();
+  take_the_third(s);
+  const hold held = take(s, x, {.lease = 60s});
+  x.freeze();
+  s.w.server(0).start({});
+  s.w.server(0).be_older(1h);
+  s.w.server(2).execute({"DEL", "n"});
+  s.wait(2s);
+  s.w.server(0).close_connections();
+  s.wait(2s);
+  BOOST_TEST(y.client().stats().reconnects == 2U);
+  BOOST_TEST(s.acquire(y, {.lease = 5s, .wait = 20s}).first);
+  BOOST_TEST(held.valid());
+}
+
 BOOST_AUTO_TEST_CASE(a_hold_of_a_bare_majority_ends_when_the_step_of_a_clock_is_seen) {
   scene s(3);
   process& p = s.add();

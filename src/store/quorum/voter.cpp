@@ -50,18 +50,17 @@ void voter::assume(const store::memory::server& known) {
   replaced_ = known.replaced;
 }
 
-// The other one has been up for as long as this one.
 std::string voter::objection(const std::string& run_id) {
   const voter* const same = quorum_.find_same(*this, run_id);
-  if (same == nullptr) return {};
-  started_ = same->started_;
-  return same->name + " is the same server";
+  return same == nullptr ? std::string() : same->name + " is the same server";
 }
 
 void voter::on_up(const store::server& s) {
   // Another server may be the replica that has taken over: what it knows may begin only now.
   const auto at = s.another ? clock::now() : clock::now() - s.uptime;
-  started_ = started_ && !s.another ? std::min(*started_, at) : at;
+  if (s.another || !started_) started_ = at;
+  // The uptime of a replica that has taken over says nothing, however often the client has connected since.
+  if (!replaced_ && !s.another) started_ = std::min(*started_, at);
   replaced_ = replaced_ || s.another;
   refuses_ = false;
   quorum_.on_voter_up(*this, s);
