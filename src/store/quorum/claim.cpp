@@ -71,8 +71,7 @@ void claim::lasts(clock::time_point from, milliseconds lease) {
 
 void claim::holds(const voter& v, clock::time_point sent, milliseconds left) {
   auto& p = places_[v.number];
-  p.asked = true;  // A renewal may have found the hold there.
-  p.granted = true;
+  p.granted = p.asked = true;  // A renewal may have found the hold there.
   p.until = std::max(p.until, local_deadline(sent, lease_, left, quorum_.drift()));
   // A hold that is resumed may have more left than the client asks for.
   const auto gone = later(clock::now(), left) + quorum_.drift().of(left);
