@@ -88,9 +88,10 @@ std::string password_in(const std::string& path) {
   return line;
 }
 
-// The process between leasehold and the shell of a password command. It kills the shell's group, with what the shell has
-// left there, when it gets SIGTERM: from leasehold, or from the kernel when leasehold has ended in whatever way. Else it
-// ends when all that the shell has started has ended. All signals are blocked, and only async-signal-safe calls are allowed.
+// The process between leasehold and the shell of a password command. It kills the shell's group, with what the shell
+// has left there, when it gets SIGTERM: from leasehold, or from the kernel when leasehold has ended in whatever way.
+// Else it ends when all that the shell has started has ended. All signals are blocked, and only async-signal-safe calls
+// are allowed.
 [[noreturn]] void keep_shell(pid_t leasehold, char* const* words, int output) {
   for (const int number : {SIGTERM, SIGCHLD, SIGPIPE}) ::signal(number, SIG_DFL);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -40,8 +40,9 @@ void queue_entry::on_grant(const lease_reply& lease, const answer& a) {
   grant(lease.fence, until, a.sent, lease.depth);
 }
 
-// Of a waiter that has left. Its lease may be longer than the waiter in front has asked for, and cannot be shortened: if
-// this program died, others would be kept out for that long. Or it followed a reader that this one has not waited with.
+// Of a waiter that has left. Its lease may be longer than the waiter in front has asked for, and cannot be shortened:
+// if this program died, others would be kept out for that long. Or it followed a reader that this one has not waited
+// with.
 bool queue_entry::is_of_another(const lease_reply& lease) {
   return std::max(attempts_.lease(), lease.left) > first_lease(front().options()) ||
          (!follows_.empty() && !front().may_follow());

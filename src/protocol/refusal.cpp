@@ -83,9 +83,9 @@ refusal classify(std::string_view words) noexcept {
   for (const auto* code : {"LOADING ", "BUSY ", "CLUSTERDOWN ", "MASTERDOWN ", "MOVED ", "ASK "}) {
     if (says(words, code)) return refusal::try_again;
   }
-  // A slot is being moved: the script has deleted a key and then read it again. What it did before stays done. The first
-  // words begin with "Attempted" since Valkey 9, and with "Script attempted" elsewhere. The second are those of Redis 8.0
-  // and Valkey 8.1 for a command of several keys of which some are there.
+  // A slot is being moved: the script has deleted a key and then read it again. What it did before stays done. The
+  // first words begin with "Attempted" since Valkey 9, and with "Script attempted" elsewhere. The second are those of
+  // Redis 8.0 and Valkey 8.1 for a command of several keys of which some are there.
   for (const auto* part : {"ttempted to access a non local key", "were accessed during rehashing of the slot"}) {
     if (words.find(part) != words.npos) return refusal::try_again;
   }

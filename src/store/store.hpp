@@ -106,10 +106,7 @@ class store {
    public:
     // Before a connection to the server counts as up: why it must not. The store reports that as a refusal, and tries
     // again. "": it may.
-    virtual std::string objection(const std::string& run_id) {
-      static_cast<void>(run_id);
-      return {};
-    }
+    virtual std::string objection(const std::string& /*run_id*/) { return {}; }
     virtual void on_up(const server&) = 0;
     virtual void on_down(std::string_view why) = 0;
     // An attempt to connect has failed, but the server has not refused it.

@@ -219,8 +219,8 @@ bool quorum_store::is_connecting() const {
 
 // --- Events of the voters ---
 
-// The one that was up first keeps the server while its own connection is lost: it may have holds there. (A voter that has
-// had a server itself may have changed places with another one.)
+// The one that was up first keeps the server while its own connection is lost: it may have holds there. (A voter that
+// has had a server itself may have changed places with another one.)
 const voter* quorum_store::find_same(const voter& v, const std::string& run_id) const {
   const bool is_new = !v.known().was_up;
   const auto has_it = [&](const auto& w) {

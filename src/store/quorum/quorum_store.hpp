@@ -114,7 +114,8 @@ class quorum_store final : public store, public std::enable_shared_from_this<quo
 
   // --- For its voters, and for callers that read a server's clock in an answer ---
 
-  // Another voter that has this server, which must not count twice: two URLs may name it differently. Null: none is known.
+  // Another voter that has this server, which must not count twice: two URLs may name it differently. Null: none is
+  // known.
   const voter* find_same(const voter&, const std::string& run_id) const;
   void on_voter_up(voter&, const store::server&);
   void on_voter_down(const voter&, std::string_view why);

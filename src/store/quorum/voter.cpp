@@ -58,9 +58,11 @@ std::string voter::objection(const std::string& run_id) {
 void voter::on_up(const store::server& s) {
   // Another server may be the replica that has taken over: what it knows may begin only now.
   const auto at = s.another ? clock::now() : clock::now() - s.uptime;
-  if (s.another || !started_) started_ = at;
-  // The uptime of a replica that has taken over says nothing, however often the client has connected since.
-  if (!replaced_ && !s.another) started_ = std::min(*started_, at);
+  if (s.another || !started_) {
+    started_ = at;
+  } else if (!replaced_) {  // The uptime of a replica that has taken over says nothing, however often it is looked at.
+    started_ = std::min(*started_, at);
+  }
   replaced_ = replaced_ || s.another;
   refuses_ = false;
   quorum_.on_voter_up(*this, s);
