@@ -15,9 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What the lease must leave the next holder. A grant that is still to be confirmed needs only the time for that. While
-// renewals are answered, two thirds of a lease are left: what has less comes from a client whose renewals fail, or are
-// off, and the next holder would lose it at once.
+// What the lease must leave the next holder. A grant that is still to be confirmed needs only the time for that.
+// Else it is half of what the next one asks for. (While renewals are answered, two thirds are left.) With less, its
+// first renewal may come too late, and a hold that is not renewed would be a short one.
 clock::duration least_left(bool confirmed, const acquire_options& next, const drift_allowance& drift) {
   if (!confirmed) return least_head_start;
   return (next.lease - drift.of(next.lease) - next.margin) / 2;

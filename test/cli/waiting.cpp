@@ -177,8 +177,9 @@ BOOST_AUTO_TEST_CASE(without_a_terminal_it_waits_in_silence) {
 }
 
 // It would wait forever.
-BOOST_AUTO_TEST_CASE(a_run_inside_a_run_of_the_same_lock_is_refused) {
+BOOST_AUTO_TEST_CASE(a_run_or_an_acquire_inside_a_run_of_the_same_lock_is_refused) {
   const std::string inner = std::string(LEASEHOLD_CLI_PATH) + " run ";
+  const std::string acquire = std::string(LEASEHOLD_CLI_PATH) + " acquire ";
   const std::pair<words, std::string> cases[] = {
       {{}, inner + "n -- echo no"},
       {{}, inner + "--wait 1h n -- echo no"},
@@ -188,6 +189,11 @@ BOOST_AUTO_TEST_CASE(a_run_inside_a_run_of_the_same_lock_is_refused) {
       {{"--exclusive"}, inner + "--shared n -- echo no"},
       {{"--shared"}, inner + "--exclusive n -- echo no"},
       {{"--permits=1"}, inner + "--permits 1 n -- echo no"},
+      {{}, acquire + "n"},
+      {{}, acquire + "--wait 1h n"},
+      {{}, inner + "other -- " + acquire + "n"},
+      {{"--shared"}, acquire + "--exclusive n"},
+      {{"--permits=1"}, acquire + "--permits 1 n"},
   };
   for (const auto& [how, command] : cases) {
     BOOST_TEST_CONTEXT(command) {
@@ -202,27 +208,8 @@ BOOST_AUTO_TEST_CASE(a_run_inside_a_run_of_the_same_lock_is_refused) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_acquire_inside_a_run_of_the_same_lock_is_refused) {
+BOOST_AUTO_TEST_CASE(an_acquire_inside_a_run_that_does_not_wait_for_itself_goes_on) {
   const std::string inner = std::string(LEASEHOLD_CLI_PATH) + " acquire ";
-  const std::pair<words, std::string> cases[] = {
-      {{}, inner + "n"},
-      {{}, inner + "--wait 1h n"},
-      {{}, std::string(LEASEHOLD_CLI_PATH) + " run other -- " + inner + "n"},
-      {{"--shared"}, inner + "--exclusive n"},
-      {{"--permits=1"}, inner + "--permits 1 n"},
-  };
-  for (const auto& [how, command] : cases) {
-    BOOST_TEST_CONTEXT(command) {
-      words arguments{"run", "n", "--", "sh", "-c", command};
-      arguments.insert(arguments.begin() + 1, how.begin(), how.end());
-      const ended e = run(arguments);
-      BOOST_TEST(e.status == 64);
-      BOOST_TEST(is_error_line(e.errors, "'n': a leasehold run around this one holds it"), e.errors);
-      BOOST_TEST(e.output == "");
-      wait_until("nothing is held", [&] { return !redis.get("n") && !redis.get("other"); });
-    }
-  }
-  // What does not wait for itself goes on.
   const ended other = run({"run", "n", "--", "sh", "-c", inner + "m"});
   BOOST_TEST(other.status == 0, other.errors);
   BOOST_TEST(other.output.starts_with("lh1."));
