@@ -43,8 +43,9 @@ struct limits {
 
 class judge_of_one {
  public:
-  judge_of_one(judgement& j, const excuses& e, std::vector<const tenure*> granted, const limits& l)
-      : j_(j), excuses_(e), granted_(std::move(granted)), limits_(l) {
+  judge_of_one(judgement& j, const excuses& e, std::vector<const tenure*> granted, std::vector<const tenure*> in_vain,
+               const limits& l)
+      : j_(j), excuses_(e), granted_(std::move(granted)), in_vain_(std::move(in_vain)), limits_(l) {
     std::sort(granted_.begin(), granted_.end(), [](auto* a, auto* b) { return *a->granted < *b->granted; });
   }
 
@@ -224,16 +225,22 @@ class judge_of_one {
   }
 
   // A fail-over that loses the end of a tenure brings it back: its owner enters it again, with its fence. A resource
-  // that has seen the fences in between refuses it.
+  // that has seen the fences in between refuses it. What its client took back before the grant was told has no fence
+  // in the notes.
   bool found_again(const tenure& b) const {
-    return std::any_of(granted_.begin(), granted_.end(), [&](const tenure* c) {
-      return c->who == b.who && c->fence == b.fence && *c->granted < *b.granted && lost_in(c->called, *b.granted);
-    });
+    const auto is_lost = [&](const tenure* c) { return c->who == b.who && lost_in(c->called, *b.granted); };
+    return std::any_of(
+               granted_.begin(), granted_.end(),
+               [&](const tenure* c) { return is_lost(c) && c->fence == b.fence && *c->granted < *b.granted; }) ||
+           (b.kind == "recursive_mutex" && std::any_of(in_vain_.begin(), in_vain_.end(), [&](const tenure* c) {
+              return is_lost(c) && c->called < b.called;
+            }));
   }
 
   judgement& j_;
   const excuses& excuses_;
   std::vector<const tenure*> granted_;
+  std::vector<const tenure*> in_vain_;  // Asked for, and no grant told.
   const limits& limits_;
 };
 
@@ -444,7 +451,7 @@ judgement judge(const std::vector<process_history>& processes, const excuses& e)
   std::vector<span> reasons = e.losing;
   reasons.insert(reasons.end(), e.forgetting.begin(), e.forgetting.end());
   for (const step& s : e.steps) reasons.push_back(s.when);
-  std::map<std::string, std::vector<const tenure*>> granted;
+  std::map<std::string, std::vector<const tenure*>> granted, in_vain;
   std::map<std::string, limits> semaphores;
   std::set<std::string> resized;
   for (const auto& p : processes) {
@@ -479,11 +486,11 @@ judgement judge(const std::vector<process_history>& processes, const excuses& e)
     }
     for (const auto& [what, n] : p.counts) j.counts[what] += n;
     for (const auto& [id, t] : p.tenures) {
-      if (t.granted) granted[t.name].push_back(&t);
+      (t.granted ? granted : in_vain)[t.name].push_back(&t);
     }
   }
   for (auto& [name, all] : granted) {
-    judge_of_one one(j, e, std::move(all), semaphores[name]);
+    judge_of_one one(j, e, std::move(all), std::move(in_vain[name]), semaphores[name]);
     one.exclusion();
     one.fences();
   }

@@ -169,6 +169,27 @@ BOOST_AUTO_TEST_CASE(finds_fences_that_do_not_grow) {
   BOOST_TEST(judge({process({earlier, other, later})}, {.quorum = true}).violations.empty());
 }
 
+// A fail-over loses the end of the owner's earlier tenure, which is there again then.
+BOOST_AUTO_TEST_CASE(allows_an_owner_to_find_what_a_fail_over_has_brought_back) {
+  const excuses lossy = losing(9 * second, 13 * second);
+  tenure earlier = held("recursive_mutex", "first", 9, 2);
+  earlier.given_up = 19 * second / 2;
+  const tenure between = held("recursive_mutex", "second", 10, 3);
+  const tenure again = held("recursive_mutex", "first", 12, 2);
+  BOOST_TEST(judged({earlier, between, again}, lossy) == "");
+  BOOST_TEST(judged({between, again}, lossy) == "a fence that does not grow");
+  // Also one that its client has given up before it knew of it.
+  tenure in_vain = earlier;
+  in_vain.granted.reset();
+  in_vain.given_up.reset();
+  in_vain.ended = 10 * second;
+  in_vain.reason = "timed out";
+  BOOST_TEST(judged({in_vain, between, again}, lossy) == "");
+  BOOST_TEST(judged({in_vain, between, again}) == "a fence that does not grow");
+  in_vain.who = "second";
+  BOOST_TEST(judged({in_vain, between, again}, lossy) == "a fence that does not grow");
+}
+
 // From a ticket: its fence is that of the hold before, unless somebody else was granted the lock meanwhile.
 BOOST_AUTO_TEST_CASE(allows_a_hold_that_goes_on_with_its_fence) {
   tenure goes_on = held("mutex", "-", 12, 2);
