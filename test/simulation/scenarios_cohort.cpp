@@ -127,6 +127,26 @@ BOOST_AUTO_TEST_CASE(a_pushed_grant_has_no_longer_lease_than_its_waiter_has_aske
   s.finish();
 }
 
+// The same where the one that has left had its grant, and its replicas were being asked.
+BOOST_AUTO_TEST_CASE(a_confirmed_grant_has_no_longer_lease_than_its_waiter_has_asked_for) {
+  for (auto gives_up_after = 100ms; gives_up_after < 300ms; gives_up_after += 10ms) {
+    scene s;
+    s.w.server(0).replicas = s.w.server(0).replicas_that_answer = 1;
+    process &x = s.add(), &p = s.add();
+    hold held = take(s, x, {.lease = 30s});
+    s.w.fastest = s.w.slowest = 20ms;
+    const auto& gives_up = s.start(p, {.lease = 10s, .wait = gives_up_after, .replicas = 1});
+    const auto& next = s.start(p, {.lease = 400ms, .renew = renewal::none, .replicas = 1});
+    s.wait(60ms);
+    s.spawn(x, release(held));
+    for (int i = 0; i < 1000 && !next.ended && !gives_up.succeeded(); ++i) s.wait(1ms);
+    if (gives_up.succeeded()) continue;
+    BOOST_REQUIRE(next.succeeded());
+    BOOST_TEST(s.w.server(0).data().execute({"PTTL", "n"}).integer <= 400);
+    s.finish();
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_cohort_of_a_pushed_grant_overtakes_for_its_bound) {
   before_a_push s;
   process& third = s.add();
