@@ -139,7 +139,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   std::uint64_t epoch() const override { return epoch_; }
 
   bool run(std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
-    if (!up_) return false;
+    if (!up_ || this_one_.has_ended) return false;
     const bool has_slots = router_ != nullptr && router_->has_slots();
     const std::uint16_t slot = has_slots ? slot_of(the_caller->request_of(tag).keys.record) : 0;
     call c{std::move(the_caller), tag, clock::now(), slot};
@@ -439,13 +439,18 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   // Drops the connection; run_connections makes another.
   void reset(std::string_view why) {
     this_one_.why_down = why;
+    end_connection();
+  }
+  void end_connection() {
+    this_one_.has_ended = true;
     connection_.cancel(redis::operation::run);
   }
 
   // --- Scripts ---
 
   void append(call c) {
-    const bool pushes_grants = router_ == nullptr || router_->pushes_grants(c.slot);
+    // What follows an ASK arrives where the client need not be subscribed yet.
+    const bool pushes_grants = router_ == nullptr || c.asking || router_->pushes_grants(c.slot);
     switch (pipeline_.add(std::move(c), clock_, pushes_grants)) {
       case pipeline::then::nothing: break;
       case pipeline::then::flush_now: flush(); break;
@@ -473,7 +478,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
           }
         });
     connection_.async_exec(b->request, std::move(adapter),
-                           [self = this->shared_from_this(), b](error_code, std::size_t) {
+                           [self = this->shared_from_this(), b, epoch = epoch_](error_code ec, std::size_t) {
+                             if (ec && epoch == self->epoch_) self->end_connection();
                              self->collect([&] { self->pipeline_.end(b); });
                            });
   }
@@ -514,7 +520,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     }
     pipeline_.reuse(std::move(results));
     collect([this] {
-      while (up_) {
+      // What is sent now would count as sent, and was not.
+      while (up_ && !this_one_.has_ended) {
         auto next = pipeline_.next_waiting(clock::now());
         if (!next) break;
         append(*std::move(next));
@@ -628,6 +635,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     bool has_answered = false;
     bool is_refused = false;      // Its handshake was refused.
     bool is_out_of_step = false;  // See on_refused_channel.
+    bool has_ended = false;       // Nothing is written to it any more.
   } this_one_;
 
   channels<Connection> channels_;
