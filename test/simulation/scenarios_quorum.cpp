@@ -1259,6 +1259,24 @@ BOOST_AUTO_TEST_CASE(a_hold_is_written_again_for_what_is_left_of_it) {
   BOOST_TEST(left(2) <= left(0));
 }
 
+// Its server comes back before there is a majority.
+BOOST_AUTO_TEST_CASE(a_hold_is_written_again_on_a_server_that_came_back_first) {
+  scene s(3);
+  process& p = s.add();
+  s.w.server(2).kill();
+  const hold held = take(s, p, {.lease = 1min, .renew = renewal::none});
+  s.wait(1s);
+  for (const std::size_t i : {0U, 1U}) s.w.server(i).freeze();
+  p.cut_connections();
+  s.w.server(2).start({});
+  s.wait(3s);
+  BOOST_TEST(s.get("n", 2).empty());
+  for (const std::size_t i : {0U, 1U}) s.w.server(i).thaw();
+  s.wait(5s);
+  BOOST_TEST(s.get("n", 2).starts_with("leasehold:" + held.token()));
+  BOOST_TEST(held.valid());
+}
+
 // Two servers of three were restarted within two seconds of each other, one of them without its data: to a client that
 // has just been started they are as young as each other, but not as the third one.
 BOOST_AUTO_TEST_CASE(two_servers_that_were_restarted_together_are_not_taken_for_a_new_deployment) {

@@ -242,7 +242,11 @@ void quorum_store::on_voter_up(voter& v, const store::server& s) {
     // As far as was known. Another server may have lost the hold, or its latest extension.
     const auto until = c->until();
     if (s.another) c->lacks(v);
-    if (c->is_missing_on(v, now, until)) missing.emplace_back(c, until);
+    // Perhaps v is the one without which there was no majority to write it on a server that came up before.
+    const bool is_missing = std::any_of(voters_.begin(), voters_.end(), [&, &hold = *c](const auto& w) {
+      return w->up() && hold.is_missing_on(*w, now, until);
+    });
+    if (is_missing) missing.emplace_back(c, until);
   }
   for (const auto& c : all) c->on_voter_up(v);
   for (const auto& [c, until] : missing) ask_for(*c, until);
