@@ -82,7 +82,8 @@ void queue_entry::on_proof(const answer& a) {
   const lease_reply lease = a.from_store != nullptr ? a.from_store->lease : lease_reply();
   const auto& o = front().options();
   // The grant stands, and its slot is being moved, for example. The next poll follows it.
-  if (role_ != role::once && a.from_store != nullptr && a.from_store->refused == refusal::try_again) {
+  const bool may_stand = a.from_store != nullptr && a.from_store->refused && is_temporary(*a.from_store->refused);
+  if (role_ != role::once && may_stand) {
     asked_again_ = true;
     return pause(a.received);
   }

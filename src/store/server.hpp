@@ -53,6 +53,9 @@ class redis_server : public store {
     virtual void on_shard_channel(std::string_view channel, bool subscribed) = 0;
     // The server refuses such channels for good. The connection is given up.
     virtual void on_no_shard_channels() {}
+    // It refuses this one, not for good. The connection is given up then.
+    virtual void on_refused_shard_channel([[maybe_unused]] std::string_view channel,
+                                          [[maybe_unused]] std::string_view words) {}
 
    protected:
     ~router() = default;

@@ -9,6 +9,7 @@
 #include "protocol/keys.hpp"
 #include "protocol/slots.hpp"
 
+#include <leasehold/admin.hpp>
 #include <leasehold/counting_semaphore.hpp>
 #include <leasehold/election.hpp>
 #include <leasehold/mutex.hpp>
@@ -281,6 +282,29 @@ BOOST_AUTO_TEST_CASE(a_waiter_is_granted_at_once_after_its_slot_has_moved) {
   }
 }
 
+// The entries' keys have all been moved, and the nodes do not say so for a long time.
+BOOST_AUTO_TEST_CASE(waiters_keep_their_order_while_the_end_of_a_move_is_not_told) {
+  cluster_scene s;
+  process &x = s.add(), &y = s.add(), &z = s.add();
+  hold held = take(s, x, {.lease = 1min});
+  std::vector<const cluster_scene::attempt*> waiting;
+  for (process* const p : {&y, &z}) {
+    waiting.push_back(&s.start(*p, {.lease = 300ms, .renew = renewal::none}));
+    s.wait(200ms);
+  }
+  s.w.cluster()->begin_to_move(s.slot, s.other);
+  for (const auto& key : {s.record, s.queue, s.entries, s.fence}) s.move_key(key);
+  s.wait(15s);
+  BOOST_TEST(s.w.server(s.other).data().execute({"ZCARD", s.queue}).integer == 2);
+  s.w.cluster()->end_move(s.slot);
+  s.tell_all();
+  waiting.push_back(&s.start(x, {.lease = 300ms, .renew = renewal::none}));
+  s.run(x, release(held));
+  s.finish();
+  for (const auto* w : waiting) BOOST_REQUIRE(w->succeeded());
+  BOOST_TEST((waiting[0]->at < waiting[1]->at && waiting[1]->at < waiting[2]->at));
+}
+
 // The same if the waiter's client was redirected before it asked the nodes for their slots.
 BOOST_AUTO_TEST_CASE(a_waiter_is_granted_at_once_after_its_client_was_redirected) {
   for (const auto when : {100ms, 250ms, 400ms, 550ms}) {
@@ -349,6 +373,40 @@ BOOST_AUTO_TEST_CASE(a_pushed_grant_outlives_a_long_move) {
   BOOST_REQUIRE(next.succeeded());
   BOOST_TEST(next.got.valid());
   BOOST_TEST(s.get("n", s.home).starts_with("leasehold:" + next.got.token()));
+}
+
+// The question to the replicas needs all keys of the lock.
+BOOST_AUTO_TEST_CASE(a_grant_is_kept_while_its_replicas_cannot_be_asked) {
+  cluster_scene s;
+  for (std::size_t i = 0; i < s.w.number_of_servers(); ++i) {
+    s.w.server(i).replicas = s.w.server(i).replicas_that_answer = 1;
+  }
+  process &x = s.add(), &y = s.add(), &z = s.add();
+  hold held = take(s, x, {.lease = 30s});
+  auto& next = s.start(y, {.lease = 30s, .replicas = 1});
+  s.wait(500ms);
+  const auto& behind = s.start(z, {.lease = 30s, .replicas = 1});
+  s.wait(500ms);
+  std::string granted;
+  s.w.server(s.home).on_run = [&](const detail::script&, const auto& arguments, const auto&) {
+    if (arguments.front() != "release" || s.w.cluster()->target(s.slot)) return;
+    s.w.after(0ms, [&] {
+      granted = s.get("n", s.home);
+      s.w.cluster()->begin_to_move(s.slot, s.other);
+      s.move_key(s.fence);
+    });
+  };
+  s.spawn(x, release(held));
+  s.wait(500ms);
+  BOOST_TEST(!next.ended);
+  for (const auto& key : {s.record, s.queue, s.entries}) s.move_key(key);
+  s.w.cluster()->end_move(s.slot);
+  s.tell_all();
+  s.wait(3s);
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST(granted.starts_with("leasehold:" + next.got.token()));
+  BOOST_TEST(!behind.ended);
+  s.run(y, release(next.got));
 }
 
 BOOST_AUTO_TEST_CASE(a_waiter_is_told_after_its_connections_were_cut) {
@@ -596,17 +654,25 @@ BOOST_AUTO_TEST_CASE(a_node_that_is_busy_is_reported_once_while_another_one_answ
 
 namespace {
 
-// A node of two whose redirections have the host's name (cluster-preferred-endpoint-type), without TLS. "n" has moved
-// from its node to the other one if that says so.
+// Two nodes as they see themselves.
+struct layout {
+  bool moved = false;       // "n" has moved from its node to the other one,
+  bool told = true;         // and CLUSTER NODES says so.
+  bool failed = false;      // CLUSTER NODES says that the first of them has failed.
+  std::size_t refused = 0;  // Requests.
+};
+
+// One of them. Its redirections have the host's name (cluster-preferred-endpoint-type), without TLS.
 class named_node final : public detail::memory::slots_of_node {
  public:
-  named_node(std::size_t number, const bool& moved) : number_(number), moved_(moved) {}
+  named_node(std::size_t number, layout& l) : number_(number), layout_(l) {}
 
   std::optional<detail::memory::reply> refuses(detail::memory::scripting::strings keys, bool, bool) override {
     if (keys.empty()) return std::nullopt;
     const auto slot = detail::slot_of(keys.front());
-    const auto its = owner(slot);
+    const auto its = owner(slot, layout_.moved);
     if (its == number_) return std::nullopt;
+    ++layout_.refused;
     return detail::memory::error(fmt::format("MOVED {} host{}:1", slot, its));
   }
   bool is_in_motion(std::string_view) const override { return false; }
@@ -614,47 +680,127 @@ class named_node final : public detail::memory::slots_of_node {
   void publish_elsewhere(std::string_view, std::string_view) override {}
   std::string nodes() const override {
     const auto slot = detail::slot_of("n");
+    const bool moved = layout_.moved && layout_.told;
     std::string text;
     for (std::size_t i = 0; i < 2; ++i) {
-      const bool has_more = moved_ && owner(slot) == i;
-      text += fmt::format("{:040x} s{}:1@1,host{} {}master - 0 0 {} connected {}{}\n", i + 1, i, i,
-                          i == number_ ? "myself," : "", has_more ? 3 : i + 1, i == 0 ? "0-8191" : "8192-16383",
-                          has_more ? fmt::format(" {}", slot) : "");
+      const bool has_more = moved && owner(slot, moved) == i;
+      text += fmt::format("{:040x} s{}:1@1,host{} {}master{} - 0 0 {} connected {}{}\n", i + 1, i, i,
+                          i == number_ ? "myself," : "", layout_.failed && i == 0 ? ",fail" : "", has_more ? 3 : i + 1,
+                          i == 0 ? "0-8191" : "8192-16383", has_more ? fmt::format(" {}", slot) : "");
     }
     return text;
   }
 
  private:
-  std::size_t owner(std::uint16_t slot) const {
+  static std::size_t owner(std::uint16_t slot, bool moved) {
     const std::size_t first = slot < 8192 ? 0 : 1;
-    return moved_ && slot == detail::slot_of("n") ? 1 - first : first;
+    return moved && slot == detail::slot_of("n") ? 1 - first : first;
   }
 
   const std::size_t number_;
-  const bool& moved_;
+  layout& layout_;
+};
+
+struct named_scene : cluster_scene {
+  named_scene() {
+    w.server(0).join(&first);
+    w.server(1).join(&second);
+    for (const std::size_t i : {0U, 1U}) w.add(fmt::format("host{}", i), w.at_name(fmt::format("s{}", i)));
+    while ((detail::slot_of(beside) < 8192 ? 0U : 1U) != other) beside += 'm';
+  }
+  layout now;
+  named_node first{0, now}, second{1, now};
+  std::string beside = "m";  // At the other node.
 };
 
 }  // namespace
 
 // The client knows the node by its address, and the redirection names it otherwise.
 BOOST_AUTO_TEST_CASE(a_redirection_to_a_hosts_name_makes_no_second_connection) {
-  bool moved = false;
-  named_node first(0, moved), second(1, moved);
-  cluster_scene s;
-  s.w.server(0).join(&first);
-  s.w.server(1).join(&second);
-  for (const std::size_t i : {0U, 1U}) s.w.add(fmt::format("host{}", i), s.w.at_name(fmt::format("s{}", i)));
+  named_scene s;
   process& x = s.add();
   s.wait(1s);
   const auto before = x.connections_so_far();
   BOOST_TEST(before == 2U);
-  moved = true;
+  s.now.moved = true;
   const auto& got = s.start(x, {.lease = 30s});
   s.finish();
   BOOST_TEST(got.succeeded());
   s.wait(1s);
   BOOST_TEST(s.has(s.other, "n"));
   BOOST_TEST(x.connections_so_far() == before);
+}
+
+// The node that was asked for the slots lags behind, with the same epoch.
+BOOST_AUTO_TEST_CASE(what_a_redirection_says_counts_until_a_later_epoch_is_named) {
+  named_scene s;
+  process& x = s.add();
+  s.wait(1s);
+  s.now = {.moved = true, .told = false};
+  const auto& got = s.start(x, {.lease = 3s});
+  s.wait(30s);
+  BOOST_REQUIRE(got.succeeded());
+  BOOST_TEST(got.got.valid());
+  BOOST_TEST(s.now.refused == 1U);
+  s.now.told = true;
+  s.wait(15s);
+  BOOST_TEST(got.got.valid());
+}
+
+// An older layout was restored behind the same addresses: its epochs are smaller than those that the client knows.
+BOOST_AUTO_TEST_CASE(a_node_that_refuses_a_subscription_serves_its_other_slots) {
+  named_scene s;
+  process &x = s.add(), &y = s.add();
+  s.now.moved = true;
+  const hold held = take(s, x, {.lease = 30s});
+  const auto& waits = s.start(y, {.lease = 1s, .wait = 1min});
+  s.wait(1s);
+  BOOST_TEST(!waits.ended);
+  s.now.moved = false;
+  y.cut_connections();
+  const auto& elsewhere = s.start(y, mutex(y.client(), s.beside), {.lease = 1s, .wait = 30s});
+  s.wait(5s);
+  BOOST_TEST(elsewhere.succeeded());
+  BOOST_TEST(waits.succeeded());
+}
+
+// No node has the slot, and each attempt to subscribe costs the connection.
+BOOST_AUTO_TEST_CASE(a_subscription_that_was_refused_is_not_asked_for_at_each_connection) {
+  cluster_scene s;
+  process &x = s.add(), &y = s.add();
+  hold held = take(s, x, {.lease = 1min});
+  const auto& waits = s.start(y, {.lease = 1s, .wait = 1min});
+  s.wait(1s);
+  s.w.cluster()->is_down = true;
+  y.cut_connections();
+  s.wait(5s);
+  const auto before = y.connections_so_far();
+  s.wait(20s);
+  BOOST_TEST(y.connections_so_far() - before < 5U);
+  s.w.cluster()->is_down = false;
+  s.wait(11s);
+  const auto released = s.w.now();
+  s.run(x, release(held));
+  s.finish();
+  BOOST_REQUIRE(waits.succeeded());
+  BOOST_TEST((waits.at - released < 100ms));
+}
+
+// It has failed before the client began, so that the client never knew it.
+BOOST_AUTO_TEST_CASE(a_list_is_not_given_without_the_locks_of_a_node_that_has_failed) {
+  named_scene s;
+  s.now.failed = true;
+  s.w.server(0).kill();
+  client_options o = with_timeout(500ms);
+  process& x = s.add(o);
+  s.wait(3s);
+  error_code ec;
+  s.run(x, [&]() -> awaitable<void> {
+    auto listing = list(x.client(), as_tuple);
+    auto [e, all] = co_await std::move(listing);
+    ec = e;
+  });
+  BOOST_TEST(ec == error::unreachable);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

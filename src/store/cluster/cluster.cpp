@@ -52,7 +52,8 @@ class cluster_store final : public store, public node::owner, public std::enable
         events_(&client),
         timer_(servers_.strand()),
         by_slot_(number_of_slots),
-        epochs_(number_of_slots) {}
+        epochs_(number_of_slots),
+        redirected_(number_of_slots) {}
 
   void start(std::shared_ptr<void> keep_alive) override {
     keep_alive_ = std::move(keep_alive);
@@ -117,6 +118,10 @@ class cluster_store final : public store, public node::owner, public std::enable
       if (by_slot_[slot] != nullptr && seen.insert(by_slot_[slot]).second) {
         found.emplace_back(tag_of_slot(static_cast<std::uint16_t>(slot)));
       }
+    }
+    // There may be locks in them, of which nothing can be said. (There are none where no node ever had the slot.)
+    for (const auto slot : without_master_) {
+      if (by_slot_[slot] == nullptr) found.emplace_back(tag_of_slot(slot));
     }
     return found;
   }
@@ -291,19 +296,37 @@ class cluster_store final : public store, public node::owner, public std::enable
     if (nodes_.size() >= most_nodes && !nodes_.contains(name_of(where))) return false;
     node& to = add(where, /*wanted=*/false);
     if (!moved) to.imports_until = later(clock::now(), moves_on);
-    if (moved && by_slot_[slot] != &to) {
-      by_slot_[slot] = &to;
-      last_look_.clear();
-      to.wanted = true;
-      if (wanted_slots_.contains(slot)) to.listen_in(slot);
-      listen_to_leaders();
-      // Two nodes may name each other for a while.
-      if (events_ != nullptr && c.redirections == 1) events_->on_moved(slot);
-    }
+    // Two nodes may name each other for a while.
+    if (moved && follow(slot, to) && events_ != nullptr && c.redirections == 1) events_->on_moved(slot);
     if (!to.serves()) return false;
     c.asking = !moved;
     to.server->take_over(std::move(c));
     return true;
+  }
+
+  // MOVED names the slot's node. Returns whether it is another one than was known.
+  bool follow(std::uint16_t slot, node& to) {
+    if (by_slot_[slot] == &to) return false;
+    by_slot_[slot] = &to;
+    redirected_[slot] = true;
+    last_look_.clear();
+    to.wanted = true;
+    if (wanted_slots_.contains(slot)) to.listen_in(slot);
+    listen_to_leaders();
+    return true;
+  }
+
+  // Otherwise each further connection to the node would be given up for the same reason.
+  void on_refused_slot(node& n, std::uint16_t slot, std::string_view words) override {
+    n.leave_out(slot, later(clock::now(), refresh_rarely));
+    refresh_soon();
+    std::uint16_t named = 0;
+    host_and_port where;
+    if (!is_moved(words) || !read_redirection(words, n.where.host, named, where)) return;
+    if (const auto known = by_address_.find(name_of(where)); known != by_address_.end()) where = known->second;
+    if (by_slot_[slot] != &n || (nodes_.size() >= most_nodes && !nodes_.contains(name_of(where)))) return;
+    ++epoch_;
+    if (follow(slot, add(where, /*wanted=*/false)) && events_ != nullptr) events_->on_moved(slot);
   }
 
   // --- The topology ---
@@ -431,18 +454,27 @@ class cluster_store final : public store, public node::owner, public std::enable
     const auto gone = nodes_without(found);
     others_.clear();
     by_address_.clear();
+    without_master_.clear();
     for (const auto& f : found) {
       others_.push_back(f.where);
       for (const auto& other : {f.address, f.by_name}) by_address_.emplace(name_of(other), f.where);
-      if (!f.master || f.slots.empty()) continue;
+      if (f.slots.empty()) continue;
+      if (!f.master) {
+        without_master_.push_back(f.slots.front().first);
+        continue;
+      }
       node& n = add(f.where);
       for (const auto& [first, last] : f.slots) {
         for (std::size_t slot = first; slot <= last; ++slot) {
-          // A node that was cut off from the others may not know yet which slots it has lost.
-          if (f.epoch < epochs_[slot] && !gone.contains(by_slot_[slot])) continue;
+          // A node that was cut off from the others may not know yet which slots it has lost. A slot that a redirection
+          // has taken elsewhere has a later epoch there.
+          const bool is_older =
+              f.epoch < epochs_[slot] || (f.epoch == epochs_[slot] && redirected_[slot] && by_slot_[slot] != &n);
+          if (is_older && !gone.contains(by_slot_[slot])) continue;
           have_moved = have_moved || by_slot_[slot] != &n;
           by_slot_[slot] = &n;
           epochs_[slot] = f.epoch;
+          redirected_[slot] = false;
         }
       }
     }
@@ -465,7 +497,9 @@ class cluster_store final : public store, public node::owner, public std::enable
 
   std::map<std::string, std::shared_ptr<node>> nodes_;  // By host and port.
   std::vector<node*> by_slot_;                          // Null: the slot's master is unknown.
-  std::vector<std::uint64_t> epochs_;                   // Of by_slot_.
+  std::vector<std::uint64_t> epochs_;                   // By slot: that of its node, as CLUSTER NODES said.
+  std::vector<bool> redirected_;                        // By slot: a redirection has named its node since then.
+  std::vector<std::uint16_t> without_master_;           // The first slot of each master that has failed.
   std::vector<cluster_node> last_look_;                 // Of which by_slot_ was made; empty: it was changed since.
   std::vector<host_and_port> others_;                   // All nodes that are known, with or without slots,
   std::map<std::string, host_and_port> by_address_;     // and the same by the address that a redirection names.

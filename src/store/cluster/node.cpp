@@ -8,7 +8,7 @@
 namespace leasehold::detail {
 
 void node::listen_in(std::uint16_t slot) {
-  if (server->up() && channels_.ask(slot))
+  if (server->up() && !leaves_out(slot) && channels_.ask(slot))
     server->change_shard_channel(client_channel(tag_of_slot(slot), client_), true);
 }
 
@@ -17,7 +17,8 @@ void node::ignore_in(std::uint16_t slot) {
 }
 
 void node::listen_to(const std::string& channel) {
-  if (server->up() && others_.insert(channel).second) server->change_shard_channel(channel, true);
+  if (server->up() && !leaves_out(slot_of(channel)) && others_.insert(channel).second)
+    server->change_shard_channel(channel, true);
 }
 
 void node::ignore(const std::string& channel) {
@@ -92,6 +93,18 @@ void node::on_shard_channel(std::string_view channel, bool subscribed) {
       break;
     case slot_channels::change::ended: owner_.on_slot_left(); break;
   }
+}
+
+void node::on_refused_shard_channel(std::string_view channel, std::string_view words) {
+  owner_.on_refused_slot(*this, slot_of(channel), words);
+}
+
+bool node::leaves_out(std::uint16_t slot) {
+  const auto its = left_out_.find(slot);
+  if (its == left_out_.end()) return false;
+  if (clock::now() < its->second) return true;
+  left_out_.erase(its);
+  return false;
 }
 
 void node::forget_channels() {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace leasehold::detail {
@@ -34,6 +35,8 @@ class node final : public store::events, public redis_server::router, public std
     virtual bool redirect(node& from, redis_server::call&, std::string_view words) = 0;
     // The node has ended a channel of a slot: the slot has another master.
     virtual void on_slot_left() = 0;
+    // The node refuses the channels of the slot.
+    virtual void on_refused_slot(node&, std::uint16_t slot, std::string_view words) = 0;
 
    protected:
     ~owner() = default;
@@ -54,6 +57,8 @@ class node final : public store::events, public redis_server::router, public std
   // The same for another channel of a slot.
   void listen_to(const std::string& channel);
   void ignore(const std::string& channel);
+  // It listens in no channel of the slot before then.
+  void leave_out(std::uint16_t slot, clock::time_point until) { left_out_[slot] = until; }
 
   const host_and_port where;
   std::shared_ptr<redis_server> server;
@@ -83,6 +88,8 @@ class node final : public store::events, public redis_server::router, public std
   bool redirect(redis_server::call& c, std::string_view words) override { return owner_.redirect(*this, c, words); }
   bool pushes_grants(std::uint16_t slot) const override { return channels_.is_subscribed(slot); }
   void on_shard_channel(std::string_view channel, bool subscribed) override;
+  void on_refused_shard_channel(std::string_view channel, std::string_view words) override;
+  bool leaves_out(std::uint16_t slot);
   void on_other_channel(const std::string& channel, bool subscribed);
   void forget_channels();
 
@@ -90,6 +97,7 @@ class node final : public store::events, public redis_server::router, public std
   const std::string client_;
   bool leaving_ = false;
   slot_channels channels_;
+  std::unordered_map<std::uint16_t, clock::time_point> left_out_;
   std::unordered_set<std::string> others_;            // Of the other channels: those that the server was asked for,
   std::unordered_multiset<std::string> left_others_;  // and those that were left, without a confirmation so far.
 };

@@ -250,7 +250,8 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
       l->reply_to_client([channel, listen, refusal](memory_store& self) {
         // redis.cpp gives up a connection whose replies do not match its commands any more.
         if (refusal) {
-          if (is_lasting(refusal->text)) self.router_->on_no_shard_channels();
+          is_lasting(refusal->text) ? self.router_->on_no_shard_channels()
+                                    : self.router_->on_refused_shard_channel(channel, refusal->text);
           return self.drop_connection(refusal->text);
         }
         self.router_->on_shard_channel(channel, listen);
@@ -303,9 +304,13 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     clock::time_point sent;
   };
 
-  script_call written(caller& the_caller, std::uint32_t tag, std::uint16_t slot = 0) {
+  // As in redis.cpp.
+  bool pushes_grants(std::uint16_t slot, bool asking) const {
+    return router_ == nullptr || asking || router_->pushes_grants(slot);
+  }
+
+  script_call written(caller& the_caller, std::uint32_t tag, bool pushes_grants = true) {
     const auto what = the_caller.request_of(tag);
-    const bool pushes_grants = router_ == nullptr || router_->pushes_grants(slot);
     const auto planned = plan(what, clock::now(), clock_, pushes_grants);
     if (what.of_kind == nullptr) {
       the_caller.sent(tag, planned);
@@ -323,14 +328,14 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   void send_call(call c) {
     const auto what = c.the_caller->request_of(c.tag);
     c.verb = what.verb;
-    const bool pushes_grants = router_ == nullptr || router_->pushes_grants(c.slot);
-    if (!bundled_.has_room_for(c, what, pushes_grants)) send_bundle();
+    const bool pushes = pushes_grants(c.slot, c.asking);
+    if (!bundled_.has_room_for(c, what, pushes)) send_bundle();
     const bool may_bundle = router_ == nullptr || router_->may_bundle();
     if (may_bundle && bundled_calls::takes(c, what)) {
       if (bundled_.empty()) gather();
-      return bundled_.add(std::move(c), what, clock::now(), clock_, pushes_grants);
+      return bundled_.add(std::move(c), what, clock::now(), clock_, pushes);
     }
-    auto r = written(*c.the_caller, c.tag, c.slot);
+    auto r = written(*c.the_caller, c.tag, pushes);
     r.whole_text = c.whole_text;
     r.asking = c.asking;
     calls one;

@@ -35,8 +35,8 @@ template <class Connection>
 class channels {
  public:
   // on_refusal: the replies of the connection no longer match its commands. Called in the middle of a read. of_slot:
-  // the channel is that of a slot.
-  channels(Connection& connection, std::function<void(std::string_view words, bool of_slot)> on_refusal)
+  // the channel, if it is that of a slot, else "".
+  channels(Connection& connection, std::function<void(std::string_view words, const std::string& of_slot)> on_refusal)
       : connection_(connection), on_refusal_(std::move(on_refusal)) {}
 
   // up: the connection is up. Otherwise its successor listens.
@@ -55,7 +55,7 @@ class channels {
     if (refused_of_slots_) return;
     const auto changes = std::make_shared<boost::redis::request>(make_request());
     changes->push("PING", behind_ping{listen ? "SSUBSCRIBE" : "SUNSUBSCRIBE", channel});
-    send(changes, refused_of_slots_);
+    send(changes, refused_of_slots_, channel);
   }
 
  private:
@@ -63,24 +63,25 @@ class channels {
     if (refused_) return;
     const auto changes = std::make_shared<boost::redis::request>(make_request());
     changes->push_range(command, which);
-    send(changes, refused_);
+    send(changes, refused_, std::string());
   }
 
-  void send(const std::shared_ptr<boost::redis::request>& changes, bool& refused) {
+  void send(const std::shared_ptr<boost::redis::request>& changes, bool& refused, std::string of_slot) {
     changes->push("PING");
-    boost::redis::any_adapter adapter([this, &refused](boost::redis::any_adapter::parse_event e,
+    boost::redis::any_adapter adapter(
+        [this, &refused, of_slot = std::move(of_slot)](boost::redis::any_adapter::parse_event e,
                                                        const boost::redis::resp3::node_view& node, error_code&) {
-      if (e != boost::redis::any_adapter::parse_event::node || !is_error(node)) return;
-      // The answer to the PING: a server that cannot save refuses that, and no subscription.
-      if (is_unsaved(node.value)) return;
-      refused = is_lasting(node.value);
-      on_refusal_(node.value, &refused == &refused_of_slots_);
-    });
+          if (e != boost::redis::any_adapter::parse_event::node || !is_error(node)) return;
+          // The answer to the PING: a server that cannot save refuses that, and no subscription.
+          if (is_unsaved(node.value)) return;
+          refused = is_lasting(node.value);
+          on_refusal_(node.value, of_slot);
+        });
     connection_.async_exec(*changes, std::move(adapter), [changes](error_code, std::size_t) {});
   }
 
   Connection& connection_;
-  const std::function<void(std::string_view, bool)> on_refusal_;
+  const std::function<void(std::string_view, const std::string&)> on_refusal_;
   std::set<std::string> all_;
   bool refused_ = false;
   bool refused_of_slots_ = false;

@@ -95,7 +95,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         channel_(std::move(channel)),
         another_(std::move(another)),
         random_(static_cast<std::minstd_rand::result_type>(random_bits())),
-        channels_(connection_, [this](std::string_view words, bool of_slot) { on_refused_channel(words, of_slot); }),
+        channels_(connection_,
+                  [this](std::string_view words, const std::string& of_slot) { on_refused_channel(words, of_slot); }),
         pipeline_(options.command_timeout, /*may_bundle=*/r == nullptr || r->may_bundle()) {
     connection_.set_receive_response(push_sink_);
   }
@@ -418,10 +419,15 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   // The replies of this connection no longer match its commands.
-  void on_refused_channel(std::string_view words, bool of_slot) {
+  void on_refused_channel(std::string_view words, const std::string& of_slot) {
     this_one_.is_out_of_step = true;
-    if (of_slot && router_ != nullptr && is_lasting(words)) router_->on_no_shard_channels();
-    asio::post(strand_, [self = this->shared_from_this(), why = std::string(words)] { self->reset(why); });
+    asio::post(strand_, [self = this->shared_from_this(), of_slot, why = std::string(words), epoch = epoch_] {
+      if (self->stopping_) return;
+      if (!of_slot.empty() && self->router_ != nullptr) {
+        is_lasting(why) ? self->router_->on_no_shard_channels() : self->router_->on_refused_shard_channel(of_slot, why);
+      }
+      if (epoch == self->epoch_) self->reset(why);
+    });
   }
 
   // Gives the connection up if nothing arrives on it for `patience`, until `limit` is cancelled or destroyed.
