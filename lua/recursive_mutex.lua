@@ -27,9 +27,17 @@ end
 
 -- include: members
 
--- The owner does not wait behind the entries in the queue, because they wait for it.
+-- The owner does not wait behind the entries in the queue, because they wait for it. For a hold that rests they wait in
+-- their order: its owner does not have the lock.
 function reenters(owner)
-  return count > 0 and about == owner
+  if count == 0 or about ~= owner then
+    return false
+  end
+  local resting = 0
+  each_member(function(t)
+    resting = resting + (string.sub(t, 1, 1) == rests and 1 or 0)
+  end)
+  return count > resting
 end
 
 function depth()

@@ -91,7 +91,7 @@ if found[1] and (what == 'renew' and found[2] or
     elseif is_current and what == 'acquire' and now <= tonumber(ARGV[4]) and ARGV[5] == '' and shares_fence and
       left ~= -1 and (count and about ~= ARGV[6] or not count and not admits(ARGV[6])) then
       return '0 0 ' .. string.format('%d', left) .. clock
-    elseif own_deadline and members > 1 and not count then
+    elseif own_deadline and own_deadline > now and members > 1 and not count then
       -- As in leave and shorten.
       local ends = now + left * 1000
       if left >= 0 and (own_deadline + tolerance + 10000 < ends or ends - soonest <= tolerance) then
@@ -288,7 +288,7 @@ function finish()
   changed = false
 end
 
-if not waited_for and what == 'release' and own and not ARGV[3] then
+if not waited_for and what == 'release' and own and own[1] > now and not ARGV[3] then
   leave(token)
   finish()
   return 1

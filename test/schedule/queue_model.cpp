@@ -369,8 +369,10 @@ std::string queue_model::extend(const std::string& token, std::int64_t lease, bo
 }
 
 std::string queue_model::release(const std::string& token) {
-  // Who leaves while nobody waits is not asked how late it is.
-  if (!waiting.empty() || !lock.is_in(token)) begin_script();
+  // The last one to leave, while nobody waits, is not asked how late it is.
+  const auto* const m = lock.find(token);
+  const bool is_late = m != nullptr && lock.count() > 1 && m->deadline <= lock.now;
+  if (!waiting.empty() || m == nullptr || is_late) begin_script();
   const bool mine = lock.is_in(token);
   if (mine) lock.leave(token);
   const bool others = lock.occupied();

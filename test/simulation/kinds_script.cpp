@@ -505,7 +505,7 @@ BOOST_AUTO_TEST_CASE(a_slot_that_moves_to_a_node_whose_clock_is_ahead_ends_no_ho
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_member_past_its_deadline_is_never_renewed) {
+BOOST_AUTO_TEST_CASE(a_member_past_its_deadline_is_neither_renewed_nor_released) {
   for_each_kind([&](const kind_of_lock& k, const script& s) {
     acquire(s, "y", k.ask, 60000);
     acquire(s, "x", k.ask, 5);
@@ -517,6 +517,10 @@ BOOST_AUTO_TEST_CASE(a_member_past_its_deadline_is_never_renewed) {
     redis.let_pass(10ms);
     BOOST_TEST(confirm(s, "z", 60000).status == 0);
     BOOST_TEST(!has_member("z"));
+    acquire(s, "w", k.ask, 5);
+    redis.let_pass(10ms);
+    BOOST_TEST(release(s, "w") == 0);
+    BOOST_TEST(!has_member("w"));
     BOOST_TEST(renew(s, "y").status == 1);
     BOOST_TEST(holds(s) == 1);
     BOOST_TEST(release(s, "y") == 1);
@@ -673,14 +677,23 @@ BOOST_AUTO_TEST_CASE(an_entry_again_past_those_who_wait_does_not_keep_the_queue)
 }
 
 // What rests for at_least has no holder: its owner does not read any more.
-BOOST_AUTO_TEST_CASE(an_owner_whose_reader_only_rests_does_not_pass_a_waiting_writer) {
-  const script& s = scripts::shared_mutex;
-  acquire(s, "x", "rme");
-  BOOST_TEST(wait(s, "c.w", "w").status == 2);
-  BOOST_TEST(acquire(s, "y", "rme").status == 1);
-  BOOST_TEST(release(s, "y") == 1);
-  BOOST_TEST(call(s, {"rest", "x", "5000"}).integer == 1);
-  BOOST_TEST(acquire(s, "z", "rme").status == 0);
+BOOST_AUTO_TEST_CASE(an_owner_whose_hold_only_rests_passes_no_waiter) {
+  for (const bool recursive : {true, false}) {
+    const script& s = recursive ? scripts::recursive_mutex : scripts::shared_mutex;
+    redis.command("FLUSHALL");
+    acquire(s, "x", "rme");
+    BOOST_TEST(wait(s, "c.w", "w").status == 2);
+    BOOST_TEST(acquire(s, "y", "rme").status == 1);
+    BOOST_TEST(release(s, "y") == 1);
+    BOOST_TEST(call(s, {"rest", "x", "5000"}).integer == 1);
+    BOOST_TEST(acquire(s, "z", "rme").status == 0);
+    // Without a queue the owner is let in.
+    BOOST_TEST(release(s, "c.w") == 0);
+    BOOST_TEST(acquire(s, "z", "rme").status == 1);
+    // And does not wait for those who wait for it then.
+    BOOST_TEST(wait(s, "c.w", "w").status == 2);
+    BOOST_TEST(acquire(s, "a", "rme").status == 1);
+  }
 }
 
 // More than one script grants at a time: every confirmation grants more.
