@@ -95,13 +95,15 @@ void hold_state::release_by_close() {
 void hold_state::on_close() {
   const auto self = shared_from_this();  // From begin_release on, the user's thread may drop the last other reference.
   if (!loss_reported_ && !released()) stop_holding();
-  // Its release has begun, and comes on the strand; or with_lock releases it when its body has ended.
+  // Its release has begun, and comes on the strand; or with_lock releases it when its body has ended. In one step: other
+  // threads may guard and release the hold meanwhile.
   auto flags = flags_.load(std::memory_order_acquire);
-  while ((flags & (is_guarded | is_released)) != 0) {
-    const auto awaited = static_cast<std::uint8_t>(flags | is_awaited);
-    if (flags_.compare_exchange_weak(flags, awaited, std::memory_order_acq_rel)) return core_->begin_work();
+  for (;;) {
+    const bool waits = (flags & (is_guarded | is_released)) != 0;
+    const auto next = static_cast<std::uint8_t>(flags | (waits ? is_awaited : is_released | by_close));
+    if (!flags_.compare_exchange_weak(flags, next, std::memory_order_acq_rel)) continue;
+    return waits ? core_->begin_work() : release(nullptr);
   }
-  release_by_close();
 }
 
 }  // namespace leasehold::detail
