@@ -178,12 +178,6 @@ void throw_if_outlived(const std::shared_ptr<hold_group>& holds) {
   if (outlived(holds)) std::rethrow_exception(lost_failure(holds));
 }
 
-void throw_if_lost(const std::shared_ptr<hold_group>& holds) {
-  const auto& all = holds->members;
-  const bool reported = std::any_of(all.begin(), all.end(), [](const auto& h) { return h && h->loss_reported(); });
-  if (reported || outlived(holds)) std::rethrow_exception(lost_failure(holds));
-}
-
 guarded_holds::guarded_holds(std::shared_ptr<hold_group> holds) noexcept : holds_(std::move(holds)) { guard(holds_); }
 
 guarded_holds::~guarded_holds() { unguard(holds_); }

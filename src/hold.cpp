@@ -110,6 +110,15 @@ std::exception_ptr lost_failure(const std::shared_ptr<hold_group>& group) {
   return lost_failure(gone == all.end() ? *any : *gone);
 }
 
+void throw_if_lost(const std::shared_ptr<hold_state>& state) {
+  if (state && (state->loss_reported() || state->outlived())) std::rethrow_exception(lost_failure(state));
+}
+
+void throw_if_lost(const std::shared_ptr<hold_group>& group) {
+  const auto is_lost = [](const auto& m) { return m && (m->loss_reported() || m->outlived()); };
+  if (std::any_of(group->members.begin(), group->members.end(), is_lost)) std::rethrow_exception(lost_failure(group));
+}
+
 bool is_operation_aborted(const std::exception_ptr& failure) noexcept {
   try {
     std::rethrow_exception(failure);

@@ -42,6 +42,9 @@ void unguard(const std::shared_ptr<hold_group>&) noexcept;
 // meanwhile.
 bool outlived(const std::shared_ptr<hold_state>&) noexcept;
 bool outlived(const std::shared_ptr<hold_group>&) noexcept;
+// If work of the hold (of the holds) would be stopped at once.
+void throw_if_lost(const std::shared_ptr<hold_state>&);
+void throw_if_lost(const std::shared_ptr<hold_group>&);
 // The exception that work ends with if a loss stopped it: exception(lost).
 std::exception_ptr lost_failure(const std::shared_ptr<hold_state>&);
 std::exception_ptr lost_failure(const std::shared_ptr<hold_group>&);
@@ -83,6 +86,9 @@ asio::awaitable<void, E> run_into(result_of_work<T>& result, asio::awaitable<T, 
   const asio::enable_total_cancellation in;
   const as_terminal out;
   co_await asio::this_coro::reset_cancellation_state(in, out);
+  // The group hears of a cancellation only once all of it has begun, and the work may cancel its caller at once.
+  const asio::use_awaitable_t<E> use;
+  co_await asio::post(use);
   if constexpr (std::is_void_v<T>) {
     co_await std::move(work);
   } else {
@@ -135,6 +141,7 @@ asio::awaitable<T, E> run_while_held(Held& held, asio::awaitable<T, E> work) {
   }
   auto executor = co_await asio::this_coro::executor;
   const auto state = state_of(held);  // The work may move the hold elsewhere.
+  throw_if_lost(state);
   result_of_work<T> result;
   // Named first and awaited after: g++ 12 miscompiles such temporaries inside a co_await expression.
   auto group = asio::experimental::make_parallel_group(

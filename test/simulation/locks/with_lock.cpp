@@ -318,6 +318,26 @@ BOOST_AUTO_TEST_CASE(a_caller_that_is_cancelled_does_not_wait_for_the_answer_to_
   });
 }
 
+// As one that ends all sessions of a server may do.
+BOOST_AUTO_TEST_CASE(a_body_that_cancels_its_own_caller_is_cancelled) {
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, redis.url());
+    mutex lock(c, "n");
+    bool ended = false;
+    asio::cancellation_signal signal;
+    std::optional<std::exception_ptr> result;
+    const auto body = [&](hold&) -> awaitable<void> {
+      signal.emit(asio::cancellation_type::terminal);
+      co_await work_until_cancelled(ended);
+    };
+    asio::co_spawn(co_await asio::this_coro::executor, with_lock(lock, body),
+                   asio::bind_cancellation_slot(signal.slot(), [&](std::exception_ptr e) { result = e; }));
+    co_await eventually("it ends", [&] { return result.has_value(); });
+    BOOST_TEST(static_cast<bool>(*result));
+    co_await eventually("the lock is free", [&] { return !redis.get("n"); });
+  });
+}
+
 BOOST_AUTO_TEST_CASE(cancelling_while_it_waits_for_the_lock_never_starts_the_body) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
@@ -550,8 +570,21 @@ BOOST_AUTO_TEST_CASE(while_held_stops_the_work_at_the_loss) {
     BOOST_TEST(ec == error::lost);
     BOOST_TEST(ended);
     // And never starts anything after it.
-    const error_code again = co_await error_of(while_held(h, work_until_cancelled(ended)));
+    bool started = false;
+    const auto work = [&]() -> awaitable<void> {
+      started = true;
+      co_return;
+    };
+    const error_code again = co_await error_of(while_held(h, work()));
     BOOST_TEST(again == error::lost);
+    BOOST_TEST(!started);
+    // Nor if one of several holds is lost.
+    std::vector<hold> both;
+    both.push_back(co_await mutex(c, "m").acquire());
+    both.push_back(std::move(h));
+    const error_code of_several = co_await error_of(while_held(both, work()));
+    BOOST_TEST(of_several == error::lost);
+    BOOST_TEST(!started);
   });
 }
 
