@@ -117,6 +117,8 @@ void client_core::wake() {
   store_ = std::move(next);
   rest_.is_under_way = false;
   rest_.commands_before = 0;
+  // What a lost hold that the program still keeps has subscribed to, for example: the next one only counts.
+  for (const auto& [slot, users] : slots_.subscribed) store_->subscribe_slot(slot);
   start_store();
   queued_->listen_again();  // What began meanwhile had no store to listen to.
 }

@@ -81,7 +81,7 @@ void queue_entry::take_token() {
 void queue_entry::ask() {
   attempts_.begin(clock::now(), core_->epoch(), first_lease(front().options()));
   wake_up_.again = false;
-  if (core_->send(shared_from_this(), ++attempt_)) {
+  if (core_->send(shared_from_this(), next_attempt())) {
     state_ = state::asking;
     unset();
     return;
@@ -190,6 +190,7 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   }
   state_ = state::waiting;
   waited_ = true;
+  pauses_.reset();
   registry::of(*core_).remember_token(*this);
   check_.busy(lease.server_time, a.sent);
   // In a cluster the first attempt does not join the queue yet: the entry polls as soon as grants in the slot are
@@ -361,7 +362,7 @@ void queue_entry::store_refuses(error_code ec) {
 void queue_entry::ring(clock::time_point now) {
   const auto self = shared_from_this();
   if (state_ == state::proving) {
-    ++attempt_;  // The proof is not wanted any more.
+    next_attempt();  // The proof is not wanted any more.
     return on_proof(answer{nullptr, now, now});
   }
   if (core_->releases_leftovers()) take_token();

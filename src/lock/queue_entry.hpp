@@ -97,6 +97,8 @@ class queue_entry final : public caller,
   bool leaves_traces() const;
   std::chrono::milliseconds longest_trace() const;
   void ask();
+  // 0 is no attempt, also after four billion of them: proof_.attempt begins with it.
+  std::uint32_t next_attempt() { return attempt_ = std::max<std::uint32_t>(attempt_ + 1, 1); }
   void on_too_late(clock::time_point now);
   void on_busy(const lease_reply&, const answer&);
   void on_wrong_limit(std::uint32_t limit);

@@ -62,7 +62,7 @@ void queue_entry::prove() {
       std::min({core_->options().command_timeout, o.lease / 2, whole_ms(front().deadline() - clock::now())});
   state_ = state::proving;
   unset();
-  proof_.attempt = ++attempt_;
+  proof_.attempt = next_attempt();
   proof_.stepped = core_->stepped();
   if (core_->send_acknowledged(shared_from_this(), proof_.attempt, o.replicas, limit)) {
     // The limit is that of WAIT alone: the request may also have to wait for another one, or for a connection.

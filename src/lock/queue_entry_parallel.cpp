@@ -56,7 +56,7 @@ void queue_entry::expect_passes() {
 bool queue_entry::await_pass() {
   const auto now = clock::now();
   if (role_ != role::local_queue || !joint_ || !joint_->is_hot(now) || !follows_.empty()) return false;
-  ++attempt_;  // A poll of the token before may be on its way.
+  next_attempt();  // A poll of the token before may be on its way.
   state_ = state::pausing;
   core_->set(*this, later(now, std::min<clock::duration>(pass_comes_within, (front().deadline() - now) / 2)));
   return true;

@@ -156,13 +156,25 @@ BOOST_AUTO_TEST_CASE(an_idle_client_closes_at_once_and_may_be_destroyed_in_every
   second.reset();
 }
 
+// It ends by its deadline, and Redis is not asked any more.
+BOOST_AUTO_TEST_CASE(a_client_rests_while_the_program_keeps_a_lost_hold) {
+  asio::io_context context;
+  const client c(context, redis.url(), soon());
+  std::optional<hold> held;
+  mutex(c, "n").acquire({.lease = 100ms, .renew = renewal::none}, [&](error_code, hold h) { held = std::move(h); });
+  run_to_end(context);
+  BOOST_REQUIRE(held.has_value());
+  BOOST_TEST(!held->valid());
+  BOOST_TEST(redis.connections() == 0U);
+}
+
 // A hold that was lost while the program kept it.
 BOOST_AUTO_TEST_CASE(a_lost_hold_is_released_as_ever) {
   asio::io_context context;
   const client c(context, redis.url(), soon());
   std::optional<hold> held;
   mutex(c, "n").acquire({.lease = 100ms, .renew = renewal::none}, [&](error_code, hold h) { held = std::move(h); });
-  run_for(context, 5min);
+  run(context, []() -> awaitable<void> { co_await pause(5min); });
   BOOST_REQUIRE(held.has_value());
   BOOST_TEST(!held->valid());
   outcome released;
