@@ -408,6 +408,38 @@ BOOST_AUTO_TEST_CASE(another_master_that_a_sentinel_names_later_is_connected_to)
   });
 }
 
+// The Sentinel that the client listened to has gone, and the next one is cut off from its group.
+BOOST_AUTO_TEST_CASE(a_master_is_not_left_because_one_sentinel_names_another) {
+  hostile_server before(hostile_server::polite), master(hostile_server::polite);
+  std::atomic<bool> has_gone = false;
+  std::atomic<int> asked = 0;
+  const auto names = [](const words& w, const hostile_server& server) -> hostile_server::answer {
+    if (w[0] != "SENTINEL") return hostile_server::polite(w);
+    return w[1] == "SENTINELS" ? "*0\r\n" : array({"127.0.0.1", std::to_string(server.port())});
+  };
+  hostile_server watched([&](const words& w) -> hostile_server::answer {
+    if (has_gone) return and_close({""});
+    if (w[0] != "SENTINEL" || w[1] != "SENTINELS") return names(w, master);
+    has_gone = true;
+    return and_close({"*0\r\n"});
+  });
+  hostile_server stale([&](const words& w) {
+    ++asked;
+    return names(w, before);
+  });
+  hostile_server other([&](const words& w) { return names(w, master); });
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor,
+             "redis+sentinel://" + watched.host() + "," + stale.host() + "," + other.host() + "/m", patient());
+    co_await c.ready();
+    co_await eventually("the stale one is asked", [&] { return asked > 0; });
+    co_await pause(1s);
+    BOOST_TEST(c.stats().connects == 1U);
+    BOOST_TEST(before.connections() == 0U);
+    co_await c.close();
+  });
+}
+
 // The clock counts from the start of the machine.
 struct just_started {
   just_started() { detail::move_clock(-ago); }

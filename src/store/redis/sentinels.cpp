@@ -303,11 +303,22 @@ void sentinels::conclude(result r) {
   for (auto& l : links) drop(l);
   if (awaited_) {
     found_ = std::move(r);
+    rumour_ = {};
     return call_back();
   }
   // No caller waits for this round: the client has lost the Sentinel that it listened to, and needs another one.
   if (r.master.host.empty()) return retry_later();
-  if (!same(r.master, found_.master)) changed_();
+  if (same(r.master, found_.master)) {
+    rumour_ = {};
+    return;
+  }
+  // This Sentinel alone may be cut off from its group: the connection is given up when another one says the same.
+  if (known_.size() > 1 && !same(r.master, rumour_)) {
+    rumour_ = std::move(r.master);
+    doubt();
+    return retry_later();
+  }
+  changed_();
 }
 
 void sentinels::retry_later() {

@@ -82,6 +82,7 @@ class sentinels final : public std::enable_shared_from_this<sentinels> {
   bool stopped_ = false;
   bool awaited_ = false;  // A caller of ask() waits for concluded_.
   result found_;
+  host_and_port rumour_;  // Another master that one Sentinel has named since then, while no caller waited.
   // The caller of ask() may own the object that owns this. So its handler waits in the execution context, which
   // destroys it when it ends. A handler in a member would keep all of them alive forever.
   timer concluded_;
