@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -1229,6 +1230,35 @@ BOOST_AUTO_TEST_CASE(a_second_release_wakes_a_waiter_on_a_quorum_though_messages
 }
 
 // --- Servers that were away, or are new ---
+
+// One of two servers is no majority of three.
+BOOST_AUTO_TEST_CASE(a_server_that_two_urls_name_counts_once) {
+  scene s(3);
+  s.w.add("alias", s.w.at_name("s0"));
+  process& p = s.add();
+  std::vector<std::string> refused;
+  client_options o;
+  o.observer = [&refused](const event& e) { refused.emplace_back(e.text); };
+  s.run(p, [&]() -> awaitable<void> {
+    client c(p.executor(), {"memory:s0", "memory:alias", "memory:s2"}, o);
+    const mutex m(c, "n");
+    auto trying = acquire(m, {.lease = 5s, .wait = 2s});
+    auto [ec, h] = co_await std::move(trying);
+    BOOST_TEST(!ec);
+    auto releasing = release(h);
+    co_await std::move(releasing);
+    s.w.server(2).kill();
+    auto again = acquire(m, {.lease = 5s, .wait = 2s});
+    auto [why, none] = co_await std::move(again);
+    BOOST_TEST(why);
+    auto closing = c.close(as_tuple);
+    co_await std::move(closing);
+  });
+  const auto names_both = [](const std::string& text) {
+    return text == "s0: alias is the same server" || text == "alias: s0 is the same server";
+  };
+  BOOST_TEST(std::any_of(refused.begin(), refused.end(), names_both));
+}
 
 BOOST_AUTO_TEST_CASE(a3_a_renewal_carries_the_grant_to_servers_that_lack_it) {
   scene s(3);

@@ -473,6 +473,10 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   void on_connected(const std::string& run_id, store::server found, std::chrono::microseconds time,
                     clock::time_point sent) {
     if (up_) return;
+    if (const auto objection = events_->objection(run_id); !objection.empty()) {
+      events_->on_refused(objection);
+      return drop_connection(objection, /*is_reported=*/true);
+    }
     server_.on_up(run_id, found);
     if (found.another) clock_.reset();
     const auto jump = clock_.observe(time.count(), sent, clock::now());
@@ -491,7 +495,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     });
   }
 
-  void drop_connection(std::string_view why) {
+  void drop_connection(std::string_view why, bool is_reported = false) {
     std::exchange(link_, nullptr)->drop();
     const bool was_up = std::exchange(up_, false);
     doubted_ = false;
@@ -499,7 +503,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
       asio::post(strand_, [c] { c.the_caller->answered(c.tag, answer{nullptr, c.sent, clock::now(), nullptr}); });
     }
     for (auto& then : std::exchange(execs_, {})) asio::post(strand_, [then = std::move(then)] { then(nullptr); });
-    was_up ? events_->on_down(why) : events_->on_no_answer(why);
+    if (!is_reported) was_up ? events_->on_down(why) : events_->on_no_answer(why);
     if (stopping_) return;
     const auto pause = pauses_.next(std::uniform_real_distribution<double>(0.0, 1.0)(random_));
     where_.over->at(where_.over->now() + pause, [weak = weak_from_this()] {

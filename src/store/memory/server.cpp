@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <utility>
 
 namespace leasehold::detail::memory {
@@ -23,7 +25,11 @@ void server::publish_here() {
   });
 }
 
-void server::take_run_id() { run_id_ = fmt::format("{:040x}", ++starts_); }
+void server::take_run_id() {
+  // No other run of any server of this program has it.
+  static std::atomic<std::uint64_t> starts{0};
+  run_id_ = fmt::format("{:040x}", ++starts);
+}
 
 database& server::data() {
   data_.set_time(now_());

@@ -158,7 +158,6 @@ class server {
   const clock_function now_;
   database data_;
   std::string run_id_;
-  std::uint64_t starts_ = 0;
   std::chrono::microseconds started_{0};
   bool is_up_ = true;
   bool is_frozen_ = false;
