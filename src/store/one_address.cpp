@@ -156,6 +156,8 @@ class one_address final : public store,
     }
   }
   void on_no_shard_channels() override { has_no_channels_ = true; }
+  // Another node has the slot, and each further connection would be given up for the same reason.
+  void on_refused_shard_channel(std::string_view, std::string_view) override { has_no_channels_ = true; }
 
   const std::string client_;  // As the channels name it.
   store::events& events_;

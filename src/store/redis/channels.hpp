@@ -48,6 +48,7 @@ class channels {
   }
   // There is a new connection.
   void listen_again() {
+    is_out_of_step_ = false;
     if (!all_.empty()) change("SUBSCRIBE", all_);
   }
   // Of a slot.
@@ -71,18 +72,24 @@ class channels {
     boost::redis::any_adapter adapter(
         [this, &refused, of_slot = std::move(of_slot)](boost::redis::any_adapter::parse_event e,
                                                        const boost::redis::resp3::node_view& node, error_code&) {
-          if (e != boost::redis::any_adapter::parse_event::node || !is_error(node)) return;
-          // The answer to the PING: a server that cannot save refuses that, and no subscription.
-          if (is_unsaved(node.value)) return;
-          refused = is_lasting(node.value);
-          on_refusal_(node.value, of_slot);
+          const bool is_refusal = e == boost::redis::any_adapter::parse_event::node && is_error(node);
+          if (is_refusal) on_error(node.value, refused, of_slot);
         });
     connection_.async_exec(*changes, std::move(adapter), [changes](error_code, std::size_t) {});
+  }
+
+  void on_error(std::string_view words, bool& refused, const std::string& of_slot) {
+    // The answer to the PING: a server that cannot save refuses that, and no subscription. Behind a refusal each reply
+    // is that to another command.
+    if (is_unsaved(words) || std::exchange(is_out_of_step_, true)) return;
+    refused = is_lasting(words);
+    on_refusal_(words, of_slot);
   }
 
   Connection& connection_;
   const std::function<void(std::string_view, const std::string&)> on_refusal_;
   std::set<std::string> all_;
+  bool is_out_of_step_ = false;
   bool refused_ = false;
   bool refused_of_slots_ = false;
 };

@@ -136,11 +136,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     destination_.assume_sentinels(m.hosts);
   }
 
-  bool up() const override { return up_; }
+  bool up() const override { return can_send(); }
   std::uint64_t epoch() const override { return epoch_; }
 
   bool run(std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
-    if (!up_ || this_one_.has_ended) return false;
+    if (!can_send()) return false;
     const bool has_slots = router_ != nullptr && router_->has_slots();
     const std::uint16_t slot = has_slots ? slot_of(the_caller->request_of(tag).keys.record) : 0;
     call c{std::move(the_caller), tag, clock::now(), slot};
@@ -366,7 +366,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     });
     connection_.async_exec(e->script.request(), std::move(adapter),
                            [self = this->shared_from_this(), e, epoch = epoch_](error_code ec, std::size_t) {
-                             if (ec || epoch != self->epoch_ || self->stopping_) return;
+                             const bool is_over = epoch != self->epoch_ || self->this_one_.has_ended;
+                             if (ec || is_over || self->stopping_) return;
                              if (const auto o = e->script.read(e->replies)) self->on_handshake(*o, e->sent);
                            });
   }
@@ -454,6 +455,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   // --- Scripts ---
 
+  bool can_send() const { return up_ && !this_one_.has_ended; }
+
   void append(call c) {
     // What follows an ASK arrives where the client need not be subscribed yet.
     const bool pushes_grants = router_ == nullptr || c.asking || router_->pushes_grants(c.slot);
@@ -527,7 +530,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     pipeline_.reuse(std::move(results));
     collect([this] {
       // What is sent now would count as sent, and was not.
-      while (up_ && !this_one_.has_ended) {
+      while (can_send()) {
         auto next = pipeline_.next_waiting(clock::now());
         if (!next) break;
         append(*std::move(next));
@@ -536,7 +539,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   }
 
   void send_alone(call c, const reply& to_its_bundle, clock::time_point now) {
-    if (!up_ || !c.the_caller->wants(c.tag)) return settle(std::move(c), &to_its_bundle, now);
+    if (!can_send() || !c.the_caller->wants(c.tag)) return settle(std::move(c), &to_its_bundle, now);
     c.alone = true;
     append(std::move(c));
   }
@@ -548,7 +551,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     // After EVAL, NOSCRIPT is an answer like any other.
     const bool unknown = is_unknown_script(words) && !c.whole_text;
     // The time still counts from the first sending: earlier is safe.
-    if (unknown && up_ && c.the_caller->wants(c.tag)) {
+    if (unknown && can_send() && c.the_caller->wants(c.tag)) {
       c.whole_text = true;
       return append(std::move(c));
     }
