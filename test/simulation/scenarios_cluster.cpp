@@ -356,6 +356,26 @@ BOOST_AUTO_TEST_CASE(a_grant_that_arrives_after_its_slot_has_moved_is_given_back
   }
 }
 
+// A lost hold that lingers has subscribed to the slot, and the program keeps it while the client rests.
+BOOST_AUTO_TEST_CASE(a_waiter_is_told_after_its_client_has_rested_with_a_lost_hold) {
+  cluster_scene s;
+  process &x = s.add(), &y = s.add();
+  hold held = take(s, x, {.lease = 30s, .linger = 5s});
+  s.w.server(s.home).execute({"DEL", "n"});
+  for (int i = 0; i < 600 && held.valid(); ++i) s.wait(100ms);
+  BOOST_TEST(!held.valid());
+  s.wait(10s);
+  hold others = take(s, y, {.lease = 30s});
+  const auto& next = s.start(x, {.lease = 30s});
+  s.wait(3s);
+  const auto released = s.w.now();
+  s.spawn(y, release(others));
+  s.finish();
+  BOOST_REQUIRE(next.succeeded());
+  BOOST_TEST((next.at - released < 100ms));
+  BOOST_TEST(x.client().stats().handed_off == 1U);
+}
+
 // The lease of a grant that is pushed is short until it is confirmed.
 BOOST_AUTO_TEST_CASE(a_pushed_grant_outlives_a_long_move) {
   cluster_scene s;
@@ -784,6 +804,36 @@ BOOST_AUTO_TEST_CASE(a_subscription_that_was_refused_is_not_asked_for_at_each_co
   s.finish();
   BOOST_REQUIRE(waits.succeeded());
   BOOST_TEST((waits.at - released < 100ms));
+}
+
+// Its URL names one node, which had all slots, and loses one in which the client listens.
+BOOST_AUTO_TEST_CASE(a_client_of_one_address_goes_on_in_the_slots_that_its_server_still_has) {
+  scene s(2);
+  s.w.make_cluster(1);
+  const auto slot = detail::slot_of("n");
+  process& p = s.add();
+  s.run(p, [&]() -> awaitable<void> {
+    client c(p.executor(), "memory:s0?keys=tagged");
+    const mutex n(c, "n"), elsewhere(c, "m");
+    auto taking = acquire(n, {.lease = 5s, .wait = 5s});
+    auto [failed, held] = co_await std::move(taking);
+    BOOST_TEST(!failed);
+    auto listening = p.sleep(2s);
+    co_await std::move(listening);
+    s.w.cluster()->begin_to_move(slot, 1);
+    for (const auto& key : s.w.server(0).data().keys()) {
+      if (detail::slot_of(key) == slot) s.w.cluster()->move_key(slot, key);
+    }
+    s.w.cluster()->end_move(slot);
+    auto losing = p.sleep(2s);
+    co_await std::move(losing);
+    auto going_on = acquire(elsewhere, {.lease = 5s, .wait = 5s});
+    auto [ec, other] = co_await std::move(going_on);
+    BOOST_TEST(!ec);
+    BOOST_TEST(c.stats().reconnects <= 2U);
+    auto closing = c.close(as_tuple);
+    co_await std::move(closing);
+  });
 }
 
 // It has failed before the client began, so that the client never knew it.

@@ -5,6 +5,7 @@
 #include "protocol/keys.hpp"
 #include "protocol/slots.hpp"
 #include "store/cluster/node.hpp"
+#include "store/cluster/slot_map.hpp"
 #include "store/cluster/topology.hpp"
 #include "store/slot_channels.hpp"
 #include "time/clock.hpp"
@@ -42,18 +43,13 @@ constexpr milliseconds moves_on{10000};
 // A call with more redirections is given up: the nodes do not agree on the slot.
 constexpr int most_redirections = 5;
 
-std::string name_of(const host_and_port& where) { return where.host + ' ' + where.port; }
-
+// The nodes of a cluster as one store. It asks them which node has which slot, keeps a connection to each that has one,
+// follows their redirections, and listens at the node of each slot in which the client waits. It lives until its last
+// node has stopped: each node's server keeps it alive (add).
 class cluster_store final : public store, public node::owner, public std::enable_shared_from_this<cluster_store> {
  public:
   cluster_store(server_maker servers, address where, store::events& client)
-      : servers_(std::move(servers)),
-        where_(std::move(where)),
-        events_(&client),
-        timer_(servers_.strand()),
-        by_slot_(number_of_slots),
-        epochs_(number_of_slots),
-        redirected_(number_of_slots) {}
+      : servers_(std::move(servers)), where_(std::move(where)), events_(&client), timer_(servers_.strand()) {}
 
   void start(std::shared_ptr<void> keep_alive) override {
     keep_alive_ = std::move(keep_alive);
@@ -65,7 +61,7 @@ class cluster_store final : public store, public node::owner, public std::enable
     if (std::exchange(stopping_, true)) return;
     timer_.cancel();
     // A node that has ended is freed while others are still ending.
-    std::fill(by_slot_.begin(), by_slot_.end(), nullptr);
+    slots_.forget_all();
     for (const auto& [name, n] : nodes_) n->end();
     // Posted: on_stopped must never be called from inside this call.
     asio::post(servers_.strand(), [self = shared_from_this()] { self->conclude(); });
@@ -73,14 +69,14 @@ class cluster_store final : public store, public node::owner, public std::enable
 
   memory known() const override {
     memory m;
-    m.hosts = others_;
+    m.hosts = slots_.nodes();
     return m;
   }
-  void assume(const memory& m) override { others_ = m.hosts; }
+  void assume(const memory& m) override { slots_.assume(m.hosts); }
 
   bool up() const override {
-    return known_ && std::any_of(nodes_.begin(), nodes_.end(),
-                                 [](const auto& n) { return n.second->wanted && n.second->serves(); });
+    return slots_.is_known() && std::any_of(nodes_.begin(), nodes_.end(),
+                                            [](const auto& n) { return n.second->wanted && n.second->serves(); });
   }
 
   std::uint64_t epoch() const override { return epoch_; }
@@ -101,7 +97,7 @@ class cluster_store final : public store, public node::owner, public std::enable
   void listen(const std::string& channel) override {
     channels_.insert(channel);
     if (is_leader_channel(channel)) {
-      if (node* const n = by_slot_[slot_of(channel)]) n->listen_to(channel);
+      if (node* const n = slots_.owner(slot_of(channel))) n->listen_to(channel);
       return;
     }
     for (const auto& [name, n] : nodes_) n->server->listen(channel);
@@ -113,27 +109,18 @@ class cluster_store final : public store, public node::owner, public std::enable
 
   std::vector<std::string> routes() const override {
     std::vector<std::string> found;
-    std::set<const node*> seen;
-    for (std::uint32_t slot = 0; slot < number_of_slots; ++slot) {
-      if (by_slot_[slot] != nullptr && seen.insert(by_slot_[slot]).second) {
-        found.emplace_back(tag_of_slot(static_cast<std::uint16_t>(slot)));
-      }
-    }
-    // There may be locks in them, of which nothing can be said. (There are none where no node ever had the slot.)
-    for (const auto slot : without_master_) {
-      if (by_slot_[slot] == nullptr) found.emplace_back(tag_of_slot(slot));
-    }
+    for (const auto slot : slots_.one_of_each()) found.emplace_back(tag_of_slot(slot));
     return found;
   }
 
   void subscribe_slot(std::uint16_t slot) override {
     wanted_slots_.want(slot);
-    if (node* const n = by_slot_[slot]) n->listen_in(slot);
+    if (node* const n = slots_.owner(slot)) n->listen_in(slot);
   }
 
   void unsubscribe_slot(std::uint16_t slot) override {
     const auto left = wanted_slots_.release(slot);
-    if (node* const n = left ? by_slot_[*left] : nullptr) n->ignore_in(*left);
+    if (node* const n = left ? slots_.owner(*left) : nullptr) n->ignore_in(*left);
   }
 
  private:
@@ -159,26 +146,25 @@ class cluster_store final : public store, public node::owner, public std::enable
     const auto found = nodes_.find(name_of(n.where));
     if (found == nodes_.end() || found->second.get() != &n) return;
     const auto keep = found->second;
-    for (auto& slot : by_slot_) {
-      if (slot == &n) slot = nullptr;
-    }
-    last_look_.clear();
+    slots_.forget(n);
     nodes_.erase(found);
     n.end();
   }
 
   // Null: there is none for the request.
   node* node_for(const caller& the_caller, std::uint32_t tag) const {
-    if (!known_ || stopping_) return nullptr;
+    if (!slots_.is_known() || stopping_) return nullptr;
     const auto record = the_caller.request_of(tag).keys.record;
-    return record.empty() ? first_serving() : by_slot_[slot_of(record)];
+    return record.empty() ? first_serving() : slots_.owner(slot_of(record));
   }
 
   node* first_serving() const {
-    for (node* n : by_slot_) {
-      if (n != nullptr && n->serves()) return n;
-    }
-    return nullptr;
+    node* first = nullptr;
+    slots_.for_each_range([&first](node* n) {
+      if (n != nullptr && n->serves()) first = n;
+      return first == nullptr;
+    });
+    return first;
   }
 
   // --- Events of the nodes ---
@@ -187,7 +173,7 @@ class cluster_store final : public store, public node::owner, public std::enable
 
   void on_node_up(node& n) override {
     ++epoch_;
-    if (!known_ || !n.is_used()) return refresh_now();
+    if (!slots_.is_known() || !n.is_used()) return refresh_now();
     announce(n);
     refresh_soon();
   }
@@ -195,7 +181,7 @@ class cluster_store final : public store, public node::owner, public std::enable
   void announce(node& n) {
     if (std::exchange(n.announced, true)) return;
     for (const auto slot : wanted_slots_.all()) {
-      if (by_slot_[slot] == &n) n.listen_in(slot);
+      if (slots_.owner(slot) == &n) n.listen_in(slot);
     }
     listen_to_leaders();
     // The client forgets its last failure now. A node that still fails is reported again at its next attempt.
@@ -206,7 +192,7 @@ class cluster_store final : public store, public node::owner, public std::enable
   void on_node_down(node& n, std::string_view why) override {
     ++epoch_;
     withdraw(n, why);
-    last_look_.clear();  // What it says of this node's slots counts now (nodes_without).
+    slots_.doubt();
     refresh_soon();
   }
 
@@ -214,7 +200,7 @@ class cluster_store final : public store, public node::owner, public std::enable
   void listen_to_leaders() {
     for (const auto& channel : channels_) {
       if (!is_leader_channel(channel)) continue;
-      node* const its = by_slot_[slot_of(channel)];
+      node* const its = slots_.owner(slot_of(channel));
       if (its != nullptr) its->listen_to(channel);
       // (A node that has lost the slot ends the subscription by itself.)
     }
@@ -286,8 +272,7 @@ class cluster_store final : public store, public node::owner, public std::enable
     std::uint16_t slot = 0;
     host_and_port where;
     if (stopping_ || !read_redirection(words, from.where.host, slot, where)) return false;
-    // The certificate is for the name by which the client knows the node.
-    if (const auto known = by_address_.find(name_of(where)); known != by_address_.end()) where = known->second;
+    where = slots_.known_as(std::move(where));
     const bool moved = is_moved(words);
     if (moved) refresh_soon();
     if (c.redirections++ == most_redirections) return false;
@@ -306,10 +291,7 @@ class cluster_store final : public store, public node::owner, public std::enable
 
   // MOVED names the slot's node. Returns whether it is another one than was known.
   bool follow(std::uint16_t slot, node& to) {
-    if (by_slot_[slot] == &to) return false;
-    by_slot_[slot] = &to;
-    redirected_[slot] = true;
-    last_look_.clear();
+    if (!slots_.follow(slot, to)) return false;
     to.wanted = true;
     if (wanted_slots_.contains(slot)) to.listen_in(slot);
     listen_to_leaders();
@@ -318,13 +300,13 @@ class cluster_store final : public store, public node::owner, public std::enable
 
   // Otherwise each further connection to the node would be given up for the same reason.
   void on_refused_slot(node& n, std::uint16_t slot, std::string_view words) override {
-    n.leave_out(slot, later(clock::now(), refresh_rarely));
+    listens_again_ = n.leave_out(slot);
     refresh_soon();
     std::uint16_t named = 0;
     host_and_port where;
-    if (!is_moved(words) || !read_redirection(words, n.where.host, named, where)) return;
-    if (const auto known = by_address_.find(name_of(where)); known != by_address_.end()) where = known->second;
-    if (by_slot_[slot] != &n || (nodes_.size() >= most_nodes && !nodes_.contains(name_of(where)))) return;
+    if (!is_moved(words) || !read_redirection(words, n.where.host, named, where) || named != slot) return;
+    where = slots_.known_as(std::move(where));
+    if (slots_.owner(slot) != &n || (nodes_.size() >= most_nodes && !nodes_.contains(name_of(where)))) return;
     ++epoch_;
     if (follow(slot, add(where, /*wanted=*/false)) && events_ != nullptr) events_->on_moved(slot);
   }
@@ -350,11 +332,12 @@ class cluster_store final : public store, public node::owner, public std::enable
     for (const auto& [name, n] : nodes_) {
       if (n->serves()) reachable.push_back(n.get());
     }
-    refresh_at(later(now, complete() ? refresh_rarely : refused_.value_or(refresh_often)));
+    refresh_at(later(now, slots_.is_complete() ? refresh_rarely : refused_.value_or(refresh_often)));
+    if (now < listens_again_) refresh_at(listens_again_);
     if (reachable.empty()) {
       // Every node that was ever named may know more.
-      for (const auto& where : where_.hosts) add(where, /*wanted=*/!known_);
-      for (const auto& where : others_) add(where, /*wanted=*/!known_);
+      for (const auto& where : where_.hosts) add(where, /*wanted=*/!slots_.is_known());
+      for (const auto& where : slots_.nodes()) add(where, /*wanted=*/!slots_.is_known());
       return;
     }
     node& n = *reachable[turn_++ % reachable.size()];
@@ -373,23 +356,6 @@ class cluster_store final : public store, public node::owner, public std::enable
                    });
   }
 
-  // Every slot has a master that answers.
-  bool complete() const {
-    return known_ && for_each_with_slots([](const node* n) { return n != nullptr && n->serves(); });
-  }
-
-  // Once for each range of slots, with null for one whose master is unknown, as long as f returns true. Returns whether
-  // it was so to the end.
-  template <class F>
-  bool for_each_with_slots(F f) const {
-    auto range = by_slot_.begin();
-    while (range != by_slot_.end()) {
-      if (!f(*range)) return false;
-      range = std::find_if(range, by_slot_.end(), [n = *range](const node* other) { return other != n; });
-    }
-    return true;
-  }
-
   void take_reply(const reply& r, node& from) {
     // The server is not a node of a cluster, or the user may not ask it.
     std::string problem(r.is_error() ? r.text(0) : std::string_view());
@@ -398,7 +364,7 @@ class cluster_store final : public store, public node::owner, public std::enable
       if (found.size() <= most_nodes) return take(found, from);
       problem = fmt::format("the cluster has more than {} nodes", most_nodes);
     }
-    if (known_) return;
+    if (slots_.is_known()) return;
     // It is busy, or loads its data.
     if (is_temporary(classify(problem))) return on_no_answer(from, problem);
     refused_ = std::min(2 * refused_.value_or(refresh_often), refresh_refused);
@@ -410,10 +376,16 @@ class cluster_store final : public store, public node::owner, public std::enable
         std::any_of(found.begin(), found.end(), [](const auto& n) { return n.master && !n.slots.empty(); });
     if (!has_slots) {
       // A node that was forgotten by the cluster, or does not know other nodes yet.
-      if (!known_) on_no_answer(from, "the node names no master with slots");
+      if (!slots_.is_known()) on_no_answer(from, "the node names no master with slots");
       return;
     }
-    const bool have_moved = found != last_look_ && take_slots(found);
+    const bool have_moved = slots_.take(found, [this](const cluster_node& n) -> node& { return add(n.where); });
+    refused_.reset();
+    for (const auto& [name, n] : nodes_) n->wanted = false;
+    slots_.for_each_range([](node* n) {
+      if (n != nullptr) n->wanted = true;
+      return true;
+    });
     std::vector<std::shared_ptr<node>> all;
     for (const auto& [name, n] : nodes_) all.push_back(n);
     const bool served = up();
@@ -428,65 +400,13 @@ class cluster_store final : public store, public node::owner, public std::enable
     }
     // A slot may have been away from its node and back since the last look, and the node has ended the subscription.
     for (const auto slot : wanted_slots_.all()) {
-      if (by_slot_[slot] != nullptr) by_slot_[slot]->listen_in(slot);
+      if (node* const its = slots_.owner(slot)) its->listen_in(slot);
     }
     listen_to_leaders();
     if (!have_moved) return;
     ++epoch_;
     if (events_ != nullptr) events_->on_rerouted();
-    if (!complete()) refresh_soon();
-  }
-
-  // Those that do not answer, and that the answer of another one does not name: the cluster may have been made anew. A
-  // node that is cut off from the others still names them. Null is among them.
-  std::set<const node*> nodes_without(const std::vector<cluster_node>& found) const {
-    std::set<const node*> gone{nullptr};
-    for (const auto& [name, n] : nodes_) {
-      const auto is_named = [&node = *n](const cluster_node& f) { return name_of(f.where) == name_of(node.where); };
-      if (!n->serves() && std::none_of(found.begin(), found.end(), is_named)) gone.insert(n.get());
-    }
-    return gone;
-  }
-
-  // Returns whether a slot has moved.
-  bool take_slots(const std::vector<cluster_node>& found) {
-    bool have_moved = false;
-    const auto gone = nodes_without(found);
-    others_.clear();
-    by_address_.clear();
-    without_master_.clear();
-    for (const auto& f : found) {
-      others_.push_back(f.where);
-      for (const auto& other : {f.address, f.by_name}) by_address_.emplace(name_of(other), f.where);
-      if (f.slots.empty()) continue;
-      if (!f.master) {
-        without_master_.push_back(f.slots.front().first);
-        continue;
-      }
-      node& n = add(f.where);
-      for (const auto& [first, last] : f.slots) {
-        for (std::size_t slot = first; slot <= last; ++slot) {
-          // A node that was cut off from the others may not know yet which slots it has lost. A slot that a redirection
-          // has taken elsewhere has a later epoch there.
-          const bool is_older =
-              f.epoch < epochs_[slot] || (f.epoch == epochs_[slot] && redirected_[slot] && by_slot_[slot] != &n);
-          if (is_older && !gone.contains(by_slot_[slot])) continue;
-          have_moved = have_moved || by_slot_[slot] != &n;
-          by_slot_[slot] = &n;
-          epochs_[slot] = f.epoch;
-          redirected_[slot] = false;
-        }
-      }
-    }
-    known_ = true;
-    refused_.reset();
-    last_look_ = found;
-    for (const auto& [name, n] : nodes_) n->wanted = false;
-    for_each_with_slots([](node* n) {
-      if (n != nullptr) n->wanted = true;
-      return true;
-    });
-    return have_moved;
+    if (!slots_.is_complete()) refresh_soon();
   }
 
   const server_maker servers_;
@@ -496,14 +416,8 @@ class cluster_store final : public store, public node::owner, public std::enable
   std::shared_ptr<void> keep_alive_;
 
   std::map<std::string, std::shared_ptr<node>> nodes_;  // By host and port.
-  std::vector<node*> by_slot_;                          // Null: the slot's master is unknown.
-  std::vector<std::uint64_t> epochs_;                   // By slot: that of its node, as CLUSTER NODES said.
-  std::vector<bool> redirected_;                        // By slot: a redirection has named its node since then.
-  std::vector<std::uint16_t> without_master_;           // The first slot of each master that has failed.
-  std::vector<cluster_node> last_look_;                 // Of which by_slot_ was made; empty: it was changed since.
-  std::vector<host_and_port> others_;                   // All nodes that are known, with or without slots,
-  std::map<std::string, host_and_port> by_address_;     // and the same by the address that a redirection names.
-  bool known_ = false;                                  // by_slot_ came from a node.
+  slot_map<node> slots_;
+  clock::time_point listens_again_{};  // After a refusal (node::leave_out).
   bool stopping_ = false;
   std::uint64_t epoch_ = 0;
 

@@ -5,7 +5,15 @@
 #include "protocol/keys.hpp"
 #include "protocol/slots.hpp"
 
+#include <algorithm>
+#include <chrono>
+
 namespace leasehold::detail {
+namespace {
+
+constexpr std::chrono::milliseconds first_rest{250}, longest_rest{10000};
+
+}  // namespace
 
 void node::listen_in(std::uint16_t slot) {
   if (server->up() && !leaves_out(slot) && channels_.ask(slot))
@@ -72,6 +80,7 @@ void node::on_stopped() {
 
 void node::on_other_channel(const std::string& channel, bool subscribed) {
   if (subscribed) {
+    left_out_.erase(slot_of(channel));
     if (others_.contains(channel)) on_channel(channel);
     return;
   }
@@ -86,6 +95,7 @@ void node::on_other_channel(const std::string& channel, bool subscribed) {
 void node::on_shard_channel(std::string_view channel, bool subscribed) {
   if (is_leader_channel(channel)) return on_other_channel(std::string(channel), subscribed);
   const auto slot = slot_of(channel);
+  if (subscribed) left_out_.erase(slot);
   switch (channels_.confirmed(slot, subscribed)) {
     case slot_channels::change::none: break;
     case slot_channels::change::begun:
@@ -99,12 +109,15 @@ void node::on_refused_shard_channel(std::string_view channel, std::string_view w
   owner_.on_refused_slot(*this, slot_of(channel), words);
 }
 
-bool node::leaves_out(std::uint16_t slot) {
+bool node::leaves_out(std::uint16_t slot) const {
   const auto its = left_out_.find(slot);
-  if (its == left_out_.end()) return false;
-  if (clock::now() < its->second) return true;
-  left_out_.erase(its);
-  return false;
+  return its != left_out_.end() && clock::now() < its->second.until;
+}
+
+clock::time_point node::leave_out(std::uint16_t slot) {
+  refused_slot& its = left_out_[slot];
+  its.rest = std::clamp<clock::duration>(2 * its.rest, first_rest, longest_rest);
+  return its.until = later(clock::now(), its.rest);
 }
 
 void node::forget_channels() {

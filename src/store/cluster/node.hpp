@@ -57,8 +57,9 @@ class node final : public store::events, public redis_server::router, public std
   // The same for another channel of a slot.
   void listen_to(const std::string& channel);
   void ignore(const std::string& channel);
-  // It listens in no channel of the slot before then.
-  void leave_out(std::uint16_t slot, clock::time_point until) { left_out_[slot] = until; }
+  // The server has refused that, and the connection is given up. Returns when the node listens in the slot again at the
+  // earliest: after each refusal in a row twice as late.
+  clock::time_point leave_out(std::uint16_t slot);
 
   const host_and_port where;
   std::shared_ptr<redis_server> server;
@@ -89,7 +90,7 @@ class node final : public store::events, public redis_server::router, public std
   bool pushes_grants(std::uint16_t slot) const override { return channels_.is_subscribed(slot); }
   void on_shard_channel(std::string_view channel, bool subscribed) override;
   void on_refused_shard_channel(std::string_view channel, std::string_view words) override;
-  bool leaves_out(std::uint16_t slot);
+  bool leaves_out(std::uint16_t slot) const;
   void on_other_channel(const std::string& channel, bool subscribed);
   void forget_channels();
 
@@ -97,7 +98,11 @@ class node final : public store::events, public redis_server::router, public std
   const std::string client_;
   bool leaving_ = false;
   slot_channels channels_;
-  std::unordered_map<std::uint16_t, clock::time_point> left_out_;
+  struct refused_slot {
+    clock::time_point until;
+    clock::duration rest{};
+  };
+  std::unordered_map<std::uint16_t, refused_slot> left_out_;
   std::unordered_set<std::string> others_;            // Of the other channels: those that the server was asked for,
   std::unordered_multiset<std::string> left_others_;  // and those that were left, without a confirmation so far.
 };

@@ -27,6 +27,9 @@ struct cluster_node {
   bool operator==(const cluster_node&) const = default;
 };
 
+// By which a node is found.
+inline std::string name_of(const host_and_port& where) { return where.host + ' ' + where.port; }
+
 // A cluster with more nodes is refused: each node costs a connection.
 inline constexpr std::size_t most_nodes = 1000;
 
