@@ -85,7 +85,8 @@ struct acquire_options {
   std::uint32_t replicas = 0;
 
   /// `hold::lost` and `with_lock` stop the work this long before `hold::expires_at()`. 0 or more and less than `lease`,
-  /// else error::invalid_option.
+  /// else error::invalid_option. It has to leave something of the lease less the allowance for clocks
+  /// (client_options::drift, and 2 ms): otherwise each hold is lost at its grant.
   std::chrono::milliseconds margin{0};
 
   /// No other client is granted the lock earlier than this after the grant, even if the hold is released, or its holder

@@ -65,7 +65,7 @@ void queue_entry::begin() {
   pauses_ = pauses(front().options().retry);
   answered_ = false;
   too_late_ = false;
-  state_ = state::idle;
+  go_to(state::idle);
   take_token();
   if (!await_pass()) ask();
 }
@@ -82,16 +82,18 @@ void queue_entry::ask() {
   attempts_.begin(clock::now(), core_->epoch(), first_lease(front().options()));
   wake_up_.again = false;
   if (core_->send(shared_from_this(), next_attempt())) {
-    state_ = state::asking;
-    unset();
-    return;
+    return go_to(state::asking);
   }
   if (core_->refused()) return end_all(error::refused);
   answered_ = false;
   found_busy_ = false;
-  state_ = state::offline;
-  unset();
+  go_to(state::offline);
   core_->when_up(*this);
+}
+
+void queue_entry::go_to(state s, clock::time_point due) {
+  state_ = s;
+  core_->set(*this, due);
 }
 
 request queue_entry::request_of(std::uint32_t attempt) const {
@@ -171,7 +173,7 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   parallel_.on_busy();
   on_parallel_outcome(false);
   if (role_ == role::once) {
-    state_ = state::over;
+    go_to(state::over);
     // An attempt on an earlier connection may still be granted.
     if (attempts_.unanswered().exists) release_token(nullptr);
     const auto op = front().shared();
@@ -181,14 +183,12 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   follows_.clear();
   if (!core_->has_queue()) {
     registry::of(*core_).listen(*this);
-    state_ = state::pausing;
     const clock::duration until_free =
         lease.left < milliseconds(0) ? clock::duration::max() : lease.left + milliseconds(1);
-    core_->set(*this, later(now, std::min<clock::duration>(pauses_.next(core_->identity().random()), until_free)));
+    go_to(state::pausing, later(now, std::min<clock::duration>(pauses_.next(core_->identity().random()), until_free)));
     if (wake_up_.again) ask_soon(now);
     return;
   }
-  state_ = state::waiting;
   waited_ = true;
   pauses_.reset();
   registry::of(*core_).remember_token(*this);
@@ -203,7 +203,7 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
   if (lease.left >= milliseconds(0)) {
     poll_after = std::min(poll_after, std::max(lease.left + milliseconds(1), in_front ? milliseconds(0) : poll_at_end));
   }
-  core_->set(*this, later(now, poll_after));
+  go_to(state::waiting, later(now, poll_after));
 }
 
 // Asks again with the current limit in two cases: the entry waited in the queue when another client changed the limit,
@@ -233,8 +233,7 @@ void queue_entry::pause(clock::time_point now) {
 }
 
 void queue_entry::rest(clock::time_point now) {
-  state_ = state::pausing;
-  core_->set(*this, later(now, pauses_.next(core_->identity().random())));
+  go_to(state::pausing, later(now, pauses_.next(core_->identity().random())));
   if (wake_up_.again) ask_soon(now);
 }
 
@@ -340,8 +339,7 @@ void queue_entry::end_all(error_code ec) {
 
 void queue_entry::forget() {
   on_parallel_outcome(false);
-  state_ = state::over;
-  unset();
+  go_to(state::over);
   caller::unlink();
   registry::of(*core_).forget(*this);
   if (std::exchange(is_counted_, false)) joint_->remove(*this, first_limit_);

@@ -71,13 +71,16 @@ class queue_entry final : public caller,
  private:
   enum class state {
     idle,
-    asking,   // An attempt is on its way.
+    asking,   // An attempt is on its way, or its answer is being looked at.
     waiting,  // In the queue; the alarm rings for the next poll.
     pausing,  // The server could not answer now, or this is a quorum, which has no queue. The alarm ends the pause.
     offline,  // The store is not up.
     proving,  // The lock was granted, and replicas have to acknowledge the grant.
     over,     // No waiter is left.
   };
+
+  // The only place where the state changes. The alarm rings at `due`, and otherwise not.
+  void go_to(state, clock::time_point due = clock::time_point::max());
 
   request request_of(std::uint32_t attempt) const override;
   void sent(std::uint32_t attempt, const sending&) override;

@@ -60,16 +60,14 @@ void queue_entry::prove() {
   // The wait must leave something of the lease.
   const auto limit =
       std::min({core_->options().command_timeout, o.lease / 2, whole_ms(front().deadline() - clock::now())});
-  state_ = state::proving;
-  unset();
+  go_to(state::proving);
   proof_.attempt = next_attempt();
   proof_.stepped = core_->stepped();
   if (core_->send_acknowledged(shared_from_this(), proof_.attempt, o.replicas, limit)) {
     // The limit is that of WAIT alone: the request may also have to wait for another one, or for a connection.
     const auto until = later(clock::now(), std::min(limit + core_->options().command_timeout, attempts_.lease()));
-    return core_->set(*this, until);
+    return go_to(state::proving, until);
   }
-  state_ = state::asking;
   asked_again_ = true;  // The attempt before was granted.
   ask();
 }
@@ -78,7 +76,7 @@ void queue_entry::on_proof(const answer& a) {
   const auto self = shared_from_this();
   unset();
   if (!drop_late(a.received)) return;
-  state_ = state::asking;
+  go_to(state::asking);  // With the answer in hand.
   const lease_reply lease = a.from_store != nullptr ? a.from_store->lease : lease_reply();
   const auto& o = front().options();
   // The grant stands, and its slot is being moved, for example. The next poll follows it.

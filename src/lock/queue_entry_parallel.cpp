@@ -57,8 +57,7 @@ bool queue_entry::await_pass() {
   const auto now = clock::now();
   if (role_ != role::local_queue || !joint_ || !joint_->is_hot(now) || !follows_.empty()) return false;
   next_attempt();  // A poll of the token before may be on its way.
-  state_ = state::pausing;
-  core_->set(*this, later(now, std::min<clock::duration>(pass_comes_within, (front().deadline() - now) / 2)));
+  go_to(state::pausing, later(now, std::min<clock::duration>(pass_comes_within, (front().deadline() - now) / 2)));
   return true;
 }
 
