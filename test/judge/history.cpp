@@ -225,22 +225,26 @@ class judge_of_one {
   }
 
   // A fail-over that loses the end of a tenure brings it back: its owner enters it again, with its fence. A resource
-  // that has seen the fences in between refuses it. What its client took back before the grant was told has no fence
-  // in the notes.
+  // that has seen the fences in between refuses it. What its client took back before it was notified of the grant has
+  // no fence in the notes: it was later than those of all grants before it was asked for.
   bool found_again(const tenure& b) const {
     const auto is_lost = [&](const tenure* c) { return c->who == b.who && lost_in(c->called, *b.granted); };
-    return std::any_of(
-               granted_.begin(), granted_.end(),
-               [&](const tenure* c) { return is_lost(c) && c->fence == b.fence && *c->granted < *b.granted; }) ||
-           (b.kind == "recursive_mutex" && std::any_of(in_vain_.begin(), in_vain_.end(), [&](const tenure* c) {
-              return is_lost(c) && c->called < b.called;
-            }));
+    const auto is_found = [&](const tenure* c) {
+      return is_lost(c) && c->fence == b.fence && *c->granted < *b.granted;
+    };
+    const auto may_be_found = [&](const tenure* c) {
+      return is_lost(c) && c->called < b.called && std::none_of(granted_.begin(), granted_.end(), [&](const tenure* d) {
+               return *d->granted < c->called && d->fence >= b.fence;
+             });
+    };
+    return std::any_of(granted_.begin(), granted_.end(), is_found) ||
+           (b.kind == "recursive_mutex" && std::any_of(in_vain_.begin(), in_vain_.end(), may_be_found));
   }
 
   judgement& j_;
   const excuses& excuses_;
   std::vector<const tenure*> granted_;
-  std::vector<const tenure*> in_vain_;  // Asked for, and no grant told.
+  std::vector<const tenure*> in_vain_;  // Attempts without a grant that was reported.
   const limits& limits_;
 };
 

@@ -186,6 +186,12 @@ BOOST_AUTO_TEST_CASE(allows_an_owner_to_find_what_a_fail_over_has_brought_back) 
   in_vain.reason = "timed out";
   BOOST_TEST(judged({in_vain, between, again}, lossy) == "");
   BOOST_TEST(judged({in_vain, between, again}) == "a fence that does not grow");
+  // Its fence would have been later than that of a grant before it was asked for.
+  tenure before = between;
+  before.granted = 8 * second;
+  before.called = 7 * second;
+  before.given_up = before.expires = *before.granted + 1;
+  BOOST_TEST(judged({before, in_vain, again}, lossy) == "a fence that does not grow");
   in_vain.who = "second";
   BOOST_TEST(judged({in_vain, between, again}, lossy) == "a fence that does not grow");
 }
