@@ -228,7 +228,9 @@ void sentinels::begin() {
   retry_.cancel();
   drop_all();
   asking_ = true;
-  round_ = sentinel_round(known_.size(), options_.connect_timeout, clock::now());
+  // The one that has named another master is the last one, and does not confirm itself.
+  const bool is_rumour = !awaited_ && !rumour_.host.empty();
+  round_ = sentinel_round(known_.size() - (is_rumour ? 1 : 0), options_.connect_timeout, clock::now());
   limit_round();
   ask_next();
 }
@@ -307,12 +309,13 @@ void sentinels::conclude(result r) {
     return call_back();
   }
   // No caller waits for this round: the client has lost the Sentinel that it listened to, and needs another one.
-  if (r.master.host.empty()) return retry_later();
+  if (r.master.host.empty()) return rumour_.host.empty() ? retry_later() : changed_();
   if (same(r.master, found_.master)) {
     rumour_ = {};
     return;
   }
-  // This Sentinel alone may be cut off from its group: the connection is given up when another one says the same.
+  // This Sentinel alone may be cut off from its group: the connection is given up when another one says the same, or
+  // when no other one answers.
   if (known_.size() > 1 && !same(r.master, rumour_)) {
     rumour_ = std::move(r.master);
     doubt();
