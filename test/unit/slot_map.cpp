@@ -19,6 +19,7 @@ namespace {
 struct fake_node {
   host_and_port where;
   bool is_up = true;
+  bool failed = false;
   bool serves() const { return is_up; }
 };
 
@@ -106,6 +107,16 @@ BOOST_AUTO_TEST_CASE(a_redirection_counts_until_a_later_epoch_is_named) {
   BOOST_TEST(!take({{"a", 2, {{0, 99}}}, {"b", 3, {{100, last}}}}));
   BOOST_TEST(owner(7) == "b");
   BOOST_TEST(take({{"a", 4, {{0, 99}}}, {"b", 3, {{100, last}}}}));
+  BOOST_TEST(owner(7) == "a");
+}
+
+// It has died before the others knew that it had the slot, and the slot was given back.
+BOOST_AUTO_TEST_CASE(a_redirection_to_a_node_that_has_failed_counts_no_longer) {
+  const std::vector<row> all = {{"a", 1, {{0, 99}}}, {"b", 3, {{100, last}}}};
+  take(all);
+  slots.follow(7, node("b"));
+  node("b").failed = true;
+  BOOST_TEST(take(all));
   BOOST_TEST(owner(7) == "a");
 }
 

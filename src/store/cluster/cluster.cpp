@@ -298,9 +298,10 @@ class cluster_store final : public store, public node::owner, public std::enable
     return true;
   }
 
-  // Otherwise each further connection to the node would be given up for the same reason.
+  // The slot is left out for a while: otherwise each further connection to the node would be given up for the same
+  // reason.
   void on_refused_slot(node& n, std::uint16_t slot, std::string_view words) override {
-    listens_again_ = n.leave_out(slot);
+    n.leave_out(slot);
     refresh_soon();
     std::uint16_t named = 0;
     host_and_port where;
@@ -333,7 +334,7 @@ class cluster_store final : public store, public node::owner, public std::enable
       if (n->serves()) reachable.push_back(n.get());
     }
     refresh_at(later(now, slots_.is_complete() ? refresh_rarely : refused_.value_or(refresh_often)));
-    if (now < listens_again_) refresh_at(listens_again_);
+    for (const auto& [name, n] : nodes_) refresh_at(n->listens_again(now));
     if (reachable.empty()) {
       // Every node that was ever named may know more.
       for (const auto& where : where_.hosts) add(where, /*wanted=*/!slots_.is_known());
@@ -417,7 +418,6 @@ class cluster_store final : public store, public node::owner, public std::enable
 
   std::map<std::string, std::shared_ptr<node>> nodes_;  // By host and port.
   slot_map<node> slots_;
-  clock::time_point listens_again_{};  // After a refusal (node::leave_out).
   bool stopping_ = false;
   std::uint64_t epoch_ = 0;
 

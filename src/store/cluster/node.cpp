@@ -11,7 +11,7 @@
 namespace leasehold::detail {
 namespace {
 
-constexpr std::chrono::milliseconds first_rest{250}, longest_rest{10000};
+constexpr std::chrono::milliseconds first_refused_pause{250}, longest_refused_pause{10000};
 
 }  // namespace
 
@@ -114,10 +114,18 @@ bool node::leaves_out(std::uint16_t slot) const {
   return its != left_out_.end() && clock::now() < its->second.until;
 }
 
-clock::time_point node::leave_out(std::uint16_t slot) {
+void node::leave_out(std::uint16_t slot) {
   refused_slot& its = left_out_[slot];
-  its.rest = std::clamp<clock::duration>(2 * its.rest, first_rest, longest_rest);
-  return its.until = later(clock::now(), its.rest);
+  its.pause = std::clamp<clock::duration>(2 * its.pause, first_refused_pause, longest_refused_pause);
+  its.until = later(clock::now(), its.pause);
+}
+
+clock::time_point node::listens_again(clock::time_point now) const {
+  auto next = clock::time_point::max();
+  for (const auto& [slot, its] : left_out_) {
+    if (now < its.until) next = std::min(next, its.until);
+  }
+  return next;
 }
 
 void node::forget_channels() {

@@ -57,9 +57,11 @@ class node final : public store::events, public redis_server::router, public std
   // The same for another channel of a slot.
   void listen_to(const std::string& channel);
   void ignore(const std::string& channel);
-  // The server has refused that, and the connection is given up. Returns when the node listens in the slot again at the
-  // earliest: after each refusal in a row twice as late.
-  clock::time_point leave_out(std::uint16_t slot);
+  // The server has refused that, and the connection is given up: the node listens in the slot again after a pause,
+  // which is twice as long after each refusal in a row.
+  void leave_out(std::uint16_t slot);
+  // When the next of these pauses ends; max(): there is none.
+  clock::time_point listens_again(clock::time_point now) const;
 
   const host_and_port where;
   std::shared_ptr<redis_server> server;
@@ -100,7 +102,7 @@ class node final : public store::events, public redis_server::router, public std
   slot_channels channels_;
   struct refused_slot {
     clock::time_point until;
-    clock::duration rest{};
+    clock::duration pause{};
   };
   std::unordered_map<std::uint16_t, refused_slot> left_out_;
   std::unordered_set<std::string> others_;            // Of the other channels: those that the server was asked for,

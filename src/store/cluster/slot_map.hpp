@@ -5,7 +5,7 @@
 //
 // The answers differ: a node that was cut off from the others says that it has slots which it has lost. So of two
 // answers the one with the later configuration epoch counts ("Redis cluster specification"), and a redirection counts
-// until a later epoch is named.
+// until a later epoch is named, or an answer agrees with it, or the node that it names has failed.
 #pragma once
 
 #include "protocol/slots.hpp"
@@ -24,7 +24,8 @@
 
 namespace leasehold::detail {
 
-// A Node has `where`, its host_and_port, and serves(): it is connected. It stays until forget() or forget_all().
+// A Node has `where`, its host_and_port; serves(), whether it is connected; and `failed`, whether the last attempt to
+// connect has failed. It stays until forget() or forget_all().
 template <class Node>
 class slot_map {
  public:
@@ -129,7 +130,8 @@ class slot_map {
  private:
   bool is_older(std::uint64_t epoch, const Node& n, std::size_t slot) const {
     if (epoch != config_epochs_[slot]) return epoch < config_epochs_[slot];
-    return is_redirected_[slot] && by_slot_[slot] != &n;
+    const Node* const named = by_slot_[slot];
+    return is_redirected_[slot] && named != &n && named != nullptr && !named->failed;
   }
 
   // Those that are not connected, and that the answer of another one does not name: the cluster may have been made
