@@ -34,26 +34,35 @@ bool is_brief_enough(const hold_state::grant& g, const acquire_options& next, cl
 // at_least.
 bool needs_grant(const acquire_options& next) { return next.replicas != 0 || next.at_least.count() != 0; }
 
-// The entry of the client's waiter that has waited longest; it is its `first`. Null: there is none that this hold may
-// be passed to.
-std::shared_ptr<registered_entry> next_entry(client_core& core, const lock_identity& lock, joint_cohort* joint,
-                                             clock::time_point now) {
+// The client's waiter that has waited longest, and its entry. Null: there is none that this hold may be passed to.
+struct waiting {
+  std::shared_ptr<registered_entry> entry;
+  const waiter* first = nullptr;
+};
+waiting next_in(client_core& core, const lock_identity& lock, joint_cohort* joint, clock::time_point now) {
   // After a resize, waiters that believe in the earlier limit may have come first: Redis decides.
   const auto limit = lock.limit.load(std::memory_order_relaxed);
   if (joint != nullptr &&
       std::any_of(joint->limits.begin(), joint->limits.end(), [limit](auto l) { return l != limit; }))
-    return nullptr;
-  auto in_queue = registry::of(core).find(lock);
-  const waiter* const first = in_queue ? in_queue->first(now) : nullptr;
-  if (first == nullptr) in_queue = nullptr;
+    return {};
+  const auto with_first = [now](std::shared_ptr<registered_entry> entry) {
+    const waiter* const first = entry ? entry->first(now) : nullptr;
+    return first != nullptr ? waiting{std::move(entry), first} : waiting{};
+  };
+  auto queued = with_first(registry::of(core).find(lock));
   while (joint != nullptr && !joint->beside.empty()) {
     const auto entry = joint->beside.front().lock();
-    const waiter* const other = entry ? entry->first(now) : nullptr;
-    if (other != nullptr) return first != nullptr && first->began() <= other->began() ? in_queue : entry;
+    auto other = with_first(entry);
+    // If one has left there, more of the queue may ask beside it now.
+    queued = with_first(std::move(queued.entry));
+    if (other.first != nullptr) {
+      const bool is_next = queued.first == nullptr || other.first->began() < queued.first->began();
+      return is_next ? other : queued;
+    }
     // (It may have left by itself.)
     if (!joint->beside.empty() && joint->beside.front().lock() == entry) joint->beside.pop_front();
   }
-  return in_queue;
+  return queued;
 }
 
 // The release of a hold that stays within the client if no other client waits: one round trip, which brings a new
@@ -120,8 +129,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
       // stepped since.
       grant_.deadline = local_deadline(a.sent, kept.left, kept.left, core_->drift());
       const auto now = clock::now();
-      const auto entry = next_entry(*core_, *lock_, joint_of(grant_.joint), now);
-      const waiter* next = entry ? entry->first(now) : nullptr;
+      const auto [entry, next] = next_in(*core_, *lock_, joint_of(grant_.joint), now);
       // Meanwhile the waiter may have left, and one with other options may have come.
       if (next != nullptr && !needs_grant(next->options()) && next->options().lease <= lease_ &&
           is_brief_enough(grant_, next->options(), now) && grant_.deadline - next->options().margin > now) {
@@ -272,8 +280,7 @@ class local_successors final : public successors {
     if (!core->has_queue()) return false;
     if (!core->open() || !passes_on(h.lock())) return false;
     const auto now = clock::now();
-    const auto entry = next_entry(*core, h.lock(), joint_of(h.joint()), now);
-    const waiter* next = entry ? entry->first(now) : nullptr;
+    const auto [entry, next] = next_in(*core, h.lock(), joint_of(h.joint()), now);
     if (next == nullptr || needs_grant(next->options())) return false;
     const detail::kind& kind = h.lock().kind;
     // Readers and owners do not wait for what their client has, but behind others.

@@ -22,7 +22,7 @@ void hold_state::release(release_op::listener l) {
   notify(event::kind::released, tenure_.lasted);
   const bool was_gone = gone_.load(std::memory_order_relaxed);
   if (was_gone || is_missing_ || loss_reported_ || may_be_reader() || downgraded_ || grant_.next == nullptr ||
-      clock::now() < rests_until() || !grant_.next->pass_on(*this, l)) {
+      rests() || !grant_.next->pass_on(*this, l)) {
     const bool is_wanted = grant_.lingering && grant_.lingering->end();
     if (was_gone && l) std::exchange(l, nullptr)(error::lost);  // Redis has already said so.
     // (An attempt without an answer may still acquire the lock.)
@@ -95,8 +95,8 @@ void hold_state::release_by_close() {
 void hold_state::on_close() {
   const auto self = shared_from_this();  // From begin_release on, the user's thread may drop the last other reference.
   if (!loss_reported_ && !released()) stop_holding();
-  // Its release has begun, and comes on the strand; or with_lock releases it when its body has ended. In one step: other
-  // threads may guard and release the hold meanwhile.
+  // Its release has begun, and comes on the strand; or with_lock releases it when its body has ended. In one step,
+  // since other threads may guard and release the hold meanwhile.
   auto flags = flags_.load(std::memory_order_acquire);
   for (;;) {
     const bool waits = (flags & (is_guarded | is_released)) != 0;

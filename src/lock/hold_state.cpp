@@ -50,14 +50,13 @@ void hold_state::start(bool confirmed) {
   if (!confirmed_) {
     confirm_soon();
   } else if (renewals_left_ != 0) {
-    renew_at_ = next_renewal();
+    renew_at_ = next_renewal(now);
   }
   schedule();
 }
 
 // (While at_least keeps more than it asks for, it would lengthen nothing.)
-clock::time_point hold_state::next_renewal() const {
-  const auto now = clock::now();
+clock::time_point hold_state::next_renewal(clock::time_point now) const {
   const auto from = grant_.at_least > grant_.lease ? std::max(now, deadline() - grant_.lease) : now;
   return renewal_due(from, deadline() - grant_.margin, core_->identity().phase());
 }

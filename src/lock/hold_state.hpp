@@ -256,8 +256,13 @@ class hold_state final : public caller, public activity, public alarm, public st
 
   void asks_for(std::chrono::milliseconds lease);
   void schedule();
-  clock::time_point next_renewal() const;
+  clock::time_point next_renewal() const { return next_renewal(clock::now()); }
+  clock::time_point next_renewal(clock::time_point now) const;
   clock::time_point rests_until() const;
+  bool rests() const {
+    const auto until = rests_until();
+    return until != clock::time_point::min() && clock::now() < until;
+  }
   void believe(const answer&, std::chrono::milliseconds left);
   void ask();
   void release_by_close();

@@ -261,6 +261,7 @@ void queue_entry::poll_now() {
 }
 
 bool queue_entry::drop_late(clock::time_point now) {
+  if (!waiters_.empty() && now < front().deadline()) return state_ != state::over;
   const auto self = shared_from_this();
   while (!waiters_.empty() && now >= front().deadline()) {
     const auto op = front().shared();

@@ -71,7 +71,7 @@ class queue_entry final : public caller,
  private:
   enum class state {
     idle,
-    asking,   // An attempt is on its way, or its answer is being looked at.
+    asking,   // An attempt is on its way, or its answer is being handled.
     waiting,  // In the queue; the alarm rings for the next poll.
     pausing,  // The server could not answer now, or this is a quorum, which has no queue. The alarm ends the pause.
     offline,  // The store is not up.
