@@ -178,33 +178,22 @@ BOOST_AUTO_TEST_CASE(what_has_ended_before_its_turn_is_not_sent) {
 
 // What was never sent has released nothing.
 BOOST_AUTO_TEST_CASE(a_release_that_had_to_wait_is_no_repeat) {
-  // Alone, and with a waiter that the server knows.
-  for (const bool another_waits : {false, true}) {
-    BOOST_TEST_CONTEXT("another waits: " << another_waits) {
-      run([&]() -> awaitable<void> {
-        client_options o;
-        o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
-        o.cohort = 0us;
-        client c(co_await asio::this_coro::executor, redis.url(), o);
-        hold h = co_await mutex(c, "n").acquire({.lease = 10min});
-        const auto without = redis.size();
-        if (another_waits) {
-          mutex(c, "n").acquire({.lease = 10min}, [](error_code, hold) {});
-          co_await eventually("it waits", [&] { return redis.size() > without; });
-        }
-        redis.stop();
-        fill(c);
-        outcome released;
-        h.release(released.handler());
-        co_await turn();
-        redis.kill();
-        redis.start();
-        co_await eventually("it is told", [&] { return released.ended(); });
-        BOOST_TEST(*released.ec == error::lost);
-        co_await c.close();
-      });
-    }
-  }
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.reconnect = {.first = 5ms, .max = 20ms, .factor = 2.0, .jitter = 0.5};
+    client c(co_await asio::this_coro::executor, redis.url(), o);
+    hold h = co_await mutex(c, "n").acquire({.lease = 10min});
+    redis.stop();
+    fill(c);
+    outcome released;
+    h.release(released.handler());
+    co_await turn();
+    redis.kill();
+    redis.start();
+    co_await eventually("it is told", [&] { return released.ended(); });
+    BOOST_TEST(*released.ec == error::lost);
+    co_await c.close();
+  });
 }
 
 // Renewals, extensions and releases would come too late behind a burst of attempts.
