@@ -15,6 +15,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -86,7 +87,8 @@ asio::awaitable<void, E> run_into(result_of_work<T>& result, asio::awaitable<T, 
   const asio::enable_total_cancellation in;
   const as_terminal out;
   co_await asio::this_coro::reset_cancellation_state(in, out);
-  // The group hears of a cancellation only once all of it has begun, and the work may cancel its caller at once.
+  // A parallel group receives no cancellation before all its operations have begun. The work may cancel its caller at
+  // once.
   const asio::use_awaitable_t<E> use;
   co_await asio::post(use);
   if constexpr (std::is_void_v<T>) {

@@ -369,7 +369,7 @@ std::string queue_model::extend(const std::string& token, std::int64_t lease, bo
 }
 
 std::string queue_model::release(const std::string& token) {
-  // The last one to leave, while nobody waits, is not asked how late it is.
+  // Of the last one to leave, without a queue, the deadline is not checked.
   const auto* const m = lock.find(token);
   const bool is_late = m != nullptr && lock.count() > 1 && m->deadline <= lock.now;
   if (!waiting.empty() || m == nullptr || is_late) begin_script();

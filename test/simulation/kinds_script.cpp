@@ -687,10 +687,10 @@ BOOST_AUTO_TEST_CASE(an_owner_whose_hold_only_rests_passes_no_waiter) {
     BOOST_TEST(release(s, "y") == 1);
     BOOST_TEST(call(s, {"rest", "x", "5000"}).integer == 1);
     BOOST_TEST(acquire(s, "z", "rme").status == 0);
-    // Without a queue the owner is let in.
+    // Without a queue the owner is granted.
     BOOST_TEST(release(s, "c.w") == 0);
     BOOST_TEST(acquire(s, "z", "rme").status == 1);
-    // And does not wait for those who wait for it then.
+    // And does not wait behind the entries that wait for it then.
     BOOST_TEST(wait(s, "c.w", "w").status == 2);
     BOOST_TEST(acquire(s, "a", "rme").status == 1);
   }

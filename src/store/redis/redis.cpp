@@ -70,8 +70,8 @@ struct push_sink {
 };
 
 // One connection of Boost.Redis after another to the same server. Its coroutine run_connections keeps it and its owner
-// alive until it has stopped. The adapters that Boost.Redis keeps have a bare `this`, since the store owns the connection.
-// Connection: one with a concrete strand where the executor is known.
+// alive until it has stopped. The adapters that Boost.Redis keeps have a bare `this`, since the store owns the
+// connection. Connection: one with a concrete strand where the executor is known.
 template <class Connection>
 class redis_store final : public redis_server, public std::enable_shared_from_this<redis_store<Connection>> {
   using Strand = typename Connection::executor_type;
