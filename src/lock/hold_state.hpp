@@ -247,10 +247,8 @@ class hold_state final : public caller, public activity, public alarm, public st
     schedule();
   }
   void on_broken(std::string_view token) override;
-  // A hold that Redis has reported as gone is released without asking Redis. The release of a lost one connects again.
-  bool needs_store() const override {
-    return !loss_reported_ && (!gone_.load(std::memory_order_relaxed) || grant_.unanswered.exists);
-  }
+  // The release of a lost hold connects again, unless Redis has reported that the hold is gone.
+  bool needs_store() const override { return !loss_reported_; }
   void abandon() override;
   void ring(clock::time_point now) override;
 

@@ -398,14 +398,20 @@ BOOST_AUTO_TEST_CASE(another_master_that_a_sentinel_names_later_is_connected_to)
     if (w[0] != "SENTINEL") return hostile_server::polite(w);
     return w[1] == "SENTINELS" ? and_close({"*0\r\n"}) : array({"127.0.0.1", std::to_string(port)});
   });
-  run([&]() -> awaitable<void> {
-    client c(co_await asio::this_coro::executor, "redis+sentinel://" + sentinel.host() + "/m", patient());
-    co_await c.ready();
-    port = master.port();
-    co_await eventually("it is connected to the new master", [&] { return c.stats().connects == 2; });
-    BOOST_TEST(master.connections() != 0U);
-    co_await c.close();
-  });
+  // Another Sentinel that does not answer cannot agree.
+  const std::string away = ",127.0.0.1:" + std::to_string(free_port());
+  for (const std::string& others : {std::string(), away}) {
+    port = before.port();
+    const auto connected = master.connections();
+    run([&]() -> awaitable<void> {
+      client c(co_await asio::this_coro::executor, "redis+sentinel://" + sentinel.host() + others + "/m", patient());
+      co_await c.ready();
+      port = master.port();
+      co_await eventually("it is connected to the new master", [&] { return c.stats().connects == 2; });
+      BOOST_TEST(master.connections() > connected);
+      co_await c.close();
+    });
+  }
 }
 
 // The Sentinel that the client listened to has gone, and the next one is cut off from its group.

@@ -269,16 +269,15 @@ class cluster_store final : public store, public node::owner, public std::enable
   // --- Redirections ---
 
   bool redirect(node& from, redis_server::call& c, std::string_view words) override {
-    std::uint16_t slot = 0;
-    host_and_port where;
-    if (stopping_ || !read_redirection(words, from.where.host, slot, where)) return false;
-    where = slots_.known_as(std::move(where));
+    const auto to_other = read(words, from);
+    if (stopping_ || !to_other) return false;
+    const auto& [slot, where] = *to_other;
     const bool moved = is_moved(words);
     if (moved) refresh_soon();
     if (c.redirections++ == most_redirections) return false;
     // The call overtakes calls that were sent on another connection since then.
     ++epoch_;
-    if (nodes_.size() >= most_nodes && !nodes_.contains(name_of(where))) return false;
+    if (!has_room_for(where)) return false;
     node& to = add(where, /*wanted=*/false);
     if (!moved) to.imports_until = later(clock::now(), moves_on);
     // Two nodes may name each other for a while.
@@ -287,6 +286,20 @@ class cluster_store final : public store, public node::owner, public std::enable
     c.asking = !moved;
     to.server->take_over(std::move(c));
     return true;
+  }
+
+  struct redirection {
+    std::uint16_t slot = 0;
+    host_and_port where;  // By the name by which the client knows the node.
+  };
+  std::optional<redirection> read(std::string_view words, const node& from) const {
+    redirection r;
+    if (!read_redirection(words, from.where.host, r.slot, r.where)) return std::nullopt;
+    r.where = slots_.known_as(std::move(r.where));
+    return r;
+  }
+  bool has_room_for(const host_and_port& where) const {
+    return nodes_.size() < most_nodes || nodes_.contains(name_of(where));
   }
 
   // MOVED names the slot's node. Returns whether it is another one than was known.
@@ -303,13 +316,10 @@ class cluster_store final : public store, public node::owner, public std::enable
   void on_refused_slot(node& n, std::uint16_t slot, std::string_view words) override {
     n.leave_out(slot);
     refresh_soon();
-    std::uint16_t named = 0;
-    host_and_port where;
-    if (!is_moved(words) || !read_redirection(words, n.where.host, named, where) || named != slot) return;
-    where = slots_.known_as(std::move(where));
-    if (slots_.owner(slot) != &n || (nodes_.size() >= most_nodes && !nodes_.contains(name_of(where)))) return;
+    const auto to_other = is_moved(words) ? read(words, n) : std::nullopt;
+    if (!to_other || to_other->slot != slot || slots_.owner(slot) != &n || !has_room_for(to_other->where)) return;
     ++epoch_;
-    if (follow(slot, add(where, /*wanted=*/false)) && events_ != nullptr) events_->on_moved(slot);
+    if (follow(slot, add(to_other->where, /*wanted=*/false)) && events_ != nullptr) events_->on_moved(slot);
   }
 
   // --- The topology ---
