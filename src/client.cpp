@@ -31,7 +31,7 @@ class ready_op final : public caller, public operation<ready_op> {
       : operation(handle->core, std::move(h)), handle_(std::move(handle)) {}
 
   static void start(const std::shared_ptr<client_handle>& handle, handler::handler_type h) {
-    make_recycled<ready_op>(handle, std::move(h))->launch(any_type);
+    std::make_shared<ready_op>(handle, std::move(h))->launch(any_type);
   }
 
  private:
@@ -141,7 +141,7 @@ void start_ready(const std::shared_ptr<client_handle>& handle, asio::any_complet
 
 void start_close(const std::shared_ptr<client_handle>& handle, asio::any_completion_handler<void(error_code)> h) {
   const auto& core = handle->core;
-  auto waiting = std::make_shared<pending<void(error_code)>>(std::move(h), core->executor());
+  auto waiting = std::make_shared<pending<void(error_code)>>(std::move(h), core->fallback());
   waiting->connect_cancellation(waiting, stops_waiting, [core](const std::shared_ptr<pending<void(error_code)>>& w) {
     core->post([core, w] { core->complete(*w, asio::error::operation_aborted); });
   });

@@ -32,12 +32,12 @@ void start_campaign(const std::shared_ptr<lock_state>& lock,
 }
 
 void start_leader(const std::shared_ptr<lock_state>& lock, leader_handler h) {
-  make_recycled<leader_op>(lock, std::move(h))->start(lock->bad);
+  std::make_shared<leader_op>(lock, std::move(h))->start(lock->bad);
 }
 
 void start_proclaim(const std::shared_ptr<hold_state>& hold, hold_handler h, std::shared_ptr<leader_term> term,
                     shared_text value) {
-  make_recycled<proclaim_op>(hold, std::move(h), std::move(term), std::move(value))->start();
+  std::make_shared<proclaim_op>(hold, std::move(h), std::move(term), std::move(value))->start();
 }
 
 std::shared_ptr<watch_handle> make_watch(const std::shared_ptr<lock_state>& lock) {
@@ -45,7 +45,7 @@ std::shared_ptr<watch_handle> make_watch(const std::shared_ptr<lock_state>& lock
 }
 
 void start_next(const std::shared_ptr<watch_handle>& handle, leader_handler h) {
-  make_recycled<next_op>(handle, std::move(h))->start();
+  std::make_shared<next_op>(handle, std::move(h))->start();
 }
 
 asio::any_io_executor executor_of(const std::shared_ptr<watch_handle>& handle) noexcept {

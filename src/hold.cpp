@@ -45,6 +45,34 @@ std::chrono::steady_clock::time_point hold::expires_at() const noexcept {
 }
 
 namespace detail {
+namespace {
+
+// Of a program: the first of the release and its cancellation completes it.
+class waiting_release final : public release_listener {
+ public:
+  waiting_release(const std::shared_ptr<client_core>& core, hold_handler handler)
+      : core_(core), handler_(std::move(handler), core->fallback()) {}
+
+  static void start(const std::shared_ptr<hold_state>& state, hold_handler handler) {
+    auto op = std::make_shared<waiting_release>(state->core(), std::move(handler));
+    auto& core = *op->core_;
+    op->handler_.connect_cancellation(op, stops_waiting, [](const std::shared_ptr<waiting_release>& o) {
+      o->core_->post([o] { o->on_released(asio::error::operation_aborted); });
+    });
+    const bool is_first = state->begin_release();
+    core.enter([state = state, op = std::move(op), is_first]() mutable {
+      is_first ? state->release(std::move(op)) : op->on_released(error::not_held);
+    });
+  }
+
+  void on_released(error_code ec) override { core_->complete(handler_, ec); }
+
+ private:
+  const std::shared_ptr<client_core> core_;
+  pending<void(error_code)> handler_;
+};
+
+}  // namespace
 
 asio::any_io_executor executor_of(const std::shared_ptr<hold_state>& state) noexcept {
   return state ? state->core()->executor() : asio::any_io_executor(asio::system_executor());
@@ -67,17 +95,7 @@ void start_downgrade(const std::shared_ptr<hold_state>& state, hold_handler hand
 }
 
 void start_release(const std::shared_ptr<hold_state>& state, hold_handler handler) {
-  const auto& core = state->core();
-  // Shared by the release and the cancellation. The first of them to finish completes it.
-  auto waiting = make_recycled<pending<void(error_code)>>(std::move(handler), core->executor());
-  waiting->connect_cancellation(waiting, stops_waiting, [core](const std::shared_ptr<pending<void(error_code)>>& w) {
-    core->post([core, w] { core->complete(*w, asio::error::operation_aborted); });
-  });
-  const bool first = state->begin_release();
-  core->enter([core, state, waiting, first] {
-    if (!first) return core->complete(*waiting, error::not_held);
-    state->release([core, waiting](error_code ec) { core->complete(*waiting, ec); });
-  });
+  waiting_release::start(state, std::move(handler));
 }
 
 void guard(const std::shared_ptr<hold_state>& state) noexcept { state->guard(); }

@@ -74,18 +74,19 @@ asio::any_io_executor executor_of(const std::shared_ptr<lock_state>& lock) noexc
 
 void start_acquire(const std::shared_ptr<lock_state>& lock, asio::any_completion_handler<void(error_code, hold)> h,
                    acquire_options options) {
-  acquire_op::start(
-      make_recycled<acquire_op>(lock, options, acquire_op::wait_handler(std::move(h), executor_of(lock))));
+  acquire_op::start(std::make_shared<acquire_op>(
+      lock, options, acquire_op::wait_handler(std::move(h), lock->handle->core->fallback())));
 }
 
 void start_try_acquire(const std::shared_ptr<lock_state>& lock,
                        asio::any_completion_handler<void(error_code, std::optional<hold>)> h, acquire_options options) {
-  acquire_op::start(make_recycled<acquire_op>(lock, options, acquire_op::try_handler(std::move(h), executor_of(lock))));
+  acquire_op::start(std::make_shared<acquire_op>(
+      lock, options, acquire_op::try_handler(std::move(h), lock->handle->core->fallback())));
 }
 
 void start_inspect(const std::shared_ptr<lock_state>& lock,
                    asio::any_completion_handler<void(error_code, lock_info)> h) {
-  make_recycled<inspect_op>(lock, std::move(h))->start(lock->bad);
+  std::make_shared<inspect_op>(lock, std::move(h))->start(lock->bad);
 }
 
 }  // namespace leasehold::detail

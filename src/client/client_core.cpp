@@ -18,7 +18,8 @@ client_core::client_core(asio::any_io_executor executor, client_parts parts, cli
       deployment_{std::make_shared<key_layout>(parts.has_tagged_keys), parts.is_quorum},
       failures_(std::move(parts.server), std::move(parts.secrets)),
       identity_(options_),
-      base_(std::move(executor)) {
+      base_(std::move(executor)),
+      fallback_(base_) {
   stores_ = parts.stores(base_, options_, identity_.id());
   queued_ = parts.queued(*this);
   strand_ = stores_->strand();
@@ -43,11 +44,6 @@ void client_core::start_store() {
   if (!store_) return;
   store_->start(shared_from_this());
   if (options_.idle_timeout != forever) set(idle_limit_, later(clock::now(), options_.idle_timeout));
-}
-
-asio::any_io_executor client_core::executor() const {
-  const std::lock_guard lock(mutex_);
-  return base_;
 }
 
 bool client_core::send(std::shared_ptr<caller> the_caller, std::uint32_t tag) {
@@ -395,6 +391,7 @@ void client_core::abandon() noexcept {
   const std::lock_guard lock(mutex_);
   strand_ = {};
   base_ = {};
+  fallback_ = {};
 }
 
 }  // namespace leasehold::detail

@@ -29,7 +29,6 @@
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/recycling_allocator.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/intrusive/list.hpp>
 
@@ -98,7 +97,15 @@ class client_core final : public std::enable_shared_from_this<client_core>,
     lock.unlock();
     asio::dispatch(strand, std::forward<F>(f));
   }
-  asio::any_io_executor executor() const;
+  asio::any_io_executor executor() const {
+    const std::lock_guard lock(mutex_);
+    return base_;
+  }
+  // The same for a handler that has no executor of its own (pending.hpp).
+  asio::any_completion_executor fallback() const {
+    const std::lock_guard lock(mutex_);
+    return fallback_;
+  }
   const client_options& options() const { return options_; }
   const drift_allowance& drift() const { return drift_; }
   const failures& failed() const { return failures_; }
@@ -296,6 +303,7 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   mutable std::mutex mutex_;  // For what other threads may ask for: alive_ and the executors.
   bool alive_ = true;
   asio::any_io_executor base_;
+  asio::any_completion_executor fallback_;  // `base_`: made once, since that takes memory.
   asio::any_io_executor strand_;
 
   std::unique_ptr<store_factory> stores_;
@@ -347,11 +355,5 @@ class client_handle {
 
   const std::shared_ptr<client_core> core;
 };
-
-// make_shared from Asio's per-thread cache of small blocks.
-template <class T, class... Args>
-std::shared_ptr<T> make_recycled(Args&&... args) {
-  return std::allocate_shared<T>(asio::recycling_allocator<T>(), std::forward<Args>(args)...);
-}
 
 }  // namespace leasehold::detail

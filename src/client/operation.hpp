@@ -23,7 +23,7 @@ class operation : public activity, public alarm, public std::enable_shared_from_
 
  protected:
   operation(std::shared_ptr<client_core> core, typename handler::handler_type h)
-      : core_(std::move(core)), handler_(std::move(h), core_->executor()) {}
+      : core_(std::move(core)), handler_(std::move(h), core_->fallback()) {}
   ~operation() = default;
 
   // Calls begin, unless the operation is cancelled before. obeys: which types of cancellation call cancel.

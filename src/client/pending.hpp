@@ -41,10 +41,10 @@ class pending<void(Args...)> {
   pending() = default;
   // `fallback`: the executor of a handler that has none of its own. Empty: the context has ended, and the handler is
   // kept only to be destroyed.
-  pending(handler_type handler, const asio::any_io_executor& fallback) : handler_(std::move(handler)) {
+  pending(handler_type handler, const asio::any_completion_executor& fallback) : handler_(std::move(handler)) {
     if (!fallback) return;
-    executor_ = asio::prefer(asio::get_associated_executor(handler_, asio::any_completion_executor(fallback)),
-                             asio::execution::outstanding_work.tracked);
+    executor_ =
+        asio::prefer(asio::get_associated_executor(handler_, fallback), asio::execution::outstanding_work.tracked);
   }
 
   explicit operator bool() const { return static_cast<bool>(handler_); }

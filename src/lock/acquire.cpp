@@ -49,9 +49,9 @@ void acquire_op::begin() {
                                                                : std::min(options_.wait, limit);
   if (wait != forever) deadline_ = std::min(deadline_, later(began_, wait));
   core_->set(*this, deadline_);
-  if (single) return make_recycled<queue_entry>(core_, lock_->identity, queue_entry::role::once)->add(*this);
+  if (single) return std::make_shared<queue_entry>(core_, lock_->identity, queue_entry::role::once)->add(*this);
   auto& registered = registry::of(*core_).entry_of(*lock_->identity);
-  if (!registered) registered = make_recycled<queue_entry>(core_, lock_->identity, queue_entry::role::local_queue);
+  if (!registered) registered = std::make_shared<queue_entry>(core_, lock_->identity, queue_entry::role::local_queue);
   // Safe: this client's registry holds only entries made here.
   std::static_pointer_cast<queue_entry>(registered)->add(*this);
 }

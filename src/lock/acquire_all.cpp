@@ -41,7 +41,7 @@ acquire_all_op::acquire_all_op(std::shared_ptr<lock_group> locks, const acquire_
 
 void acquire_all_op::start(const std::shared_ptr<lock_group>& locks, const acquire_options& options,
                            handler::handler_type h) {
-  make_recycled<acquire_all_op>(locks, options, std::move(h))->launch(any_type);
+  std::make_shared<acquire_all_op>(locks, options, std::move(h))->launch(any_type);
 }
 
 error_code acquire_all_op::check() const {
@@ -145,7 +145,7 @@ void acquire_all_op::take(const answer& a) {
   } else if (unanswered.exists) {
     // Whether the script ran is unknown: release whatever it may have granted.
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
-      make_recycled<release_op>(core_, locks_->members[i]->identity, tokens_[i], unanswered.gone_by, unanswered)
+      std::make_shared<release_op>(core_, locks_->members[i]->identity, tokens_[i], unanswered.gone_by, unanswered)
           ->start(nullptr);
     }
   }
@@ -199,7 +199,7 @@ void acquire_all_op::take_all(const answer& a) {
     g.next = &cohort();
     join(registry::of(*core_).joint_of(*lock->identity), g);
     g.deadline = local_deadline(a.sent, first_lease(options_), lease.left, core_->drift());
-    auto state = make_recycled<hold_state>(lock->handle, lock->identity, std::move(g));
+    auto state = std::make_shared<hold_state>(lock->handle, lock->identity, std::move(g));
     state->start(/*confirmed=*/true);
     state->forgo_rest();
     holds_[i] = access::make_hold(std::move(state));
@@ -227,8 +227,8 @@ void acquire_all_op::acquire_next() {
   auto on_strand =
       asio::bind_executor(core_->strand(), asio::bind_cancellation_slot(stop_next_.slot(), std::move(then)));
   const auto& lock = locks_->members[order_[next_]];
-  const auto op = make_recycled<acquire_op>(
-      lock, options, acquire_op::wait_handler(std::move(on_strand), executor_of(lock)), deadline_);
+  const auto op = std::make_shared<acquire_op>(
+      lock, options, acquire_op::wait_handler(std::move(on_strand), core_->fallback()), deadline_);
   // Until all are there, none of them has been held: if the operation fails from here on, nothing stays busy.
   op->forgo_rest();
   acquire_op::start(op);

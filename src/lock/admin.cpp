@@ -125,12 +125,12 @@ void list_op::look() {
   looking_ = groups.size();
   const auto self = std::static_pointer_cast<list_op>(shared_from_this());
   for (const auto& records : groups) {
-    make_recycled<look_op>(handle(),
-                           asio::bind_executor(core().strand(),
-                                               [self](error_code ec, std::vector<listed_lock> found) {
-                                                 self->looked(ec, std::move(found));
-                                               }),
-                           records, scan_)
+    std::make_shared<look_op>(handle(),
+                              asio::bind_executor(core().strand(),
+                                                  [self](error_code ec, std::vector<listed_lock> found) {
+                                                    self->looked(ec, std::move(found));
+                                                  }),
+                              records, scan_)
         ->start();
   }
 }
@@ -225,18 +225,18 @@ static error_code one_store(const std::shared_ptr<client_handle>& handle, error_
 
 void start_list(const std::shared_ptr<client_handle>& handle,
                 asio::any_completion_handler<void(error_code, std::vector<listed_lock>)> h) {
-  make_recycled<list_op>(handle, std::move(h))->start(one_store(handle));
+  std::make_shared<list_op>(handle, std::move(h))->start(one_store(handle));
 }
 
 void start_show(const std::shared_ptr<client_handle>& handle,
                 asio::any_completion_handler<void(error_code, lock_status)> h, std::string name) {
-  auto op = make_recycled<show_op>(handle, std::move(h), identity_of(handle, std::move(name)));
+  auto op = std::make_shared<show_op>(handle, std::move(h), identity_of(handle, std::move(name)));
   op->start(one_store(handle, op->bad_name()));
 }
 
 void start_break(const std::shared_ptr<client_handle>& handle,
                  asio::any_completion_handler<void(error_code, broken_lock)> h, std::string name, bool force) {
-  auto op = make_recycled<break_op>(handle, std::move(h), identity_of(handle, std::move(name)), force);
+  auto op = std::make_shared<break_op>(handle, std::move(h), identity_of(handle, std::move(name)), force);
   op->start(one_store(handle, op->bad_name()));
 }
 

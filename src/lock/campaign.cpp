@@ -22,7 +22,7 @@ campaign_op::campaign_op(std::shared_ptr<lock_state> lock, handler::handler_type
 
 void campaign_op::start(const std::shared_ptr<lock_state>& lock, handler::handler_type h,
                         const acquire_options& options, shared_text value) {
-  make_recycled<campaign_op>(lock, std::move(h), options, std::move(value))->launch(any_type);
+  std::make_shared<campaign_op>(lock, std::move(h), options, std::move(value))->launch(any_type);
 }
 
 void campaign_op::begin() {
@@ -34,7 +34,7 @@ void campaign_op::begin() {
   auto on_strand =
       asio::bind_executor(core_->strand(), asio::bind_cancellation_slot(stop_acquiring_.slot(), std::move(acquired)));
   const auto op =
-      make_recycled<acquire_op>(lock_, options_, acquire_op::wait_handler(std::move(on_strand), executor_of(lock_)));
+      std::make_shared<acquire_op>(lock_, options_, acquire_op::wait_handler(std::move(on_strand), core_->fallback()));
   // Without a value it has not led: if the operation fails from here on, nothing stays busy.
   op->forgo_rest();
   acquire_op::start(op);
@@ -49,7 +49,7 @@ void campaign_op::acquired(error_code ec, hold h) {
   if (ec) return end(ec);
   core_->set(*this, later(clock::now(), core_->options().command_timeout));
   const auto& state = access::state(hold_);
-  term_ = make_recycled<leader_term>(state);
+  term_ = std::make_shared<leader_term>(state);
   term_->begin();
   term_->propose(value_, self_);
 }

@@ -151,7 +151,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
   }
 
   std::shared_ptr<release_op> to_release() const {
-    auto op = make_recycled<release_op>(core_, lock_, grant_.token, grant_.deadline, grant_.unanswered);
+    auto op = std::make_shared<release_op>(core_, lock_, grant_.token, grant_.deadline, grant_.unanswered);
     op->may_last(std::max(grant_.may_last_until, core_->may_last(std::max(lease_, grant_.longest_asked))));
     return op;
   }
@@ -179,7 +179,7 @@ class keep_op final : public caller, public activity, public alarm, public std::
   }
 
   void report(error_code ec) {
-    if (auto l = std::exchange(listener_, nullptr)) l(ec);
+    if (const auto l = std::exchange(listener_, nullptr)) l->on_released(ec);
   }
 
   const std::shared_ptr<client_core> core_;
@@ -256,13 +256,13 @@ std::uint32_t used_passes(const detail::kind& k, const hold_state::grant& g) {
 void prefetch(const std::shared_ptr<client_core>& core, const std::shared_ptr<const lock_identity>& lock,
               hold_state::grant& g, clock::time_point now) {
   if (!g.tenure) {
-    g.tenure = make_recycled<cohort_tenure>();
+    g.tenure = std::make_shared<cohort_tenure>();
     g.tenure->recorded_fence = g.fence;
   }
   joint_cohort* const joint = joint_of(g.joint);
   if (g.tenure->asked || (joint != nullptr && joint->asking >= most_at_once(lock->kind))) return;
   if (used_passes(lock->kind, g) < most_passes / 2 && now - g.cohort_since < core->options().cohort / 2) return;
-  g.tenure->asked = core->send(make_recycled<prefetch_op>(core, lock, g), 0);
+  g.tenure->asked = core->send(std::make_shared<prefetch_op>(core, lock, g), 0);
   if (!g.tenure->asked) return;
   g.tenure->refreshing = true;
   if (joint != nullptr) ++joint->asking;
@@ -306,7 +306,7 @@ class local_successors final : public successors {
         g.longest_asked = std::max(g.longest_asked, g.tenure->lengthening);
       }
       entry->grant_locally(std::move(g));
-      if (listener) listener(error_code());
+      if (listener) listener->on_released(error_code());
       return true;
     }
     // Its entry is still in the queue, and others wait there: they are next.
@@ -318,7 +318,7 @@ class local_successors final : public successors {
       entry->expect_passes();
     }
     if (const auto its = std::exchange(g.lingering, nullptr); its && its->end()) g.contended = true;
-    auto op = make_recycled<keep_op>(core, h.shared_lock(), std::move(g), lease, listener);
+    auto op = std::make_shared<keep_op>(core, h.shared_lock(), std::move(g), lease, listener);
     return op->start();
   }
 };

@@ -53,7 +53,7 @@ detach_op::detach_op(std::shared_ptr<hold_state> hold, handler::handler_type h)
     : operation(hold->core(), std::move(h)), hold_(std::move(hold)) {}
 
 void detach_op::start(const std::shared_ptr<hold_state>& hold, handler::handler_type h) {
-  make_recycled<detach_op>(hold, std::move(h))->launch(stops_waiting);
+  std::make_shared<detach_op>(hold, std::move(h))->launch(stops_waiting);
 }
 
 error_code detach_op::gone() const {

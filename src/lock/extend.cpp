@@ -15,7 +15,7 @@ extend_op::extend_op(std::shared_ptr<hold_state> hold, hold_handler h, std::opti
     : operation(hold->core(), std::move(h)), hold_(std::move(hold)), lease_(lease) {}
 
 void extend_op::start(const std::shared_ptr<hold_state>& hold, hold_handler h, std::optional<milliseconds> lease) {
-  make_recycled<extend_op>(hold, std::move(h), lease)->launch(stops_waiting);
+  std::make_shared<extend_op>(hold, std::move(h), lease)->launch(stops_waiting);
 }
 
 error_code extend_op::bad() const {

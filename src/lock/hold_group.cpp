@@ -26,7 +26,7 @@ namespace {
 class group_op final : public std::enable_shared_from_this<group_op> {
  public:
   group_op(std::shared_ptr<client_core> core, hold_handler handler, std::size_t number)
-      : core_(std::move(core)), handler_(std::move(handler), core_->executor()), stops_(number), left_(number) {}
+      : core_(std::move(core)), handler_(std::move(handler), core_->fallback()), stops_(number), left_(number) {}
 
   const std::shared_ptr<client_core>& core() const { return core_; }
   pending<void(error_code)>& handler() { return handler_; }

@@ -24,10 +24,10 @@ void hold_state::release(release_op::listener l) {
   if (was_gone || is_missing_ || loss_reported_ || may_be_reader() || downgraded_ || grant_.next == nullptr ||
       rests() || !grant_.next->pass_on(*this, l)) {
     const bool is_wanted = grant_.lingering && grant_.lingering->end();
-    if (was_gone && l) std::exchange(l, nullptr)(error::lost);  // Redis has already said so.
+    if (was_gone && l) std::exchange(l, nullptr)->on_released(error::lost);  // Redis has already said so.
     // (An attempt without an answer may still acquire the lock.)
     if (!was_gone || grant_.unanswered.exists) {
-      auto op = make_recycled<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
+      auto op = std::make_shared<release_op>(core_, lock_, grant_.token, deadline(), grant_.unanswered);
       if (!tenure_.is_lost) op->of_a_hold();
       if (grant_.contended || is_wanted) op->expect_waiter();
       op->may_last(left_until());

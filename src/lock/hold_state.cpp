@@ -18,7 +18,7 @@ constexpr milliseconds listens_after{1000};
 
 }  // namespace
 
-hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant g)
+hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant&& g)
     : core_(handle->core),
       lock_(std::move(lock)),
       grant_(std::move(g)),
@@ -305,7 +305,7 @@ void hold_state::lose(bool left_in_store) {
   // The entry of a hold that is not confirmed is still in the queue. On a quorum a minority may have the hold.
   if (left_in_store || !confirmed_ || core_->is_quorum()) {
     const auto gone_by = later(clock::now(), grant_.lease);
-    const auto op = make_recycled<release_op>(core_, lock_, grant_.token, gone_by, grant_.unanswered);
+    const auto op = std::make_shared<release_op>(core_, lock_, grant_.token, gone_by, grant_.unanswered);
     op->may_last(left_until());
     op->rest_until(rests_until());
     op->start(nullptr);

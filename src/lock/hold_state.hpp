@@ -120,7 +120,7 @@ class hold_state final : public caller, public activity, public alarm, public st
     std::shared_ptr<lingering_tenure> lingering;  // Null: it does not linger.
   };
 
-  hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant g);
+  hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<const lock_identity> lock, grant&& g);
 
   const std::shared_ptr<client_core>& core() const { return core_; }
   const lock_identity& lock() const { return *lock_; }

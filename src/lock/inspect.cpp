@@ -46,7 +46,7 @@ void resize_op::take(const outcome& o, const answer& a) {
 void start_resize(const std::shared_ptr<lock_state>& lock, asio::any_completion_handler<void(error_code)> h,
                   std::uint32_t limit) {
   const error_code bad = limit == 0 ? make_error_code(error::invalid_option) : lock->bad;
-  make_recycled<resize_op>(lock, std::move(h), limit)->start(bad);
+  std::make_shared<resize_op>(lock, std::move(h), limit)->start(bad);
 }
 
 }  // namespace leasehold::detail

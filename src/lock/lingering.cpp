@@ -51,7 +51,7 @@ void lingering::accompany(const std::shared_ptr<client_core>& core, const std::s
     if (its != nullptr && its->end()) g.contended = true;
     return;
   }
-  if (!its) its = make_recycled<lingering>(core, lock, g.token);
+  if (!its) its = std::make_shared<lingering>(core, lock, g.token);
   its->resume(g, options.linger);
   g.lingering = std::move(its);
   g.next = &successors_of_lingering();
@@ -118,7 +118,7 @@ bool lingering::rest(hold_state& h, release_op::listener& listener) {
   registry::of(*core_).add_idle(*lock_, shared_from_this());
   keep_fresh(now);
   core_->set(*this, idle_until());
-  if (listener) listener(error_code());
+  if (listener) listener->on_released(error_code());
   return true;
 }
 
@@ -153,7 +153,7 @@ bool lingering::take(waiter& op) {
   g.lingering = self;
   accompany(core_, lock_, op.options(), g, /*confirmed=*/true);
   core_->count().lingered.fetch_add(1, std::memory_order_relaxed);
-  auto held = make_recycled<hold_state>(op.handle(), lock_, std::move(g));
+  auto held = std::make_shared<hold_state>(op.handle(), lock_, std::move(g));
   held->start(/*confirmed=*/true);
   op.complete(access::make_hold(std::move(held)));
   return true;
@@ -171,7 +171,7 @@ void lingering::stop() {
   const auto self = shared_from_this();
   leave_idle();
   end();
-  auto op = make_recycled<release_op>(core_, lock_, token_, grant_.deadline, grant_.unanswered);
+  auto op = std::make_shared<release_op>(core_, lock_, token_, grant_.deadline, grant_.unanswered);
   if (wanted_) op->expect_waiter();
   op->may_last(std::max(grant_.may_last_until, core_->may_last(grant_.longest_asked)));
   op->start(nullptr);
@@ -208,7 +208,7 @@ void lingering::abandon() {
 void lingering::keep_fresh(clock::time_point now) {
   if (grant_.passes < most_passes / 2 && now - word_ < linger_ / 2) return;
   if (!grant_.tenure) {
-    grant_.tenure = make_recycled<cohort_tenure>();
+    grant_.tenure = std::make_shared<cohort_tenure>();
     grant_.tenure->recorded_fence = grant_.fence;
   }
   if (grant_.tenure->asked || question_.is_under_way) return;

@@ -70,7 +70,7 @@ void holder_query::ask(const std::shared_ptr<client_core>& core, const std::shar
       return;
     }
   }
-  const auto query = make_recycled<holder_query>(core, lock);
+  const auto query = std::make_shared<holder_query>(core, lock);
   if (!core->send(query, 0)) return l(without_answer());
   query->listeners_.push_back(std::move(l));
   queries.insert_or_assign(lock->record, query);

@@ -18,10 +18,10 @@ namespace leasehold::detail {
 class lost_op final : public loss_listener {
  public:
   lost_op(const std::shared_ptr<hold_state>& hold, hold_handler handler)
-      : core_(hold->core()), hold_(hold), handler_(std::move(handler), core_->executor()) {}
+      : core_(hold->core()), hold_(hold), handler_(std::move(handler), core_->fallback()) {}
 
   static void start(const std::shared_ptr<hold_state>& hold, hold_handler handler) {
-    auto op = make_recycled<lost_op>(hold, std::move(handler));
+    auto op = std::make_shared<lost_op>(hold, std::move(handler));
     op->handler_.connect_cancellation(op, any_type,
                                       [](const std::shared_ptr<lost_op>& o) { o->core_->post([o] { o->cancel(); }); });
     op->core_->post([op, hold] {

@@ -29,6 +29,18 @@ constexpr milliseconds hint_spread{2};
 // The messages of all servers about one release arrive within about this.
 constexpr milliseconds hint_echo{10};
 
+// Weakly: an operation that has completed meanwhile must not keep the client open.
+class waiter_that_leaves final : public release_listener {
+ public:
+  explicit waiter_that_leaves(const std::shared_ptr<waiter>& w) : waiter_(w) {}
+  void on_released(error_code) override {
+    if (const auto w = waiter_.lock()) w->left();
+  }
+
+ private:
+  const std::weak_ptr<waiter> waiter_;
+};
+
 }  // namespace
 
 queue_entry::queue_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r)
@@ -292,10 +304,7 @@ bool queue_entry::withdraw(const std::shared_ptr<waiter>& op) {
     return false;
   }
   leaving_ = op;
-  // A weak pointer: an operation that has completed meanwhile must not keep the client open.
-  release_token([weak = std::weak_ptr(op)] {
-    if (const auto waiting = weak.lock()) waiting->left();
-  });
+  release_token(std::make_shared<waiter_that_leaves>(op));
   return true;
 }
 
@@ -314,16 +323,11 @@ milliseconds queue_entry::longest_trace() const {
 }
 
 // Takes the token out of the queue, or releases its grant, in the background.
-void queue_entry::release_token(std::function<void()> when_done) {
+void queue_entry::release_token(release_op::listener l) {
   core_->count().withdrawn.fetch_add(1, std::memory_order_relaxed);
   const auto gone_by =
       attempts_.unanswered().exists ? attempts_.unanswered().gone_by : later(clock::now(), longest_trace());
-  auto op = make_recycled<release_op>(core_, lock_, token_, gone_by, attempts_.unanswered());
-  if (when_done) {
-    op->start([done = std::move(when_done)](error_code) { done(); });
-  } else {
-    op->start(nullptr);
-  }
+  std::make_shared<release_op>(core_, lock_, token_, gone_by, attempts_.unanswered())->start(std::move(l));
 }
 
 void queue_entry::end_all(error_code ec) {

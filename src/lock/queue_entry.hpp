@@ -25,7 +25,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -66,7 +65,7 @@ class queue_entry final : public caller,
   bool waits() const override { return answered_; }
   bool waits_for_long() const override { return answered_ || std::next(waiters_.begin()) != waiters_.end(); }
   void expect_passes() override;
-  void grant_locally(hold_state::grant) override;
+  void grant_locally(hold_state::grant&&) override;
 
  private:
   enum class state {
@@ -128,14 +127,14 @@ class queue_entry final : public caller,
   std::string predecessor_of(const waiter&) const;
   void on_parallel_outcome(bool granted);
   // Makes the hold for the operation that was in front.
-  hold hand_over(waiter&, hold_state::grant);
+  hold hand_over(waiter&, hold_state::grant&&);
   bool withdraw(const std::shared_ptr<waiter>&);
   bool is_on_its_way() const;
   // Drops the waiters in front whose deadline has passed. False if none is left: then the entry has left, too.
   bool drop_late(clock::time_point now);
   void end_all(error_code);
   void forget();
-  void release_token(std::function<void()> when_done);
+  void release_token(release_op::listener);
 
   const std::shared_ptr<client_core> core_;
   const std::shared_ptr<const lock_identity> lock_;

@@ -157,7 +157,7 @@ void queue_entry::grant(std::uint64_t fence, clock::time_point deadline, clock::
   // An owner enters past all entries that wait, so a grant says nothing about them.
   if (lock_->kind.shares_fence) g.cohort_since = {};
   if (!confirmed && passes_on(*lock_) && !lock_->kind.shares_fence) {
-    g.tenure = make_recycled<cohort_tenure>();
+    g.tenure = std::make_shared<cohort_tenure>();
     g.tenure->recorded_fence = fence;
     if (polls) g.tenure->lengthening = attempts_.lease();  // A repeat confirms.
   }
@@ -192,7 +192,7 @@ void queue_entry::note_granted() {
   for (auto& w : waiters_) w.note_contention();
 }
 
-hold queue_entry::hand_over(waiter& op, hold_state::grant g) {
+hold queue_entry::hand_over(waiter& op, hold_state::grant&& g) {
   g.asked_at = op.began();
   const bool confirmed = g.confirmed_at != clock::time_point::min();
   g.lease = op.options().lease;
@@ -202,7 +202,7 @@ hold queue_entry::hand_over(waiter& op, hold_state::grant g) {
   g.next = &cohort();
   join(joint_, g);
   lingering::accompany(core_, lock_, op.options(), g, confirmed);
-  auto held = make_recycled<hold_state>(op.handle(), lock_, std::move(g));
+  auto held = std::make_shared<hold_state>(op.handle(), lock_, std::move(g));
   held->start(confirmed);
   if (op.forgoes_rest()) held->forgo_rest();
   return access::make_hold(std::move(held));
@@ -212,7 +212,7 @@ waiter* queue_entry::first(clock::time_point now) {
   return role_ != role::once && drop_late(now) && !waiters_.empty() ? &front() : nullptr;
 }
 
-void queue_entry::grant_locally(hold_state::grant g) {
+void queue_entry::grant_locally(hold_state::grant&& g) {
   const auto self = shared_from_this();
   const auto op = front().shared();
   waiters_.pop_front();

@@ -23,7 +23,7 @@ void queue_entry::ask_in_parallel() {
   while (parallel_.has_room() && std::next(waiters_.begin()) != waiters_.end()) {
     auto& op = *std::next(waiters_.begin());
     op.unlink();
-    const auto entry = make_recycled<queue_entry>(core_, lock_, role::parallel);
+    const auto entry = std::make_shared<queue_entry>(core_, lock_, role::parallel);
     entry->local_queue_ = weak_from_this();
     entry->limit_ = limit_;
     entry->follows_ = predecessor_of(op);

@@ -17,7 +17,7 @@ std::shared_ptr<registered_entry>& registry::entry_of(const lock_identity& lock)
 
 std::shared_ptr<registered_entry> registry::find(const lock_identity& lock) const {
   const auto limit = lock.limit.load(std::memory_order_relaxed);
-  const auto found = entries_.find(limit == 0 ? lock.local_queue : lock.local_queue_with(limit));
+  const auto found = limit == 0 ? entries_.find(lock.local_queue) : entries_.find(lock.local_queue_with(limit));
   return found == entries_.end() ? nullptr : found->second;
 }
 
@@ -29,7 +29,7 @@ std::shared_ptr<joint_cohort> registry::joint_of(const lock_identity& lock) {
   }
   auto& weak = joints_[lock.local_queue];
   auto joint = weak.lock();
-  if (!joint) weak = joint = make_recycled<joint_cohort>();
+  if (!joint) weak = joint = std::make_shared<joint_cohort>();
   return joint;
 }
 

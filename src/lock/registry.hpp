@@ -52,7 +52,7 @@ class registered_entry {
   virtual void expect_passes() = 0;
   // Grants the waiter in front the hold that another waiter of this client has had. The entry leaves the queue with its
   // last waiter.
-  virtual void grant_locally(hold_state::grant) = 0;
+  virtual void grant_locally(hold_state::grant&&) = 0;
 
  protected:
   ~registered_entry() = default;

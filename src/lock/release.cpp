@@ -127,7 +127,7 @@ void release_op::ring(clock::time_point) {
 void release_op::store_refuses(error_code) { core_->when_up(*this); }
 
 void release_op::report(error_code ec) {
-  if (auto l = std::exchange(listener_, nullptr)) l(ec);
+  if (const auto l = std::exchange(listener_, nullptr)) l->on_released(ec);
 }
 
 void release_op::end(error_code ec) {

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,11 +42,19 @@ struct unanswered_attempt {
   }
 };
 
+// Told of the outcome of a release, once, on the strand; or destroyed, if the context ends first.
+class release_listener {
+ public:
+  virtual void on_released(error_code) = 0;
+
+ protected:
+  ~release_listener() = default;
+};
+
 class release_op final : public caller, public activity, public alarm, public std::enable_shared_from_this<release_op> {
  public:
-  // Called once, on the strand, when the outcome of the release is known. Later requests (see unanswered_attempt) are
-  // not reported.
-  using listener = std::function<void(error_code)>;
+  // Null: none. Later requests (see unanswered_attempt) are not reported.
+  using listener = std::shared_ptr<release_listener>;
 
   // `lease_end`: after it the token has expired, and a release that was not answered is reported as unreachable.
   release_op(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, std::string token,

@@ -54,7 +54,8 @@ void resume_op::start(const std::shared_ptr<client_handle>& handle, handler::han
     const bool is_semaphore = detached->kind->ask == ask_is::limit;
     if (!bad && is_semaphore && handle->core->is_quorum()) bad = error::not_supported;
   }
-  make_recycled<resume_op>(handle, std::move(h), std::move(detached), std::move(identity), options)->query::start(bad);
+  std::make_shared<resume_op>(handle, std::move(h), std::move(detached), std::move(identity), options)
+      ->query::start(bad);
 }
 
 request resume_op::request_of(std::uint32_t) const {
@@ -85,7 +86,7 @@ hold resume_op::resumed(const answer& a) const {
   g.token = detached_->token;
   g.fence = detached_->fence;
   if (detached_->recorded != detached_->fence) {
-    g.tenure = make_recycled<cohort_tenure>();
+    g.tenure = std::make_shared<cohort_tenure>();
     g.tenure->recorded_fence = detached_->recorded;
   }
   g.depth = detached_->depth;
@@ -106,7 +107,7 @@ hold resume_op::resumed(const answer& a) const {
   g.at_least = std::max(milliseconds(0), detached_->rest - std::chrono::floor<milliseconds>(since));
   // `next` stays null. Another program may have resumed the ticket, too, and a hold that is passed on keeps the token.
   g.deadline = core_->still_sure(g.token, local_deadline(a.sent, lease_, lease.left, core_->drift()));
-  auto state = make_recycled<hold_state>(handle(), lock_, std::move(g));
+  auto state = std::make_shared<hold_state>(handle(), lock_, std::move(g));
   state->start(/*confirmed=*/true);
   return access::make_hold(std::move(state));
 }

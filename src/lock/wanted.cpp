@@ -27,10 +27,10 @@ wanted_op::wanted_op(const std::shared_ptr<hold_state>& hold, hold_handler handl
       lock_(hold->shared_lock()),
       token_(hold->token()),
       hold_(hold),
-      handler_(std::move(handler), core_->executor()) {}
+      handler_(std::move(handler), core_->fallback()) {}
 
 void wanted_op::start(const std::shared_ptr<hold_state>& hold, hold_handler handler) {
-  auto op = make_recycled<wanted_op>(hold, std::move(handler));
+  auto op = std::make_shared<wanted_op>(hold, std::move(handler));
   op->handler_.connect_cancellation(op, any_type,
                                     [](const std::shared_ptr<wanted_op>& o) { o->core_->post([o] { o->cancel(); }); });
   op->core_->post([op, hold] { op->begin(hold); });
