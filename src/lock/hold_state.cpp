@@ -70,6 +70,7 @@ clock::time_point hold_state::rests_until() const {
 }
 
 void hold_state::notify(event::kind what, clock::duration d) const {
+  if (!core_->options().observer) return;
   core_->notify({.what = what,
                  .name = lock_->name,
                  .token = grant_.token,
