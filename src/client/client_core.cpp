@@ -135,8 +135,8 @@ void client_core::note_answer(const answer& a) {
 }
 
 void client_core::note_understood(const answer& a) {
-  if (!excused_ || (excused_by_ != nullptr && a.server != nullptr && excused_by_ != a.server)) return;
-  excused_ = false;
+  if (!excuse_.is_last || (excuse_.by != nullptr && a.server != nullptr && excuse_.by != a.server)) return;
+  excuse_.is_last = false;
   failures_.note_failure({});
 }
 
@@ -163,8 +163,8 @@ void client_core::note_refusal(std::string_view words) {
 }
 
 void client_core::note_excuse(std::string_view why, const server_clock* by) {
-  excused_ = true;
-  excused_by_ = by;
+  excuse_.is_last = true;
+  excuse_.by = by;
   if (open() && failures_.note_failure(why)) notify(event::kind::unreachable, {}, why);
 }
 
@@ -186,7 +186,7 @@ void client_core::on_up(const store::server& server) {
   counters_.connects.fetch_add(1, std::memory_order_relaxed);
   if (server.again) counters_.reconnects.fetch_add(1, std::memory_order_relaxed);
   refused_ = false;
-  excused_ = false;
+  excuse_.is_last = false;
   failures_.note_failure({});
   notify(event::kind::connected, {}, server.version);
   if (!server.maxmemory_policy.empty() && server.maxmemory_policy != "noeviction") {
@@ -262,7 +262,7 @@ void client_core::note_broken(std::string_view token) {
 
 void client_core::on_down(std::string_view why) {
   if (rest_.is_under_way) return;
-  excused_ = false;
+  excuse_.is_last = false;
   if (open()) failures_.note_failure(why);
   notify(event::kind::disconnected, {}, why);
 }
@@ -270,14 +270,14 @@ void client_core::on_down(std::string_view why) {
 void client_core::on_no_answer(std::string_view why) {
   if (rest_.is_under_way) return;
   refused_ = false;
-  excused_ = false;
+  excuse_.is_last = false;
   // There is an attempt every second: the same failure is reported once.
   if (open() && failures_.note_failure(why)) notify(event::kind::unreachable, {}, why);
 }
 
 void client_core::on_refused(std::string_view words) {
   if (rest_.is_under_way) return;
-  excused_ = false;
+  excuse_.is_last = false;
   failures_.note_failure(words);
   note_refusal(words);
   refused_ = true;

@@ -313,8 +313,10 @@ class client_core final : public std::enable_shared_from_this<client_core>,
   std::unique_ptr<queued_entries> queued_;
   boost::intrusive::list<caller, boost::intrusive::constant_time_size<false>> until_up_;
   bool refused_ = false;
-  bool excused_ = false;  // The last failure was noted by note_excuse,
-  const server_clock* excused_by_ = nullptr;
+  struct {
+    bool is_last = false;  // The last failure was noted by note_excuse,
+    const server_clock* by = nullptr;
+  } excuse_;
   // If has_slots.
   struct {
     std::unordered_set<std::uint16_t> moved;                    // Their activities are about to be notified of that,

@@ -11,6 +11,8 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -42,8 +44,8 @@ class query : public caller, public operation_of_query<Result> {
   using base::self_;
 
   // record: the one that the script is about, or one by which it reaches its server (store::routes).
-  query(std::shared_ptr<client_handle> handle, std::string record, typename handler::handler_type h)
-      : base(handle->core, std::move(h)), handle_(std::move(handle)), record_(std::move(record)) {}
+  query(std::shared_ptr<client_handle> handle, std::string_view record, typename handler::handler_type h)
+      : base(handle->core, std::move(h)), handle_(std::move(handle)), record_(record) {}
   ~query() = default;
 
   // An answer that is no error has arrived: ask again, or end the query.

@@ -65,9 +65,7 @@ void hold_state::note_for_release(const answer& a, milliseconds lease) {
 hold_state::grant hold_state::as_granted() const {
   grant g = grant_;
   g.deadline = deadline();
-  g.confirmed_at = confirmed_at_;
-  g.may_last_until = confirmed_ ? left_until() : may_last_until_;
-  g.longest_asked = longest_asked_;
+  if (confirmed_) g.may_last_until = left_until();
   g.lengthening = lengthening_.lease;
   return g;
 }

@@ -24,10 +24,8 @@ hold_state::hold_state(std::shared_ptr<client_handle> handle, std::shared_ptr<co
       grant_(std::move(g)),
       fence_(grant_.own_fence != 0 ? grant_.own_fence : grant_.fence),
       deadline_(grant_.deadline),
-      handle_(std::move(handle)),
       renewals_left_(grant_.renew.limit()),
-      may_last_until_(grant_.may_last_until),
-      longest_asked_(grant_.longest_asked) {
+      handle_(std::move(handle)) {
   lengthening_.lease = grant_.lengthening;
 }
 
@@ -42,11 +40,10 @@ void hold_state::start(bool confirmed) {
   notify(event::kind::acquired, now - grant_.asked_at);
   if (core_->has_slots()) listen_at_ = later(now, listens_after);
   confirmed_ = confirmed;
-  confirmed_at_ = grant_.confirmed_at;
   raised_at_ = grant_.confirmed_at;
   // The server counts the lease from the arrival of the request, but the deadline counts from its sending.
   const auto lease = std::max(grant_.lease, grant_.at_least);
-  may_last_until_ = std::max(may_last_until_, later(later(now, lease), core_->drift().of(lease)));
+  grant_.may_last_until = std::max(grant_.may_last_until, later(later(now, lease), core_->drift().of(lease)));
   if (!confirmed_) {
     confirm_soon();
   } else if (renewals_left_ != 0) {
@@ -199,8 +196,8 @@ void hold_state::sent(std::uint32_t tag, const sending&) {
 }
 
 void hold_state::asks_for(milliseconds lease) {
-  longest_asked_ = std::max(longest_asked_, lease);
-  may_last_until_ = std::max(may_last_until_, core_->may_last(lease));
+  grant_.longest_asked = std::max(grant_.longest_asked, lease);
+  grant_.may_last_until = std::max(grant_.may_last_until, core_->may_last(lease));
 }
 
 void hold_state::answered(std::uint32_t tag, const answer& a) {
@@ -258,7 +255,7 @@ void hold_state::answered(std::uint32_t tag, const answer& a) {
   }
   if (tag == confirming) {
     confirmed_ = true;
-    confirmed_at_ = a.sent;
+    grant_.confirmed_at = a.sent;
   } else {
     core_->count().renewed.fetch_add(1, std::memory_order_relaxed);
     if (renewals_left_ != std::numeric_limits<std::uint32_t>::max()) --renewals_left_;
@@ -317,9 +314,9 @@ void hold_state::lose(bool left_in_store) {
 // A pushed grant's entry is in the queue until it is confirmed. If this process or the server stands still, a request
 // that lengthens the lease may be answered much later than its limit: the server carries it out just as late then.
 clock::time_point hold_state::left_until() const {
-  auto until = may_last_until_;
+  auto until = grant_.may_last_until;
   if (!confirmed_) until = std::max(until, later(clock::now(), longest_in_queue));
-  return longest_asked_.count() == 0 ? until : std::max(until, core_->may_last(longest_asked_));
+  return grant_.longest_asked.count() == 0 ? until : std::max(until, core_->may_last(grant_.longest_asked));
 }
 
 void hold_state::report_loss() {

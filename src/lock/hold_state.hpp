@@ -95,7 +95,6 @@ class hold_state final : public caller, public activity, public alarm, public st
     std::uint64_t own_fence = 0;  // Of a hold that was passed on; 0: `fence`.
     clock::time_point deadline{};
     std::chrono::milliseconds lease{0};
-    renewal renew = renewal::automatic;
     std::chrono::milliseconds margin{0};
     std::chrono::milliseconds at_least{0};
     unanswered_attempt unanswered;
@@ -110,9 +109,10 @@ class hold_state final : public caller, public activity, public alarm, public st
     clock::time_point confirmed_at{};
     // The bound of the cohort counts from then: the same, or the arrival of the message that brought the grant.
     clock::time_point cohort_since{};
-    std::uint32_t passes = 0;               // How often it was passed on since then, without asking Redis (cohort.hpp).
     std::shared_ptr<cohort_tenure> tenure;  // Null before the first pass of a grant that was confirmed from the start.
     std::shared_ptr<joint_holds> joint;     // Null where one hold exists at a time.
+    renewal renew = renewal::automatic;
+    std::uint32_t passes = 0;  // How often it was passed on since cohort_since, without asking Redis (cohort.hpp).
     std::uint32_t depth = 1;
     bool is_repeated = false;    // An earlier request with the token may have been granted before it.
     bool contended = false;      // It had waiters, and was not kept since then because no other client waited.
@@ -279,33 +279,33 @@ class hold_state final : public caller, public activity, public alarm, public st
 
   const std::shared_ptr<client_core> core_;
   const std::shared_ptr<const lock_identity> lock_;
-  const grant grant_;
+  // Of what does not change any thread may know; `confirmed_at`, `may_last_until` and `longest_asked` are kept up to
+  // date here.
+  grant grant_;
   std::atomic<std::uint64_t> fence_;
   std::atomic<clock::time_point> deadline_;
+  // (Small members together: there may be very many holds.)
   std::atomic<std::uint8_t> flags_{0};
   std::atomic<bool> gone_{false};
   std::atomic<bool> loss_reported_{false};
   bool was_wanted_ = false;
   bool is_missing_ = false;  // Redis has said, after the program had released the hold, that it does not have it.
+  bool listens_ = false;     // In a cluster: the slot's messages were asked for.
+  bool confirmed_ = true;
+  bool asking_ = false;
+  bool downgraded_ = false;
+  std::uint32_t may_be_reader_ = 0;  // Downgrades that may have run, or will.
+  std::uint32_t renewals_left_;
 
   std::shared_ptr<client_handle> handle_;  // Until the release is under way.
-  std::uint32_t renewals_left_;
   clock::time_point renew_at_ = clock::time_point::max();
   clock::time_point check_at_ = clock::time_point::max();   // When it is asked for again without a renewal.
-  clock::time_point listen_at_ = clock::time_point::max();  // In a cluster: when the slot's messages are asked for,
-  bool listens_ = false;                                    // and whether they were.
-  bool confirmed_ = true;
-  clock::time_point confirmed_at_{};
-  clock::time_point may_last_until_{};
-  std::chrono::milliseconds longest_asked_{0};  // By a request that lengthens the lease.
+  clock::time_point listen_at_ = clock::time_point::max();  // In a cluster: when the slot's messages are asked for.
   struct {
-    std::uint32_t requests = 0;  // Those that have no answer,
     std::chrono::milliseconds lease{0};
+    std::uint32_t requests = 0;  // That lengthen it, and have no answer.
   } lengthening_;
   clock::time_point raised_at_{};  // When the request was sent with which the deadline was last raised.
-  bool asking_ = false;
-  std::uint32_t may_be_reader_ = 0;  // Downgrades that may have run, or will.
-  bool downgraded_ = false;
   struct {
     clock::time_point began{};
     clock::duration lasted{0};  // Until the release or the loss, whichever came first.

@@ -64,7 +64,7 @@ lock_holder holder_of(const inspection& found, const kind& k) {
 void holder_query::ask(const std::shared_ptr<client_core>& core, const std::shared_ptr<const lock_identity>& lock,
                        listener l) {
   auto& queries = registry::of(*core).holder_queries();
-  if (const auto found = queries.find(lock->record); found != queries.end()) {
+  if (const auto found = queries.find(std::string(lock->record)); found != queries.end()) {
     if (const auto under_way = found->second.lock()) {
       under_way->listeners_.push_back(std::move(l));
       return;
@@ -73,14 +73,14 @@ void holder_query::ask(const std::shared_ptr<client_core>& core, const std::shar
   const auto query = std::make_shared<holder_query>(core, lock);
   if (!core->send(query, 0)) return l(without_answer());
   query->listeners_.push_back(std::move(l));
-  queries.insert_or_assign(lock->record, query);
+  queries.insert_or_assign(std::string(lock->record), query);
 }
 
 request holder_query::request_of(std::uint32_t) const { return lock_->request_for(verb::inspect); }
 
 void holder_query::answered(std::uint32_t, const answer& a) {
   core_->note_answer(a);
-  registry::of(*core_).holder_queries().erase(lock_->record);
+  registry::of(*core_).holder_queries().erase(std::string(lock_->record));
   const auto* const o = a.from_store;
   const bool is_known = o != nullptr && !o->refused && o->inspected;
   const lock_holder h = is_known ? holder_of(*o->inspected, lock_->kind) : without_answer();

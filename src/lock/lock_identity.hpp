@@ -24,17 +24,22 @@ struct lock_identity {
   lock_identity(const key_space& space, std::string name, const detail::kind&, const std::string& owner = {},
                 std::uint32_t limit = 0);
 
-  std::string name;
-  std::string record;  // prefix + name: the key, verbatim.
-  std::uint16_t slot;  // Of the record, whether or not the store has slots.
+  lock_identity(const lock_identity&) = delete;
+  lock_identity& operator=(const lock_identity&) = delete;
+
+  const std::string name;
   const detail::kind& kind;
-  std::string ask;
+  // Waiters with the same value, and the same limit, share one queue of the client. The next two are parts of it: each
+  // hold has an identity of its own, and there may be very many.
+  const std::string local_queue;
+  const std::string_view record;  // prefix + name: the key, verbatim.
+  const std::string_view ask;
   mutable std::atomic<std::uint32_t> limit;
-  std::string local_queue;  // Waiters with the same value, and the same limit, share one queue of the client.
+  const std::uint16_t slot;  // Of the record, whether or not the store has slots.
+  const bool notifies_redisson;
   // The channel on which a free lock is announced: by Redisson, which listens there, too (if client_options::redisson
   // is set), and on a quorum. "": there is none.
   std::string unlock_channel;
-  bool notifies_redisson = false;
   std::shared_ptr<class_figures> its_class;  // Null: none.
 
   std::string_view label() const { return its_class ? std::string_view(its_class->label) : std::string_view(); }
@@ -52,10 +57,10 @@ struct lock_identity {
     companions(const lock_identity&, bool tagged);
 
     bool is_tagged;
-    std::string_view fences;
-    std::string queue;
-    std::string entries;
-    std::string leader;  // Of an election; "" elsewhere.
+    std::string all;  // The three that follow.
+    std::string_view queue;
+    std::string_view entries;
+    std::string_view leader;  // Of an election; "" elsewhere.
   };
 
   const std::shared_ptr<const key_layout> layout_;

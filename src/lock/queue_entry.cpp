@@ -46,10 +46,10 @@ class waiter_that_leaves final : public release_listener {
 queue_entry::queue_entry(std::shared_ptr<client_core> core, std::shared_ptr<const lock_identity> lock, role r)
     : core_(std::move(core)),
       lock_(std::move(lock)),
-      role_(r),
       joint_(registry::of(*core_).joint_of(*lock_)),
       first_limit_(lock_->limit.load(std::memory_order_relaxed)),
       limit_(first_limit_),
+      role_(r),
       pauses_(backoff{}) {
   if (!joint_ || role_ == role::once) return;
   joint_->add(first_limit_);
@@ -92,7 +92,7 @@ void queue_entry::take_token() {
 
 void queue_entry::ask() {
   attempts_.begin(clock::now(), core_->epoch(), first_lease(front().options()));
-  wake_up_.again = false;
+  wakes_up_again_ = false;
   if (core_->send(shared_from_this(), next_attempt())) {
     return go_to(state::asking);
   }
@@ -198,7 +198,7 @@ void queue_entry::on_busy(const lease_reply& lease, const answer& a) {
     const clock::duration until_free =
         lease.left < milliseconds(0) ? clock::duration::max() : lease.left + milliseconds(1);
     go_to(state::pausing, later(now, std::min<clock::duration>(pauses_.next(core_->identity().random()), until_free)));
-    if (wake_up_.again) ask_soon(now);
+    if (wakes_up_again_) ask_soon(now);
     return;
   }
   waited_ = true;
@@ -246,7 +246,7 @@ void queue_entry::pause(clock::time_point now) {
 
 void queue_entry::rest(clock::time_point now) {
   go_to(state::pausing, later(now, pauses_.next(core_->identity().random())));
-  if (wake_up_.again) ask_soon(now);
+  if (wakes_up_again_) ask_soon(now);
 }
 
 void queue_entry::ask_soon(clock::time_point now) {
@@ -265,11 +265,11 @@ void queue_entry::poll_now() {
   if (state_ == state::waiting || (state_ == state::pausing && in_queue_ && core_->has_queue())) return ask();
   if (core_->has_queue()) return;
   const auto now = clock::now();
-  const bool is_echo = now - wake_up_.last < hint_echo;
-  if (!is_echo) wake_up_.last = now;
+  const bool is_echo = now - woken_up_at_ < hint_echo;
+  if (!is_echo) woken_up_at_ = now;
   if (state_ == state::pausing) return ask_soon(now);
   // The attempt may wait for a server that does not answer, and fail.
-  if (state_ == state::asking && !is_echo) wake_up_.again = true;
+  if (state_ == state::asking && !is_echo) wakes_up_again_ = true;
 }
 
 bool queue_entry::drop_late(clock::time_point now) {

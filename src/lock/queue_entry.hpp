@@ -35,7 +35,7 @@ class queue_entry final : public caller,
                           public registered_entry,
                           public std::enable_shared_from_this<queue_entry> {
  public:
-  enum class role {
+  enum class role : std::uint8_t {
     local_queue,  // The client's entry for all waiters with the same ask.
     parallel,     // For one waiter, in parallel with that entry.
     once,         // try_acquire, which asks without waiting in the queue.
@@ -68,7 +68,7 @@ class queue_entry final : public caller,
   void grant_locally(hold_state::grant&&) override;
 
  private:
-  enum class state {
+  enum class state : std::uint8_t {
     idle,
     asking,   // An attempt is on its way, or its answer is being handled.
     waiting,  // In the queue; the alarm rings for the next poll.
@@ -138,35 +138,32 @@ class queue_entry final : public caller,
 
   const std::shared_ptr<client_core> core_;
   const std::shared_ptr<const lock_identity> lock_;
-  const role role_;
   const std::shared_ptr<joint_cohort> joint_;  // Null where one hold exists at a time.
+  // (Small members together: there may be very many entries.)
   const std::uint32_t first_limit_;
   std::uint32_t limit_;  // The limit with which the entry asks.
-  bool lacks_replicas_ = false;
-  bool waited_ = false;  // The entry has joined the queue.
-
-  bool is_counted_ = false;  // By joint_.
-
+  const role role_;
   state state_ = state::idle;
-  std::string token_;
-  boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> waiters_;
-  pauses pauses_;
-  std::uint32_t attempt_ = 0;
-  struct {
-    std::uint32_t attempt = 0;   // The last one that was made to prove a grant,
-    clock::duration stepped{0};  // and client_core::stepped when it was sent.
-  } proof_;
-  struct {
-    clock::time_point last{};  // When a message last said that the lock may be free,
-    bool again = false;        // and whether it came while an attempt was on its way.
-  } wake_up_;                  // Of a quorum.
-  grant_check check_;
-  attempts attempts_;
+  bool is_counted_ = false;  // By joint_.
+  bool lacks_replicas_ = false;
+  bool waited_ = false;      // The entry has joined the queue.
   bool answered_ = false;    // The answer for this token was that the lock is busy; no attempt has failed since.
   bool in_queue_ = false;    // That was the answer at any time: the entry may wait in the queue.
   bool found_busy_ = false;  // The latest news is that the lock is busy, or was granted, for whatever token.
   bool asked_again_ = false;
-  bool too_late_ = false;  // The last attempt ran after its not-after.
+  bool too_late_ = false;        // The last attempt ran after its not-after.
+  bool wakes_up_again_ = false;  // A message of `woken_up_at_` came while an attempt was on its way.
+  std::uint32_t attempt_ = 0;
+  clock::time_point woken_up_at_{};  // On a quorum: when a message last said that the lock may be free.
+  std::string token_;
+  boost::intrusive::list<waiter, boost::intrusive::constant_time_size<false>> waiters_;
+  pauses pauses_;
+  struct {
+    std::uint32_t attempt = 0;   // The last one that was made to prove a grant,
+    clock::duration stepped{0};  // and client_core::stepped when it was sent.
+  } proof_;
+  grant_check check_;
+  attempts attempts_;
   std::weak_ptr<waiter> leaving_;
 
   parallel_asking parallel_;                // Of role::local_queue.

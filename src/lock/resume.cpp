@@ -27,7 +27,7 @@ std::chrono::milliseconds lease_of(const ticket_fields* detached, const resume_o
 resume_op::resume_op(const std::shared_ptr<client_handle>& handle, handler::handler_type h,
                      std::shared_ptr<const ticket_fields> detached, std::shared_ptr<const lock_identity> lock,
                      const resume_options& options)
-    : query(handle, lock ? lock->record : std::string(), std::move(h)),
+    : query(handle, lock ? lock->record : std::string_view(), std::move(h)),
       detached_(std::move(detached)),
       lock_(std::move(lock)),
       options_(options),

@@ -12,7 +12,8 @@
 namespace leasehold::detail {
 
 // Something to be called at an instant. An alarm that is unset (or destroyed) costs nothing.
-class alarm : public boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+class alarm : public boost::intrusive::set_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>,
+                                                     boost::intrusive::optimize_size<true>> {
  public:
   alarm() = default;
   alarm(const alarm&) = delete;
