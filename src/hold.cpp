@@ -47,7 +47,7 @@ std::chrono::steady_clock::time_point hold::expires_at() const noexcept {
 namespace detail {
 namespace {
 
-// Of a program: the first of the release and its cancellation completes it.
+// A program's wait for a release. The first of the release and the cancellation completes it.
 class waiting_release final : public release_listener {
  public:
   waiting_release(const std::shared_ptr<client_core>& core, hold_handler handler)

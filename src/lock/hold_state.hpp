@@ -279,8 +279,8 @@ class hold_state final : public caller, public activity, public alarm, public st
 
   const std::shared_ptr<client_core> core_;
   const std::shared_ptr<const lock_identity> lock_;
-  // Of what does not change any thread may know; `confirmed_at`, `may_last_until` and `longest_asked` are kept up to
-  // date here.
+  // Any thread may read the token, the depth and the lease, which do not change. `confirmed_at`, `may_last_until` and
+  // `longest_asked` are kept up to date here, on the strand.
   grant grant_;
   std::atomic<std::uint64_t> fence_;
   std::atomic<clock::time_point> deadline_;
