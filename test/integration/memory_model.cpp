@@ -467,10 +467,10 @@ class generator {
     if (one_in(30)) return std::string(random(200), 'x');
     return one_of(all);
   }
-  // At most `range` units ahead, or half as many back, but not the present millisecond: what is SET to expire then is there for Redis 7,
-  // and is not for Valkey 8.
+  // At most `range` units ahead, or half as many back, but not the present millisecond: what is SET to expire then is
+  // there for Redis 7, and is not for Valkey 8.
   std::int64_t instant(std::int64_t now, std::int64_t unit, std::uint64_t range) {
-    auto t =
+    const auto t =
         now / unit + static_cast<std::int64_t>(random(range)) - static_cast<std::int64_t>(one_in(5) ? range / 2 : 0);
     return t * unit / 1000 == now / 1000 ? t + 1 : t;
   }
