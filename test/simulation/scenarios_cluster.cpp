@@ -359,15 +359,17 @@ BOOST_AUTO_TEST_CASE(a_grant_that_arrives_after_its_slot_has_moved_is_given_back
 // A lost hold that lingers has subscribed to the slot, and the program keeps it while the client rests.
 BOOST_AUTO_TEST_CASE(a_waiter_is_told_after_its_client_has_rested_with_a_lost_hold) {
   cluster_scene s;
-  process &x = s.add(), &y = s.add();
+  process &x = s.add({}, 1s), &y = s.add();
   hold held = take(s, x, {.lease = 30s, .linger = 5s});
   s.w.server(s.home).execute({"DEL", "n"});
   for (int i = 0; i < 600 && held.valid(); ++i) s.wait(100ms);
   BOOST_TEST(!held.valid());
+  const auto connects = x.client().stats().connects;
   s.wait(10s);
   hold others = take(s, y, {.lease = 30s});
   const auto& next = s.start(x, {.lease = 30s});
   s.wait(3s);
+  BOOST_TEST(x.client().stats().connects > connects);
   const auto released = s.w.now();
   s.spawn(y, release(others));
   s.finish();

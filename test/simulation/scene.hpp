@@ -67,8 +67,9 @@ class scene {
 
   explicit scene(std::size_t servers = 1, std::uint64_t seed = 1) : w(seed, servers) {}
 
-  process& add(client_options o = {}) {
-    o.idle_timeout = forever;
+  // The client stays connected, unless it is to rest.
+  process& add(client_options o = {}, std::chrono::milliseconds idle_timeout = forever) {
+    o.idle_timeout = idle_timeout;
     const auto name = fmt::format("p{}", processes_.size());
     if (o.label.empty()) o.label = name;
     processes_.push_back(std::make_unique<process>(w, name, skewed_clock{}, std::move(o)));
