@@ -256,15 +256,15 @@ BOOST_AUTO_TEST_CASE(a_vote_that_comes_after_the_release_raises_no_fence) {
 // --- A renewal that is carried out late ---
 
 // The server stands still, and then the process, too: the server lengthens the lease long after it was asked to, and
-// all that the process knows of has ended when it goes on. Its release finds the connection lost and is
-// sent again nevertheless.
+// all that the process knows of has ended when it goes on. Its release finds the connection lost, and the
+// server silent for longer than a caller waits for a release. It is sent again nevertheless.
 BOOST_AUTO_TEST_CASE(a_release_is_sent_behind_a_late_extension) {
   scene s;
   process& p = s.add(with_timeout(300ms));
   hold held = take(s, p, {.lease = 3s, .renew = renewal::none});
   s.w.server(0).freeze();
   s.spawn(p, [&]() -> awaitable<void> {
-    auto extending = held.extend(1500ms, as_tuple);
+    auto extending = held.extend(3s, as_tuple);
     co_await std::move(extending);
     auto ending = release(held);
     co_await std::move(ending);
@@ -273,11 +273,14 @@ BOOST_AUTO_TEST_CASE(a_release_is_sent_behind_a_late_extension) {
   p.freeze();
   s.wait(2800ms);
   s.w.server(0).thaw();
-  s.wait(300ms);
+  s.wait(900ms);
   BOOST_TEST(!s.get("n").empty());
+  s.w.server(0).freeze();
+  p.cut_connections();
   p.thaw();
   s.finish();
-  s.wait(500ms);
+  s.w.server(0).thaw();
+  s.wait(600ms);
   BOOST_TEST(s.get("n").empty());
 }
 
@@ -292,7 +295,7 @@ BOOST_AUTO_TEST_CASE(a_release_is_sent_behind_a_late_extension_of_the_holder_bef
   s.wait(100ms);
   s.w.server(0).freeze();
   s.spawn(p, [&]() -> awaitable<void> {
-    auto extending = first.extend(1500ms, as_tuple);
+    auto extending = first.extend(3s, as_tuple);
     co_await std::move(extending);
   });
   s.wait(1ms);
@@ -303,11 +306,18 @@ BOOST_AUTO_TEST_CASE(a_release_is_sent_behind_a_late_extension_of_the_holder_bef
   p.freeze();
   s.wait(2800ms);
   s.w.server(0).thaw();
-  s.wait(400ms);
+  s.wait(900ms);
   BOOST_TEST(s.get("n").starts_with("leasehold:" + next.got.token()));
+  s.w.server(0).freeze();
+  p.cut_connections();
   p.thaw();
-  s.run(p, release(next.got));
-  s.wait(500ms);
+  s.spawn(p, [&]() -> awaitable<void> {
+    auto ending = release(next.got);
+    co_await std::move(ending);
+  });
+  s.finish();
+  s.w.server(0).thaw();
+  s.wait(600ms);
   BOOST_TEST(s.get("n").empty());
 }
 
