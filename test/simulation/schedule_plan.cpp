@@ -48,6 +48,8 @@ void schedule::plan() {
   steps_ = rules_.one_server && !is_cluster && dice(seed_, 5).chance(0.2);
   if (d.chance(0.2)) world_.slowest = 50ms;
   if (d.chance(0.4)) world_.gathering = 2ms;
+  // Then calls wait for others.
+  if (dice of_room(seed_, 11); of_room.chance(0.1)) world_.most_calls = static_cast<std::size_t>(of_room.between(1, 4));
   ends_ = world_.now() + d.between(1s, 4s);
   longest_pause_ = d.chance(0.5) ? clock::duration(40ms) : clock::duration(500ms);
   longest_work_ = d.chance(0.5) ? clock::duration(40ms) : clock::duration(1500ms);

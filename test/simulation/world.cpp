@@ -196,6 +196,7 @@ void way::half::open() {
 
 clock::duration way::takes() { return world_.takes(); }
 clock::duration way::gathers() { return world_.gathers(); }
+std::size_t way::most_under_way() { return world_.most_under_way(); }
 std::optional<clock::duration> way::late() { return world_.late(); }
 clock::time_point way::now() { return world_.now(); }
 void way::at(clock::time_point when, std::function<void()> what) { world_.at(when, std::move(what)); }

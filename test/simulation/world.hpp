@@ -95,6 +95,7 @@ class way final : public detail::memory::network, public std::enable_shared_from
 
   clock::duration takes() override;
   clock::duration gathers() override;
+  std::size_t most_under_way() override;
   std::optional<clock::duration> late() override;
   clock::time_point now() override;
   void at(clock::time_point, std::function<void()>) override;
@@ -129,6 +130,8 @@ class world final : public detail::memory::network {
   clock::duration fastest = std::chrono::microseconds(50), slowest = std::chrono::milliseconds(2);
   // For how long at most a client gathers calls (memory::network::gathers).
   clock::duration gathering{0};
+  // How many calls may be under way on a connection (memory::network::most_under_way).
+  std::size_t most_calls = detail::pipeline::most_under_way;
   // Each process has ways of its own to the servers (process::way_to). Before there are processes.
   bool has_ways = false;
   // How often what was sent on a connection that is cut arrives later than the cut.
@@ -142,6 +145,7 @@ class world final : public detail::memory::network {
   clock::duration gathers() override {
     return gathering == clock::duration(0) ? gathering : network_.between(clock::duration(0), gathering);
   }
+  std::size_t most_under_way() override { return most_calls; }
   std::optional<clock::duration> late() override;
 
   // --- Servers ---

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // What a connection does with its calls, without a connection.
-#include "store/redis/pipeline.hpp"
+#include "store/pipeline.hpp"
 
 #include "protocol/slots.hpp"
+#include "store/redis/request_writer.hpp"
 
 #include "support/unit_test.hpp"
 
@@ -56,6 +57,9 @@ struct with_pipeline {
   pipeline::call call(std::uint32_t tag) { return call(tag, caller); }
   pipeline::call call(std::uint32_t tag, std::shared_ptr<pipeline_caller> of) { return {std::move(of), tag, now}; }
   pipeline::then add(std::uint32_t tag) { return calls.add(call(tag), server, /*pushes_grants=*/false); }
+  static const boost::redis::request& sent(const std::shared_ptr<pipeline::batch>& b) {
+    return detail::request_writer::of(*b);
+  }
   detail::reply reply(std::string_view text) {
     detail::reply r;
     r.add(text);
@@ -79,7 +83,7 @@ struct with_pipeline {
   clock::time_point now = clock::time_point(1h);
   detail::server_clock server{0.0};
   std::shared_ptr<pipeline_caller> caller = std::make_shared<pipeline_caller>();
-  pipeline calls{5s, /*may_bundle=*/true};
+  pipeline calls{detail::request_writer::make, 5s, /*may_bundle=*/true};
 };
 
 }  // namespace
@@ -93,8 +97,8 @@ BOOST_AUTO_TEST_CASE(calls_of_one_turn_travel_together) {
   BOOST_TEST((add(2) == pipeline::then::nothing));
   const auto b = calls.flush(now);
   BOOST_REQUIRE(b);
-  BOOST_TEST(b->request.get_commands() == 2U);
-  BOOST_TEST(b->request.payload() ==
+  BOOST_TEST(sent(b).get_commands() == 2U);
+  BOOST_TEST(sent(b).payload() ==
              "*7\r\n$7\r\nEVALSHA\r\n$40\r\n0123456789012345678901234567890123456789\r\n$1\r\n1\r\n$1\r\nn\r\n$"
              "5\r\nrenew\r\n$0\r\n\r\n$1\r\n1\r\n"
              "*7\r\n$7\r\nEVALSHA\r\n$40\r\n0123456789012345678901234567890123456789\r\n$1\r\n1\r\n$1\r\nn\r\n$"
@@ -123,7 +127,7 @@ BOOST_AUTO_TEST_CASE(a_script_is_sent_whole_if_the_server_does_not_know_it) {
   auto c = call(1);
   c.whole_text = true;
   calls.add(std::move(c), server, /*pushes_grants=*/false);
-  BOOST_TEST(calls.flush(now)->request.payload().starts_with("*7\r\n$4\r\nEVAL\r\n$8\r\nreturn 1\r\n"));
+  BOOST_TEST(sent(calls.flush(now)).payload().starts_with("*7\r\n$4\r\nEVAL\r\n$8\r\nreturn 1\r\n"));
 }
 
 BOOST_AUTO_TEST_CASE(each_reply_belongs_to_the_next_call) {
@@ -133,7 +137,7 @@ BOOST_AUTO_TEST_CASE(each_reply_belongs_to_the_next_call) {
   asks_elsewhere.asking = true;  // ASKING, too.
   calls.add(std::move(asks_elsewhere), server, /*pushes_grants=*/false);
   const auto b = calls.flush(now);
-  BOOST_TEST(b->request.get_commands() == 4U);
+  BOOST_TEST(sent(b).get_commands() == 4U);
   for (const char* const text : {"PONG", "one", "OK", "two", "not asked for"}) calls.on_reply(*b, reply(text));
   BOOST_TEST(results() == (texts{"1=one", "2=two"}), boost::test_tools::per_element());
 }
@@ -164,7 +168,7 @@ BOOST_AUTO_TEST_CASE(acquires_and_releases_of_one_turn_are_one_command) {
   const auto add_of = [&](std::uint32_t tag, const auto& of) { calls.add(call(tag, of), server, true); };
   const auto send = [&](std::initializer_list<std::initializer_list<const char*>> replies, std::size_t commands) {
     const auto b = calls.flush(now);
-    BOOST_TEST(b->request.get_commands() == commands);
+    BOOST_TEST(sent(b).get_commands() == commands);
     for (const auto& texts_of_one : replies) {
       detail::reply r;
       for (const char* const text : texts_of_one) r.add(text);
@@ -195,10 +199,10 @@ BOOST_AUTO_TEST_CASE(acquires_and_releases_of_one_turn_are_one_command) {
   BOOST_TEST(send({{"1"}, {"1"}}, 2) == (texts{"1=1", "2=1"}), boost::test_tools::per_element());
   releases->fences = detail::only_fence_key;
   // Where no calls must go out together.
-  pipeline alone{5s, /*may_bundle=*/false};
+  pipeline alone{detail::request_writer::make, 5s, /*may_bundle=*/false};
   alone.add(call(1, releases), server, true);
   alone.add(call(2, releases), server, true);
-  BOOST_TEST(alone.flush(now)->request.get_commands() == 2U);
+  BOOST_TEST(sent(alone.flush(now)).get_commands() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(calls_wait_for_room_and_those_that_keep_a_hold_go_first) {

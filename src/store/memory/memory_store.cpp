@@ -3,8 +3,8 @@
 #include "store/memory/memory_store.hpp"
 
 #include "protocol/keys.hpp"
-#include "protocol/slots.hpp"
-#include "store/bundled_calls.hpp"
+#include "protocol/refusal.hpp"
+#include "store/call_runner.hpp"
 #include "store/known_server.hpp"
 #include "time/pauses.hpp"
 #include "time/random.hpp"
@@ -13,8 +13,8 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <deque>
-#include <iterator>
 #include <random>
 #include <set>
 #include <utility>
@@ -30,9 +30,6 @@ using client_reply = leasehold::detail::reply;
 // The class store has members of the same names.
 using memory_server = server;
 using memory_reply = reply;
-
-// As in redis/redis.cpp: the time between the two checks of a connection that seems silent.
-constexpr std::chrono::milliseconds second_look{100};
 
 // As add_node of redis/connections.cpp: the scalars in order.
 void flatten(const reply& from, client_reply& to) {
@@ -60,6 +57,42 @@ struct script_call {
     const std::vector<std::string_view> a(arguments.begin(), arguments.end());
     return s.run(*the_script, whole_text, k, a, asking, wrote);
   }
+};
+
+// The commands of a batch. Those of one word arrive with the command behind them.
+class command_list final : public command_writer {
+ public:
+  struct command {
+    script_call what;
+    std::size_t replies;
+  };
+
+  static std::unique_ptr<command_writer> make() { return std::make_unique<command_list>(); }
+  static std::vector<command> take(const pipeline::batch& b) {
+    return std::exchange(static_cast<command_list&>(*b.request).commands_, {});
+  }
+
+  void write(const script& what, bool whole_text, arguments& args) override {
+    const auto keys = args.keys();
+    const auto rest = args.args();
+    add({&what, whole_text, asking_, {keys.begin(), keys.end()}, {rest.begin(), rest.end()}});
+  }
+  void write(const std::vector<std::string>& all) override { add({nullptr, false, false, {}, all}); }
+  void write(std::string_view word) override {
+    ++in_front_;
+    asking_ = word == "ASKING";
+  }
+  void clear() override { commands_.clear(); }
+
+ private:
+  void add(script_call what) {
+    commands_.push_back({std::move(what), 1 + std::exchange(in_front_, 0)});
+    asking_ = false;
+  }
+
+  std::vector<command> commands_;
+  std::size_t in_front_ = 0;
+  bool asking_ = false;
 };
 
 class memory_store;
@@ -125,7 +158,9 @@ class link final : public session, public connection, public std::enable_shared_
   bool is_closed_ = false;
 };
 
-class memory_store final : public redis_server, public std::enable_shared_from_this<memory_store> {
+class memory_store final : public redis_server,
+                           private call_runner::connection,
+                           public std::enable_shared_from_this<memory_store> {
  public:
   memory_store(asio::any_io_executor strand, endpoint where, const client_options& options, std::string channel,
                events& owner, router* r)
@@ -136,10 +171,12 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
         events_(&owner),
         router_(r),
         channel_(std::move(channel)),
-        clock_(options.drift),
         running_(strand_),
         pauses_(options.reconnect),
-        random_(random_bits()) {}
+        random_(random_bits()),
+        runner_(*this, r, options.drift,
+                pipeline(command_list::make, options.command_timeout,
+                         /*may_bundle=*/r == nullptr || r->may_bundle(), where_.over->most_under_way())) {}
   ~memory_store() {
     if (link_) link_->drop();
     where_.over->stop();
@@ -158,6 +195,11 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     where_.over->stop();
     asio::post(strand_, [self = shared_from_this()] {
       self->fail_calls();
+      self->runner_.drain();
+      for (const auto& w : std::exchange(self->waits_, {})) {
+        w.the_caller->answered(w.tag, answer{nullptr, w.sent, clock::now(), nullptr});
+      }
+      for (const auto& then : std::exchange(self->execs_, {})) then(nullptr);
       self->link_.reset();
       self->running_.cancel();
       if (self->events_ != nullptr) std::exchange(self->events_, nullptr)->on_stopped();
@@ -179,16 +221,11 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 
   bool run(std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
     if (!up_) return false;
-    const bool has_slots = router_ != nullptr && router_->has_slots();
-    const std::uint16_t slot = has_slots ? slot_of(the_caller->request_of(tag).keys.record) : 0;
-    send_call({std::move(the_caller), tag, clock::now(), slot});
+    if (const auto due = runner_.run(std::move(the_caller), tag); due < watched_until_) watch(due);
     return true;
   }
 
-  void take_over(call c) override {
-    c.whole_text = false;
-    send_call(std::move(c));
-  }
+  void take_over(call c) override { runner_.take_over(std::move(c)); }
 
   // WAIT counts the replicas that have the last write of its own connection, or all replicas if the connection has
   // written nothing.
@@ -274,8 +311,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   void arrived(const std::shared_ptr<link>& from, std::function<void(memory_store&)> f) {
     asio::post(strand_, [self = shared_from_this(), from, f = std::move(f)] {
       if (self->link_ != from || self->stopping_) return;
-      self->heard_at_ = clock::now();
-      self->doubted_ = false;
+      self->runner_.calls().heard(clock::now());
       f(*self);
     });
   }
@@ -293,25 +329,15 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   }
 
  private:
-  struct pending_command {
-    calls of;
-    clock::time_point sent;
-    std::chrono::milliseconds patience;
-  };
   struct acknowledged_call {
     std::shared_ptr<caller> the_caller;
     std::uint32_t tag;
     clock::time_point sent;
   };
 
-  // As in redis.cpp.
-  bool pushes_grants(std::uint16_t slot, bool asking) const {
-    return router_ == nullptr || asking || router_->pushes_grants(slot);
-  }
-
-  script_call written(caller& the_caller, std::uint32_t tag, bool pushes_grants = true) {
+  script_call written(caller& the_caller, std::uint32_t tag) {
     const auto what = the_caller.request_of(tag);
-    const auto planned = plan(what, clock::now(), clock_, pushes_grants);
+    const auto planned = plan(what, clock::now(), runner_.clock_there(), /*pushes_grants=*/true);
     if (what.of_kind == nullptr) {
       the_caller.sent(tag, planned);
       return {nullptr, false, false, {}, command_of(what), what.verb};
@@ -324,86 +350,54 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
     return {what.of_kind, false, false, {keys.begin(), keys.end()}, {rest.begin(), rest.end()}, what.verb};
   }
 
-  // What is called in one turn goes out together, as in redis/pipeline.cpp.
-  void send_call(call c) {
-    const auto what = c.the_caller->request_of(c.tag);
-    c.verb = what.verb;
-    const bool pushes = pushes_grants(c.slot, c.asking);
-    if (!bundled_.has_room_for(c, what, pushes)) send_bundle();
-    const bool may_bundle = router_ == nullptr || router_->may_bundle();
-    if (may_bundle && bundled_calls::takes(c, what)) {
-      if (bundled_.empty()) gather();
-      return bundled_.add(std::move(c), what, clock::now(), clock_, pushes);
-    }
-    auto r = written(*c.the_caller, c.tag, pushes);
-    r.whole_text = c.whole_text;
-    r.asking = c.asking;
-    calls one;
-    one.push_back(std::move(c));
-    send_command(std::move(one), std::move(r));
-  }
+  // --- Scripts: call_runner::connection ---
 
-  void gather() {
-    const auto send = [l = link_](memory_store& self) {
-      if (self.link_ == l && self.up_) self.send_bundle();
-    };
+  bool can_send() const override { return up_; }
+
+  void flush_later() override {
     const auto longer = where_.over->gathers();
-    if (longer == clock::duration(0)) return asio::post(strand_, [self = shared_from_this(), send] { send(*self); });
-    where_.over->at(where_.over->now() + longer, [weak = weak_from_this(), send] {
+    if (longer == clock::duration(0)) return asio::post(strand_, [self = shared_from_this()] { self->flush(); });
+    where_.over->at(where_.over->now() + longer, [weak = weak_from_this()] {
       const auto self = weak.lock();
-      if (self) asio::post(self->strand_, [self, send] { send(*self); });
+      if (self) asio::post(self->strand_, [self] { self->flush(); });
     });
   }
 
-  void send_bundle() {
-    if (bundled_.empty()) return;
-    arguments args;
-    bundled_.write(args);
-    const auto keys = args.keys();
-    const auto rest = args.args();
-    script_call r{
-        &bundled_.of_kind(), bundled_.whole_text(), false, {keys.begin(), keys.end()}, {rest.begin(), rest.end()}};
-    send_command(bundled_.take(), std::move(r));
-  }
-
-  void send_command(calls of, script_call r) {
-    auto patience = command_timeout_;
-    for (const auto& c : of) patience = std::min(patience, c.the_caller->patience_of(c.tag));
-    const auto sent = of.front().sent;
-    commands_.push_back({std::move(of), sent, patience});
-    watch(patience);
-    link_->send([l = link_, r = std::move(r)](memory_server& at) {
-      l->reply_to_client([answered = r.run(at)](memory_store& self) { self.on_reply(answered); });
-    });
-  }
-
-  void on_reply(const memory_reply& from) {
-    if (commands_.empty()) return;
-    auto of = std::move(commands_.front().of);
-    commands_.pop_front();
-    client_reply r;
-    flatten(from, r);
-    const bool refused = is_refused_as_a_whole(of, r);
-    for_each_reply(of, r, [this, refused](call c, const client_reply& one) {
-      c.alone = refused;
-      if (!refused || !c.the_caller->wants(c.tag)) return settle(std::move(c), one);
-      send_call(std::move(c));
-    });
-  }
-
-  void settle(call c, const client_reply& r) {
-    const bool unknown = r.is_error() && is_unknown_script(r.text(0)) && !c.whole_text;
-    if (unknown && c.the_caller->wants(c.tag)) {
-      c.whole_text = true;
-      return send_call(std::move(c));
+  void flush() override {
+    if (!up_) return;
+    const auto b = runner_.calls().flush(clock::now());
+    if (!b) return;
+    in_flight_.push_back(b);
+    if (const auto due = b->gives_up_at(b->sent); due < watched_until_) watch(due);
+    for (auto& c : command_list::take(*b)) {
+      link_->send([l = link_, b, c = std::move(c)](memory_server& at) {
+        l->reply_to_client([b, replies = c.replies, answered = c.what.run(at)](memory_store& self) {
+          self.on_reply(b, replies, answered);
+        });
+      });
     }
-    const bool elsewhere =
-        router_ != nullptr && r.is_error() && (is_redirection(r.text(0)) || wants_tagged_keys(r.text(0)));
-    if (elsewhere && c.the_caller->wants(c.tag) && router_->redirect(c, r.text(0))) return;
-    const auto the_caller = std::move(c.the_caller);
-    const outcome o = read_outcome(c.verb, r);
-    the_caller->answered(c.tag, answer{unknown ? nullptr : &o, c.sent, clock::now(), &clock_});
   }
+
+  void on_reply(const std::shared_ptr<pipeline::batch>& b, std::size_t replies, const memory_reply& last) {
+    client_reply r;
+    flatten(last, r);
+    while (--replies != 0) runner_.calls().on_reply(*b, client_reply());
+    runner_.calls().on_reply(*b, std::move(r));
+    if (b->answered == b->commands.size()) {
+      std::erase(in_flight_, b);
+      runner_.calls().end(b);
+    }
+    runner_.drain();
+  }
+
+  void drain_later() override {
+    asio::post(strand_, [self = shared_from_this()] { self->runner_.drain(); });
+  }
+
+  // Messages do not come through the pipeline, see on_published.
+  void on_push(const client_reply&) override {}
+  // There are no replicas, and no passwords.
+  bool ends_with(std::string_view) override { return false; }
 
   // In the order in which they were sent.
   void on_executed(const std::vector<client_reply>& replies) {
@@ -414,7 +408,7 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
 
   void on_acknowledged(const std::shared_ptr<caller>& the_caller, std::uint32_t tag, clock::time_point sent,
                        const outcome& o) {
-    if (forget_wait(the_caller, tag)) the_caller->answered(tag, answer{&o, sent, clock::now(), &clock_});
+    if (forget_wait(the_caller, tag)) the_caller->answered(tag, answer{&o, sent, clock::now(), &runner_.clock_there()});
   }
   void give_up_waiting(const std::shared_ptr<caller>& the_caller, std::uint32_t tag, clock::time_point sent) {
     asio::post(strand_, [self = shared_from_this(), the_caller, tag, sent] {
@@ -478,8 +472,8 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
       return drop_connection(objection, /*is_reported=*/true);
     }
     server_.on_up(run_id, found);
-    if (found.another) clock_.reset();
-    const auto jump = clock_.observe(time.count(), sent, clock::now());
+    if (found.another) runner_.clock_there().reset();
+    const auto jump = runner_.clock_there().observe(time.count(), sent, clock::now());
     up_ = true;
     pauses_.reset();
     if (jump != clock::duration(0)) events_->on_clock_jump(jump);
@@ -498,10 +492,8 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   void drop_connection(std::string_view why, bool is_reported = false) {
     std::exchange(link_, nullptr)->drop();
     const bool was_up = std::exchange(up_, false);
-    doubted_ = false;
-    for (const auto& c : take_calls()) {
-      asio::post(strand_, [c] { c.the_caller->answered(c.tag, answer{nullptr, c.sent, clock::now(), nullptr}); });
-    }
+    unwatch();
+    fail_calls();
     for (auto& then : std::exchange(execs_, {})) asio::post(strand_, [then = std::move(then)] { then(nullptr); });
     if (!is_reported) was_up ? events_->on_down(why) : events_->on_no_answer(why);
     if (stopping_) return;
@@ -513,48 +505,37 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   }
 
   // All that are not answered.
-  std::vector<call> take_calls() {
-    std::vector<call> all;
-    for (auto& command : std::exchange(commands_, {})) {
-      std::move(command.of.begin(), command.of.end(), std::back_inserter(all));
-    }
-    auto rest = bundled_.take();
-    std::move(rest.begin(), rest.end(), std::back_inserter(all));
-    return all;
-  }
-
   void fail_calls() {
-    for (const auto& c : take_calls()) c.the_caller->answered(c.tag, answer{nullptr, c.sent, clock::now(), nullptr});
-    for (const auto& w : std::exchange(waits_, {})) {
-      w.the_caller->answered(w.tag, answer{nullptr, w.sent, clock::now(), nullptr});
-    }
-    for (const auto& then : std::exchange(execs_, {})) then(nullptr);
+    runner_.collect([this](pipeline& calls) {
+      for (const auto& b : std::exchange(in_flight_, {})) calls.end(b);
+      calls.drop();
+    });
   }
 
   // --- A server that does not answer ---
 
-  void watch(clock::duration in) {
-    where_.over->at(where_.over->now() + in, [weak = weak_from_this(), l = link_] {
+  // As in redis/redis.cpp.
+  void watch(clock::time_point due) {
+    watched_until_ = due;
+    where_.over->at(where_.over->now() + (due - clock::now()), [weak = weak_from_this(), l = link_, due] {
       const auto self = weak.lock();
-      if (!self || self->link_ != l || self->commands_.empty()) return;
-      asio::post(self->strand_, [self, l] {
-        if (self->link_ == l && self->up_ && !self->stopping_) self->look_for_silence();
+      if (!self) return;
+      asio::post(self->strand_, [self, l, due] {
+        if (self->link_ == l && self->up_ && self->watched_until_ == due) self->look_for_silence();
       });
     });
   }
 
   void look_for_silence() {
-    const auto now = clock::now();
-    const bool is_silent = std::any_of(commands_.begin(), commands_.end(), [&](const auto& c) {
-      return now >= later(std::max(c.sent, heard_at_), c.patience);
-    });
-    if (!is_silent) {
-      if (!commands_.empty()) watch(second_look);
-      return;
-    }
-    // Perhaps the client stood still, and data that has arrived is not read yet.
-    if (std::exchange(doubted_, true)) return drop_connection("no answer");
-    watch(second_look);
+    watched_until_ = clock::time_point::max();
+    const auto next = runner_.calls().look_for_silence(clock::now());
+    if (!next) return drop_connection("no answer");
+    if (*next != clock::time_point::max()) watch(*next);
+  }
+
+  void unwatch() {
+    watched_until_ = clock::time_point::max();
+    runner_.calls().forget_silence();
   }
 
   const asio::any_io_executor strand_;
@@ -564,7 +545,6 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   events* events_;
   router* const router_;  // Null: there is nothing to know.
   const std::string channel_;
-  server_clock clock_;
   timer running_;
   pauses pauses_;
   std::mt19937_64 random_;
@@ -573,10 +553,10 @@ class memory_store final : public redis_server, public std::enable_shared_from_t
   known_server server_;
   bool up_ = false;
   bool stopping_ = false;
-  bool doubted_ = false;
-  clock::time_point heard_at_{};
-  std::deque<pending_command> commands_;
-  bundled_calls bundled_;
+  // When the watch checks next.
+  clock::time_point watched_until_ = clock::time_point::max();
+  call_runner runner_;
+  std::vector<std::shared_ptr<pipeline::batch>> in_flight_;
   std::vector<acknowledged_call> waits_;
   std::deque<std::function<void(const std::vector<client_reply>*)>> execs_;
   std::set<std::string> channels_;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "store/memory/server.hpp"
+#include "store/pipeline.hpp"
 #include "store/server.hpp"
 #include "time/clock.hpp"
 
@@ -29,6 +30,8 @@ class network {
   virtual clock::duration takes() = 0;
   // How long a client gathers calls before it sends them in one command; 0: until the end of the turn.
   virtual clock::duration gathers() { return clock::duration(0); }
+  // How many calls may be under way on a connection (pipeline::most_under_way).
+  virtual std::size_t most_under_way() { return pipeline::most_under_way; }
   // For a message whose connection was cut before it arrived: how much later it arrives; none: never.
   virtual std::optional<clock::duration> late() = 0;
   virtual clock::time_point now() = 0;

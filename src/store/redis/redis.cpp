@@ -4,7 +4,7 @@
 
 #include "protocol/keys.hpp"
 #include "protocol/refusal.hpp"
-#include "protocol/slots.hpp"
+#include "store/call_runner.hpp"
 #include "store/known_server.hpp"
 #include "store/redis/channels.hpp"
 #include "store/redis/connections.hpp"
@@ -12,8 +12,8 @@
 #include "store/redis/destination.hpp"
 #include "store/redis/handshake.hpp"
 #include "store/redis/login.hpp"
-#include "store/redis/pipeline.hpp"
 #include "store/redis/reconnection.hpp"
+#include "store/redis/request_writer.hpp"
 #include "store/redis/tls.hpp"
 #include "store/redis/witness.hpp"
 #include "time/alarms.hpp"
@@ -48,8 +48,6 @@ namespace {
 
 namespace redis = boost::redis;
 
-using call = redis_server::call;
-
 // The end of a connection on which nothing was answered. twemproxy does that with commands that it does not know.
 constexpr const char* why_nothing_but_an_end =
     " in place of an answer to HELLO: is this a proxy that does not know it?";
@@ -73,7 +71,9 @@ struct push_sink {
 // alive until it has stopped. The adapters that Boost.Redis keeps have a bare `this`, since the store owns the
 // connection. Connection: one with a concrete strand where the executor is known.
 template <class Connection>
-class redis_store final : public redis_server, public std::enable_shared_from_this<redis_store<Connection>> {
+class redis_store final : public redis_server,
+                          private call_runner::connection,
+                          public std::enable_shared_from_this<redis_store<Connection>> {
   using Strand = typename Connection::executor_type;
 
  public:
@@ -86,7 +86,6 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         reconnection_(options.reconnect),
         events_(&owner),
         router_(r),
-        clock_(options.drift),
         proof_{tls_identity(destination_.where(), destination_.host()),
                std::make_shared<login>(strand, options, login::role::server,
                                        credentials(destination_.where().user, destination_.where().password)),
@@ -99,7 +98,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         random_(static_cast<std::minstd_rand::result_type>(random_bits())),
         channels_(connection_,
                   [this](std::string_view words, const std::string& of_slot) { on_refused_channel(words, of_slot); }),
-        pipeline_(options.command_timeout, /*may_bundle=*/r == nullptr || r->may_bundle()) {
+        runner_(*this, r, options.drift,
+                pipeline(request_writer::make, options.command_timeout,
+                         /*may_bundle=*/r == nullptr || r->may_bundle())) {
     connection_.set_receive_response(push_sink_);
   }
 
@@ -143,21 +144,11 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   bool run(std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
     if (!can_send()) return false;
-    const bool has_slots = router_ != nullptr && router_->has_slots();
-    const std::uint16_t slot = has_slots ? slot_of(the_caller->request_of(tag).keys.record) : 0;
-    call c{std::move(the_caller), tag, clock::now(), slot};
-    if (pipeline_.has_room_for(c)) {
-      append(std::move(c));
-    } else if (const auto due = pipeline_.wait(std::move(c)); due < watched_until_) {
-      watch(due);
-    }
+    if (const auto due = runner_.run(std::move(the_caller), tag); due < watched_until_) watch(due);
     return true;
   }
 
-  void take_over(call c) override {
-    c.whole_text = false;
-    append(std::move(c));
-  }
+  void take_over(call c) override { runner_.take_over(std::move(c)); }
 
   bool run_acknowledged(std::shared_ptr<caller> the_caller, std::uint32_t tag, std::uint32_t replicas,
                         std::chrono::milliseconds limit) override {
@@ -260,7 +251,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       self->unwatch();
       self->proof_.password->release();
       const bool was_up = std::exchange(self->up_, false);
-      self->collect([&] { self->pipeline_.drop(); });
+      self->runner_.collect([](pipeline& calls) { calls.drop(); });
       const std::string why = self->why_ended(ec);
       using end = reconnection::end;
       const end how = was_up ? end::lost : self->this_one_.is_refused ? end::refused : end::not_reached;
@@ -274,7 +265,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     }
     // The answers of the last connection must arrive first.
     co_await asio::post(self->strand_, use);
-    self->drain();
+    self->runner_.drain();
     std::exchange(self->events_, nullptr)->on_stopped();
     keep_alive.reset();
   }
@@ -391,8 +382,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     set_no_delay(connection_);
     store::server found = o.server;
     server_.on_up(o.run_id, found);
-    if (found.another) clock_.reset();
-    const auto jump = clock_.observe(o.time, sent, clock::now());
+    if (found.another) runner_.clock_there().reset();
+    const auto jump = runner_.clock_there().observe(o.time, sent, clock::now());
     up_ = true;
     reconnection_.is_up(clock::now());
     unwatch();
@@ -440,8 +431,8 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
         [self = this->shared_from_this(), weak = std::weak_ptr(limit), patience, epoch = epoch_](error_code ec) {
           const auto still_there = weak.lock();
           if (ec || !still_there || epoch != self->epoch_ || self->stopping_) return;
-          if (later(self->pipeline_.heard_at(), patience) <= clock::now()) return self->reset("no answer");
-          self->limit_silence(still_there, self->pipeline_.heard_at(), patience);
+          if (later(self->runner_.calls().heard_at(), patience) <= clock::now()) return self->reset("no answer");
+          self->limit_silence(still_there, self->runner_.calls().heard_at(), patience);
         });
   }
 
@@ -455,24 +446,16 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     connection_.cancel(redis::operation::run);
   }
 
-  // --- Scripts ---
+  // --- Scripts: call_runner::connection ---
 
-  bool can_send() const { return up_ && !this_one_.has_ended; }
+  bool can_send() const override { return up_ && !this_one_.has_ended; }
 
-  void append(call c) {
-    // What follows an ASK arrives where the client need not be subscribed yet.
-    const bool pushes_grants = router_ == nullptr || c.asking || router_->pushes_grants(c.slot);
-    switch (pipeline_.add(std::move(c), clock_, pushes_grants)) {
-      case pipeline::then::nothing: break;
-      case pipeline::then::flush_now: flush(); break;
-      case pipeline::then::flush_at_the_end:
-        asio::post(strand_, [self = this->shared_from_this()] { self->flush(); });
-        break;
-    }
+  void flush_later() override {
+    asio::post(strand_, [self = this->shared_from_this()] { self->flush(); });
   }
 
-  void flush() {
-    const auto b = pipeline_.flush(clock::now());
+  void flush() override {
+    const auto b = runner_.calls().flush(clock::now());
     if (!b) return;
     if (const auto due = b->gives_up_at(b->sent); due < watched_until_) watch(due);
     // The connection keeps the adapter, so the adapter must not keep the store.
@@ -483,96 +466,34 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
             case redis::any_adapter::parse_event::init: reading_.clear(); break;
             case redis::any_adapter::parse_event::node: add_node(reading_, node, ec); break;
             case redis::any_adapter::parse_event::done:
-              collect([&] { pipeline_.on_reply(*b, std::move(reading_)); });
+              runner_.collect([&](pipeline& calls) { calls.on_reply(*b, std::move(reading_)); });
               reading_.clear();
               break;
           }
         });
-    connection_.async_exec(b->request, std::move(adapter),
+    connection_.async_exec(request_writer::of(*b), std::move(adapter),
                            [self = this->shared_from_this(), b, epoch = epoch_](error_code ec, std::size_t) {
                              if (ec && epoch == self->epoch_) self->end_connection();
-                             self->collect([&] { self->pipeline_.end(b); });
+                             self->runner_.collect([&](pipeline& calls) { calls.end(b); });
                            });
   }
 
-  // f may produce results. They are taken in a later turn, so that callers do not run in the middle of a read of
-  // Boost.Redis.
-  template <class F>
-  void collect(F f) {
-    const bool is_expected = pipeline_.has_results();
-    f();
-    if (!is_expected && pipeline_.has_results()) {
-      asio::post(strand_, [self = this->shared_from_this()] { self->drain(); });
-    }
+  // Callers must not run in the middle of a read of Boost.Redis.
+  void drain_later() override {
+    asio::post(strand_, [self = this->shared_from_this()] { self->runner_.drain(); });
   }
 
   // Pushes keep their order among the replies.
-  void on_push(reply& pushed) {
+  void take(reply& pushed) {
     const std::string_view kind = pushed.text(0);
     const bool expected = kind == "message" || kind == "smessage" || kind == "ssubscribe" || kind == "sunsubscribe" ||
                           (kind == "subscribe" && pushed.text(1) != channel_);
-    if (pushed.size() == 3 && expected) collect([&] { pipeline_.on_push(std::move(pushed)); });
+    if (pushed.size() == 3 && expected) runner_.collect([&](pipeline& calls) { calls.on_push(std::move(pushed)); });
     pushed.clear();
   }
 
-  void drain() {
-    const auto now = clock::now();
-    auto results = pipeline_.take_results(now);
-    for (auto& r : results) {
-      if (r.of.empty()) {
-        if (events_ != nullptr) on_push_message(r.from_server);
-      } else if (!r.arrived) {
-        settle(std::move(r.of.front()), nullptr, now);
-      } else if (is_refused_as_a_whole(r.of, r.from_server)) {
-        for (auto& c : r.of) send_alone(std::move(c), r.from_server, now);
-      } else {
-        for_each_reply(r.of, r.from_server, [&](call c, const reply& one) { settle(std::move(c), &one, now); });
-      }
-    }
-    pipeline_.reuse(std::move(results));
-    collect([this] {
-      // What is sent now would count as sent, and was not.
-      while (can_send()) {
-        auto next = pipeline_.next_waiting(clock::now());
-        if (!next) break;
-        append(*std::move(next));
-      }
-    });
-  }
-
-  void send_alone(call c, const reply& to_its_bundle, clock::time_point now) {
-    if (!can_send() || !c.the_caller->wants(c.tag)) return settle(std::move(c), &to_its_bundle, now);
-    c.alone = true;
-    append(std::move(c));
-  }
-
-  // from_server: null if there is no reply.
-  void settle(call c, const reply* from_server, clock::time_point now) {
-    const bool is_error = from_server != nullptr && from_server->is_error();
-    const std::string_view words = is_error ? from_server->text(0) : std::string_view();
-    // After EVAL, NOSCRIPT is an answer like any other.
-    const bool unknown = is_unknown_script(words) && !c.whole_text;
-    // The time still counts from the first sending: earlier is safe.
-    if (unknown && can_send() && c.the_caller->wants(c.tag)) {
-      c.whole_text = true;
-      return append(std::move(c));
-    }
-    const bool elsewhere = router_ != nullptr && (is_redirection(words) || wants_tagged_keys(words));
-    if (elsewhere && c.the_caller->wants(c.tag) && router_->redirect(c, words)) return;
-    // The server has become a replica: the name may stand for another one by now, and of a Sentinel group another
-    // server must answer. Or the server wants another password.
-    const bool is_replica = is_read_only(words);
-    const bool ends = (destination_.is_master() && is_replica) || wants_password(words);
-    if (ends || is_replica) reset(words);
-    if (from_server != nullptr && !unknown && !ends) {
-      const outcome o = read_outcome(c.verb, *from_server);
-      c.the_caller->answered(c.tag, answer{&o, c.sent, now, &clock_});
-    } else {
-      c.the_caller->answered(c.tag, answer{nullptr, c.sent, now, &clock_});
-    }
-  }
-
-  void on_push_message(const reply& push) {
+  void on_push(const reply& push) override {
+    if (events_ == nullptr) return;
     const auto kind = push.text(0);
     const auto channel = push.text(1);
     if (kind.ends_with("unsubscribe") || kind == "ssubscribe") {
@@ -582,6 +503,15 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
     } else {
       events_->on_channel(channel);
     }
+  }
+
+  // The server has become a replica: the name may stand for another one by now, and of a Sentinel group another server
+  // must answer. Or the server wants another password.
+  bool ends_with(std::string_view words) override {
+    const bool is_replica = is_read_only(words);
+    const bool ends = (destination_.is_master() && is_replica) || wants_password(words);
+    if (ends || is_replica) reset(words);
+    return ends;
   }
 
   // --- A server that does not answer ---
@@ -598,7 +528,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
       // A server without TLS may take the TLS handshake for the beginning of a command, and wait for the rest.
       const bool tls = self->destination_.where().tls;
       if (!self->up_) return self->reset(tls ? "no answer: does this port speak TLS?" : "no answer");
-      const auto next = self->pipeline_.look_for_silence(clock::now());
+      const auto next = self->runner_.calls().look_for_silence(clock::now());
       if (!next) return self->reset("no answer");
       if (*next != clock::time_point::max()) self->watch(*next);
     });
@@ -606,7 +536,7 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
 
   void unwatch() {
     watched_until_ = clock::time_point::max();
-    pipeline_.forget_silence();
+    runner_.calls().forget_silence();
     watch_.cancel();
   }
 
@@ -616,7 +546,6 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   reconnection reconnection_;
   store::events* events_;
   redis_server::router* const router_;  // Null: there is nothing to know.
-  server_clock clock_;
   known_server server_;
 
   // As whom the client connects, and whom it believes.
@@ -650,9 +579,9 @@ class redis_store final : public redis_server, public std::enable_shared_from_th
   } this_one_;
 
   channels<Connection> channels_;
-  pipeline pipeline_;
+  call_runner runner_;
   reply reading_;
-  push_sink push_sink_{[this](reply& pushed) { on_push(pushed); }, {}};
+  push_sink push_sink_{[this](reply& pushed) { take(pushed); }, {}};
 };
 
 }  // namespace

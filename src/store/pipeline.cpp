@@ -1,14 +1,8 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
-#include "store/redis/pipeline.hpp"
-
-#include "store/redis/bulk.hpp"
-#include "store/redis/connections.hpp"
-
-#include <boost/iterator/transform_iterator.hpp>
+#include "store/pipeline.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace leasehold::detail {
@@ -29,7 +23,7 @@ clock::time_point pipeline::batch::gives_up_at(clock::time_point heard_at) const
 
 bool pipeline::has_room_for(const call& c) const {
   const auto turn = static_cast<std::size_t>(c.the_caller->turn_of(c.tag));
-  return under_way_ < most_under_way &&
+  return under_way_ < most_ &&
          std::all_of(waiting_.begin(), waiting_.begin() + turn + 1, [](const auto& queue) { return queue.empty(); });
 }
 
@@ -71,30 +65,21 @@ pipeline::then pipeline::add(call c, const server_clock& clock_there, bool pushe
   c.the_caller->sent(c.tag, s);
   // Redis writes first to the client that last got something to write. A client that gets another reply first is no
   // longer behind those that its script notifies.
-  if (r.publishes_first && next_->commands.empty()) push_without_caller("PING");
-  if (c.asking) push_without_caller("ASKING");
+  if (r.publishes_first && next_->commands.empty()) write_without_caller("PING");
+  if (c.asking) write_without_caller("ASKING");
   calls one;
   one.push_back(std::move(c));
   if (r.of_kind == nullptr) {
-    const auto words = command_of(r);
-    next_->request.push_range(words.front(), std::next(words.begin()), words.end());
+    next_->request->write(command_of(r));
   } else {
-    push(*r.of_kind, one.front().whole_text, args);
+    next_->request->write(*r.of_kind, one.front().whole_text, args);
   }
   next_->commands.push_back(std::move(one));
   return next;
 }
 
-void pipeline::push(const script& of_kind, bool whole_text, arguments& args) {
-  const auto as_bulk = [](std::string_view text) { return bulk{text}; };
-  next_->request.push_range(
-      whole_text ? "EVAL" : "EVALSHA",
-      boost::make_transform_iterator(args.begin(whole_text ? of_kind.text : of_kind.sha1), as_bulk),
-      boost::make_transform_iterator(args.end(), as_bulk));
-}
-
-void pipeline::push_without_caller(std::string_view command) {
-  next_->request.push(command);
+void pipeline::write_without_caller(std::string_view command) {
+  next_->request->write(command);
   next_->commands.emplace_back();
 }
 
@@ -102,13 +87,13 @@ void pipeline::close_bundle() {
   if (bundled_.empty()) return;
   arguments args;
   bundled_.write(args);
-  push(bundled_.of_kind(), bundled_.whole_text(), args);
+  next_->request->write(bundled_.of_kind(), bundled_.whole_text(), args);
   next_->commands.push_back(bundled_.take());
 }
 
 std::optional<pipeline::call> pipeline::next_waiting(clock::time_point now) {
   for (auto& queue : waiting_) {
-    while (!queue.empty() && under_way_ < most_under_way) {
+    while (!queue.empty() && under_way_ < most_) {
       call c = std::move(queue.front());
       queue.pop_front();
       if (!c.the_caller->wants(c.tag)) {
@@ -123,7 +108,7 @@ std::optional<pipeline::call> pipeline::next_waiting(clock::time_point now) {
 }
 
 std::shared_ptr<pipeline::batch> pipeline::take_batch() {
-  if (spare_.empty()) return std::make_shared<batch>(batch{make_request(), {}});
+  if (spare_.empty()) return std::make_shared<batch>(batch{make_writer_(), {}});
   auto b = std::move(spare_.back());
   spare_.pop_back();
   return b;
@@ -145,7 +130,7 @@ void pipeline::end(const std::shared_ptr<batch>& b) {
   fail_rest(*b);
   std::erase(in_flight_, b);
   if (spare_.size() == most_spare) return;
-  b->request.clear();
+  b->request->clear();
   b->commands.clear();
   b->answered = 0;
   b->patience = milliseconds::max();
@@ -188,14 +173,18 @@ void pipeline::on_reply(batch& b, reply&& r) {
 void pipeline::on_push(reply&& r) { results_.push_back({{}, std::move(r), true}); }
 
 std::vector<pipeline::result> pipeline::take_results(clock::time_point now) {
-  heard_at_ = now;
-  doubted_ = false;
+  heard(now);
   return std::exchange(results_, {});
 }
 
 void pipeline::reuse(std::vector<result>&& taken) {
   taken.clear();
   if (results_.empty()) results_.swap(taken);
+}
+
+void pipeline::heard(clock::time_point now) {
+  heard_at_ = now;
+  doubted_ = false;
 }
 
 clock::time_point pipeline::silent_at() const {

@@ -2,16 +2,15 @@
 // SPDX-License-Identifier: BSL-1.0
 //
 // The script calls of one connection: which calls wait for room, which travel in one request, which reply belongs to
-// which call, and whether the server is silent. No I/O and no clock of its own: the connection (redis.cpp) carries out
-// the decisions.
+// which call, and whether the server is silent. No I/O and no clock of its own: the connection (redis/redis.cpp, or
+// memory/memory_store.cpp) carries out the decisions.
 #pragma once
 
+#include "protocol/arguments.hpp"
 #include "store/bundled_calls.hpp"
 #include "store/server.hpp"
 #include "store/store.hpp"
 #include "time/clock.hpp"
-
-#include <boost/redis/request.hpp>
 
 #include <array>
 #include <chrono>
@@ -19,18 +18,31 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace leasehold::detail {
 
+// Commands that are written at once, in the form that a connection needs.
+class command_writer {
+ public:
+  virtual ~command_writer() = default;
+  // The arguments are valid during the call only.
+  virtual void write(const script&, bool whole_text, arguments&) = 0;
+  virtual void write(const std::vector<std::string>& words) = 0;
+  // A command of one word.
+  virtual void write(std::string_view word) = 0;
+  virtual void clear() = 0;
+};
+
 class pipeline {
  public:
   using call = redis_server::call;
 
-  // The calls of one turn of the event loop. They travel in one request, written once.
+  // The calls of one turn of the event loop. They are written at once.
   struct batch {
-    boost::redis::request request;
+    std::unique_ptr<command_writer> request;
     std::vector<calls> commands;  // Of each command: none, if no caller waits for its reply.
     std::size_t answered = 0;     // Commands.
     clock::time_point sent{};     // A call may have been sent to another server before that.
@@ -51,9 +63,13 @@ class pipeline {
   // that waits here is filled in only when it is sent.
   static constexpr std::size_t most_under_way = 1024;
 
+  using writer_maker = std::unique_ptr<command_writer> (*)();
+
   // If nothing is answered on a connection for `patience`, it is given up. A caller may set a shorter patience.
   // may_bundle: calls about different records may be in one command, if their keys let them.
-  pipeline(std::chrono::milliseconds patience, bool may_bundle) : patience_(patience), may_bundle_(may_bundle) {}
+  pipeline(writer_maker make_writer, std::chrono::milliseconds patience, bool may_bundle,
+           std::size_t most = most_under_way)
+      : make_writer_(make_writer), patience_(patience), may_bundle_(may_bundle), most_(most) {}
 
   // --- Calls ---
 
@@ -71,15 +87,14 @@ class pipeline {
   std::optional<call> next_waiting(clock::time_point now);
   // The batch to send now; null: none.
   std::shared_ptr<batch> flush(clock::time_point now);
-  // Boost.Redis does not use the batch any more: its calls that were not answered fail.
+  // The connection does not use the batch any more: its calls that were not answered fail.
   void end(const std::shared_ptr<batch>&);
   // All calls that were not sent fail.
   void drop();
 
   // --- Results ---
 
-  // The next reply to the batch. Results are taken in a later turn, when Boost.Redis has finished with what it has
-  // read.
+  // The next reply to the batch.
   void on_reply(batch&, reply&&);
   void on_push(reply&&);
   bool has_results() const { return !results_.empty(); }
@@ -90,6 +105,8 @@ class pipeline {
 
   // --- Silence ---
 
+  // The server has said something.
+  void heard(clock::time_point now);
   clock::time_point heard_at() const { return heard_at_; }
   // When the connection counts as silent if the first batch without an answer is still not answered then; max: never.
   clock::time_point silent_at() const;
@@ -99,15 +116,16 @@ class pipeline {
   void forget_silence() { doubted_ = false; }
 
  private:
-  void push_without_caller(std::string_view command);
-  void push(const script&, bool whole_text, arguments&);
+  void write_without_caller(std::string_view command);
   void close_bundle();
   std::shared_ptr<batch> take_batch();
   void fail_rest(batch&);
   void fail(call);
 
+  const writer_maker make_writer_;
   const std::chrono::milliseconds patience_;
   const bool may_bundle_;
+  const std::size_t most_;  // See most_under_way.
   std::shared_ptr<batch> next_;
   // Calls of next_ that are to go out in one command, behind those that are written already.
   bundled_calls bundled_;
