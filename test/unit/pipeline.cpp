@@ -3,6 +3,7 @@
 //
 // What a connection does with its calls, without a connection.
 #include "store/pipeline.hpp"
+#include "store/call_runner.hpp"
 
 #include "protocol/slots.hpp"
 #include "store/redis/request_writer.hpp"
@@ -11,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,13 +44,21 @@ class pipeline_caller final : public detail::caller {
   bool wants(std::uint32_t) const override { return wanted; }
   turn turn_of(std::uint32_t) const override { return its_turn; }
   std::chrono::milliseconds patience_of(std::uint32_t) const override { return patience; }
-  void answered(std::uint32_t, const detail::answer&) override {}
+  // "<tag>: <the words of an error, or answered, or nothing>"
+  void answered(std::uint32_t tag, const detail::answer& a) override {
+    const bool is_error = a.from_store != nullptr && a.from_store->refused;
+    answers.push_back(std::to_string(tag) + ": " +
+                      (is_error                  ? std::string(a.from_store->words)
+                       : a.from_store == nullptr ? "nothing"
+                                                 : "answered"));
+  }
 
   mutable std::map<std::uint32_t, std::string> names;
   detail::verb its_verb = detail::verb::renew;
   std::string_view fences = detail::only_fence_key;
   bool notifies = false;
   bool wanted = true;
+  std::vector<std::string> answers;
   turn its_turn = turn::asks;
   std::chrono::milliseconds patience = std::chrono::milliseconds::max();
 };
@@ -84,6 +94,56 @@ struct with_pipeline {
   detail::server_clock server{0.0};
   std::shared_ptr<pipeline_caller> caller = std::make_shared<pipeline_caller>();
   pipeline calls{detail::request_writer::make, 5s, /*may_bundle=*/true};
+};
+
+// A connection that writes nothing, and its server's replies.
+struct with_runner : detail::call_runner::connection, detail::redis_server::router {
+  bool can_send() const override { return is_up; }
+  void flush() override {
+    if (auto b = runner.calls().flush(clock::now())) batches.push_back(std::move(b));
+  }
+  void flush_later() override { flushes_later = true; }
+  void drain_later() override { drains_later = true; }
+  void on_push(const detail::reply& push) override { seen.push_back("push " + std::string(push.text(0))); }
+  bool ends_with(std::string_view words) override {
+    seen.push_back("ends? " + std::string(words));
+    return words.starts_with("READONLY");
+  }
+  bool redirect(detail::redis_server::call& c, std::string_view words) override {
+    seen.push_back("redirect " + std::to_string(c.tag) + " " + std::string(words));
+    return words.starts_with("MOVED");
+  }
+  bool may_bundle() const override { return true; }
+  bool pushes_grants(std::uint16_t) const override { return false; }
+  void on_shard_channel(std::string_view, bool) override {}
+
+  void run(std::initializer_list<std::uint32_t> tags) {
+    for (const auto tag : tags) runner.run(caller, tag);
+    if (std::exchange(flushes_later, false)) flush();
+  }
+  // The server replies to the last batch.
+  void reply(std::initializer_list<const char*> words) {
+    const auto b = batches.back();
+    runner.collect([&](pipeline& calls) {
+      for (const std::string_view w : words) {
+        detail::reply r;
+        if (w.starts_with('-')) r.set_error();
+        r.add(w.starts_with('-') ? w.substr(1) : w);
+        calls.on_reply(*b, std::move(r));
+      }
+      calls.end(b);
+    });
+    BOOST_TEST(std::exchange(drains_later, false));
+    runner.drain();
+    if (std::exchange(flushes_later, false)) flush();
+  }
+  std::string last_request() const { return std::string(detail::request_writer::of(*batches.back()).payload()); }
+
+  bool is_up = true, flushes_later = false, drains_later = false;
+  std::vector<std::string> seen;
+  std::vector<std::shared_ptr<pipeline::batch>> batches;
+  std::shared_ptr<pipeline_caller> caller = std::make_shared<pipeline_caller>();
+  detail::call_runner runner{*this, this, 0.0, pipeline(detail::request_writer::make, 5s, /*may_bundle=*/true, 3)};
 };
 
 }  // namespace
@@ -293,6 +353,131 @@ BOOST_AUTO_TEST_CASE(a_silent_connection_is_looked_at_twice) {
   calls.take_results(now);
   BOOST_TEST((calls.look_for_silence(now + 6s)).has_value());
   calls.end(b);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(call_runners, with_runner)
+
+using texts = std::vector<std::string>;
+
+constexpr const char* unknown = "-NOSCRIPT No matching script.";
+
+BOOST_AUTO_TEST_CASE(a_script_that_the_server_does_not_know_is_sent_once_more_and_whole) {
+  run({1});
+  BOOST_TEST(last_request().find("EVALSHA") != std::string::npos);
+  reply({unknown});
+  BOOST_TEST(last_request().find("EVAL\r\n$8\r\nreturn 1") != std::string::npos);
+  BOOST_TEST(caller->answers.empty());
+  reply({unknown});
+  BOOST_TEST(batches.size() == 2U);
+  BOOST_TEST(caller->answers == (texts{"1: NOSCRIPT No matching script."}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_script_that_the_server_does_not_know_is_not_sent_again_in_vain) {
+  run({1});
+  caller->wanted = false;
+  reply({unknown});
+  caller->wanted = true;
+  run({2});
+  is_up = false;
+  reply({unknown});
+  BOOST_TEST(batches.size() == 2U);
+  BOOST_TEST(caller->answers == (texts{"1: nothing", "2: nothing"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(each_call_of_a_bundle_that_is_refused_as_a_whole_is_sent_alone) {
+  constexpr const char* refusal = "-NOPERM No permissions to access a key";
+  caller->its_verb = detail::verb::release;
+  run({1, 2});
+  BOOST_TEST(batches.back()->commands.size() == 1U);
+  reply({refusal});
+  BOOST_TEST(batches.size() == 2U);
+  BOOST_TEST(batches.back()->commands.size() == 2U);
+  BOOST_TEST(caller->answers.empty());
+  reply({"1", refusal});
+  BOOST_TEST(caller->answers == (texts{"1: answered", "2: NOPERM No permissions to access a key"}),
+             boost::test_tools::per_element());
+  // Not on a connection that has ended, and not for a caller that has gone.
+  caller->answers.clear();
+  run({3, 4});
+  is_up = false;
+  reply({refusal});
+  is_up = true;
+  run({5, 6});
+  caller->wanted = false;
+  reply({refusal});
+  BOOST_TEST(batches.size() == 4U);
+  BOOST_TEST(caller->answers.size() == 4U);
+}
+
+BOOST_AUTO_TEST_CASE(a_redirection_is_followed_while_the_caller_wants_the_call) {
+  run({1});
+  reply({"-MOVED 7 127.0.0.1:1"});
+  BOOST_TEST(caller->answers.empty());
+  // The router does not take the call over: these words are its answer.
+  run({2});
+  reply({"-ASK 7 127.0.0.1:1"});
+  caller->wanted = false;
+  run({3});
+  reply({"-MOVED 8 127.0.0.1:1"});
+  BOOST_TEST(seen == (texts{"redirect 1 MOVED 7 127.0.0.1:1", "redirect 2 ASK 7 127.0.0.1:1", "ends? ASK 7 127.0.0.1:1",
+                            "ends? MOVED 8 127.0.0.1:1"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(caller->answers == (texts{"2: ASK 7 127.0.0.1:1", "3: MOVED 8 127.0.0.1:1"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(words_about_the_connection_are_no_answer) {
+  run({1});
+  reply({"-READONLY You can't write against a read only replica."});
+  BOOST_TEST(caller->answers == (texts{"1: nothing"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_waits_is_sent_when_there_is_room_and_the_connection_lasts) {
+  run({1, 2, 3, 4, 5});
+  BOOST_TEST(batches.back()->commands.size() == 3U);
+  reply({"1", "1", "1"});
+  BOOST_TEST(batches.size() == 2U);
+  BOOST_TEST(batches.back()->commands.size() == 2U);
+  // What waits when the connection has ended is not written to it, and fails.
+  run({6, 7, 8});
+  is_up = false;
+  reply({"1"});
+  BOOST_TEST(batches.size() == 3U);
+  runner.collect([](pipeline& calls) { calls.drop(); });
+  runner.drain();
+  BOOST_TEST(caller->answers ==
+                 (texts{"1: answered", "2: answered", "3: answered", "6: answered", "7: nothing", "8: nothing"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(pushes_keep_their_order_among_replies) {
+  run({1});
+  runner.collect([&](pipeline& calls) {
+    detail::reply push;
+    push.add("message");
+    calls.on_push(std::move(push));
+  });
+  BOOST_TEST(std::exchange(drains_later, false));
+  runner.collect([&](pipeline& calls) {
+    detail::reply r;
+    r.set_error();
+    r.add("ERR no");
+    calls.on_reply(*batches.back(), std::move(r));
+  });
+  // They are taken together.
+  BOOST_TEST(!drains_later);
+  runner.drain();
+  BOOST_TEST(seen == (texts{"push message", "ends? ERR no"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_call_that_is_taken_over_is_sent_by_its_digest) {
+  detail::redis_server::call c{caller, 1, clock::now()};
+  c.whole_text = true;
+  runner.take_over(std::move(c));
+  flush();
+  BOOST_TEST(last_request().find("EVALSHA") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
