@@ -7,7 +7,6 @@
 #include "time/random.hpp"
 #include "time/system.hpp"
 
-#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -44,7 +43,12 @@ client_identity::client_identity(const client_options& options)
     : engine_(seeded_engine()), phase_(static_cast<clock::rep>(engine_() >> 2)), id_(new_client_id(options)) {}
 
 std::string client_identity::next_token(bool lingers) {
-  return fmt::format(FMT_COMPILE("{}.{}{}"), id_, ++tokens_, lingers ? mark_of_lingering : "");
+  const fmt::format_int number(++tokens_);
+  std::string token;
+  token.reserve(id_.size() + 1 + number.size() + std::string_view(mark_of_lingering).size());
+  token.append(id_).append(1, '.').append(number.data(), number.size());
+  if (lingers) token += mark_of_lingering;
+  return token;
 }
 
 std::string_view label_of_token(std::string_view token) noexcept {

@@ -18,8 +18,8 @@
 #include <boost/container/new_allocator.hpp>
 
 #include <memory>
-#include <optional>
 #include <utility>
+#include <variant>
 
 namespace leasehold::detail {
 
@@ -30,6 +30,13 @@ constexpr bool any_type(asio::cancellation_type_t t) { return t != asio::cancell
 constexpr bool stops_waiting(asio::cancellation_type_t t) {
   return (t & (asio::cancellation_type_t::terminal | asio::cancellation_type_t::partial)) !=
          asio::cancellation_type_t::none;
+}
+
+// The executor of an io_context behind a type-erased one; null: it is another one.
+inline const asio::io_context::executor_type* io_context_behind(const asio::any_completion_executor& e) {
+  const auto* const inner = e.target<asio::any_io_executor>();
+  return inner != nullptr ? inner->target<asio::io_context::executor_type>()
+                          : e.target<asio::io_context::executor_type>();
 }
 
 template <class Signature>
@@ -46,8 +53,13 @@ class pending<void(Args...)> {
   // kept only to be destroyed.
   pending(handler_type handler, const asio::any_completion_executor& fallback) : handler_(std::move(handler)) {
     if (!fallback) return;
-    executor_ =
-        asio::prefer(asio::get_associated_executor(handler_, fallback), asio::execution::outstanding_work.tracked);
+    auto its = asio::get_associated_executor(handler_, fallback);
+    if (const auto* const known = io_context_behind(its)) {
+      // The usual case. Work on a type-erased executor takes memory, and each step through it takes time.
+      executor_.template emplace<known_work>(asio::prefer(*known, asio::execution::outstanding_work.tracked));
+    } else {
+      executor_ = asio::prefer(std::move(its), asio::execution::outstanding_work.tracked);
+    }
   }
 
   explicit operator bool() const { return static_cast<bool>(handler_); }
@@ -65,36 +77,48 @@ class pending<void(Args...)> {
     });
   }
 
-  // Invokes the handler on its executor, never inside this call. The slot is cleared there too: it belongs to the
-  // handler's side and must not be touched from the strand. (any_completion_executor can only be dispatched to, hence
-  // the post to `base`, which also keeps the caller's code off the strand.)
+  // Invokes the handler on its executor, never inside this call, and off the client's strand. `base`: the client's
+  // executor.
   void complete(const asio::any_io_executor& base, Args... args) {
-    auto invoke = [handler = std::move(handler_), executor = std::move(executor_),
-                   ... args = std::move(args)]() mutable {
-      auto run_on = std::move(executor);
-      asio::dispatch(run_on, [handler = std::move(handler), ... args = std::move(args)]() mutable {
-        auto slot = asio::get_associated_cancellation_slot(handler);
-        if (slot.is_connected()) slot.clear();
-        std::move(handler)(std::move(args)...);
-      });
+    auto executor = std::exchange(executor_, {});
+    auto invoke = [handler = std::move(handler_), ... args = std::move(args)]() mutable {
+      // The slot is cleared here: it belongs to the handler's side and must not be touched from the strand.
+      auto slot = asio::get_associated_cancellation_slot(handler);
+      if (slot.is_connected()) slot.clear();
+      std::move(handler)(std::move(args)...);
     };
-    if (const auto* const known = base.target<asio::io_context::executor_type>()) {
-      // Many wait at a time, more than Asio's cache has blocks: where it has none it asks for aligned memory, which
-      // takes malloc longer.
-      asio::post(*known, asio::bind_allocator(boost::container::new_allocator<void>(), std::move(invoke)));
-    } else {
-      asio::post(base, std::move(invoke));
+    if (const auto* const known = std::get_if<known_work>(&executor)) {
+      return post_to(asio::prefer(*known, asio::execution::outstanding_work.untracked), std::move(invoke));
     }
+    // any_completion_executor can only be dispatched to, hence the post to `base`.
+    auto on_base = [run_on = std::get<asio::any_completion_executor>(std::move(executor)),
+                    invoke = std::move(invoke)]() mutable {
+      auto its = std::move(run_on);
+      asio::dispatch(its, std::move(invoke));
+    };
+    const auto* const known = base.target<asio::io_context::executor_type>();
+    known != nullptr ? post_to(*known, std::move(on_base)) : asio::post(base, std::move(on_base));
   }
 
   // Destroys the handler without invoking it: its context ends.
   void drop() {
     auto handler = std::move(handler_);
-    auto executor = std::move(executor_);
+    const auto executor = std::exchange(executor_, {});
   }
 
  private:
-  asio::any_completion_executor executor_;
+  // Outstanding work on an io_context.
+  using known_work = decltype(asio::prefer(std::declval<const asio::io_context::executor_type&>(),
+                                           asio::execution::outstanding_work.tracked));
+
+  // Many wait at a time, more than Asio's cache has blocks: where it has none it asks for aligned memory, which takes
+  // malloc longer.
+  template <class F>
+  static void post_to(const asio::io_context::executor_type& e, F f) {
+    asio::post(e, asio::bind_allocator(boost::container::new_allocator<void>(), std::move(f)));
+  }
+
+  std::variant<asio::any_completion_executor, known_work> executor_;
   handler_type handler_;
 };
 
