@@ -122,6 +122,27 @@ BOOST_AUTO_TEST_CASE(handlers_run_on_their_associated_executor) {
   BOOST_TEST(completed == 16);
 }
 
+// The run() of that context does not return before.
+BOOST_AUTO_TEST_CASE(handlers_run_on_another_io_context) {
+  asio::io_context context, elsewhere;
+  client c(context, redis.url());
+  const mutex lock(c, "n");
+  std::atomic<bool> completed = false;
+  std::thread::id ran_on;
+  lock.acquire(asio::bind_executor(elsewhere.get_executor(), [&](error_code, hold) {
+    ran_on = std::this_thread::get_id();
+    completed = true;
+  }));
+  std::thread thread([&] { elsewhere.run(); });
+  const auto there = thread.get_id();
+  run(context, [&]() -> awaitable<void> {
+    co_await eventually("it has ended", [&] { return completed.load(); });
+    co_await c.close();
+  });
+  thread.join();
+  BOOST_TEST((ran_on == there));
+}
+
 // As a library that is compiled passes them on. Their executor can only be dispatched to.
 BOOST_AUTO_TEST_CASE(erased_handlers_run_on_their_executor_also_without_a_client) {
   asio::thread_pool elsewhere(1);
