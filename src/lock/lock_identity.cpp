@@ -4,7 +4,7 @@
 
 #include "protocol/slots.hpp"
 
-#include <fmt/format.h>
+#include <fmt/compile.h>
 
 #include <utility>
 
@@ -22,7 +22,7 @@ lock_identity::lock_identity(const key_space& space, std::string n, const detail
                              std::uint32_t l)
     : name(std::move(n)),
       kind(k),
-      local_queue(fmt::format("{}{} {} {}{}{}", kind.is_election ? "-" : "", kind.code->name,
+      local_queue(fmt::format(FMT_COMPILE("{}{} {} {}{}{}"), kind.is_election ? "-" : "", kind.code->name,
                               space.prefix.size() + name.size(), space.prefix, name, make_ask(kind, owner))),
       record(record_and_ask(local_queue).substr(0, space.prefix.size() + name.size())),
       ask(record_and_ask(local_queue).substr(record.size())),

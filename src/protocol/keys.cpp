@@ -2,20 +2,20 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "protocol/keys.hpp"
 
-#include <fmt/format.h>
+#include <fmt/compile.h>
 
 namespace leasehold::detail {
 
 std::string queue_key(std::string_view tag, std::string_view record) {
-  return fmt::format("leasehold:{{{}}}:queue:{}", tag, record);
+  return fmt::format(FMT_COMPILE("leasehold:{{{}}}:queue:{}"), tag, record);
 }
 
 std::string entries_key(std::string_view tag, std::string_view record) {
-  return fmt::format("leasehold:{{{}}}:entries:{}", tag, record);
+  return fmt::format(FMT_COMPILE("leasehold:{{{}}}:entries:{}"), tag, record);
 }
 
 std::string leader_key(std::string_view tag, std::string_view record) {
-  return fmt::format("leasehold:{{{}}}:leader:{}", tag, record);
+  return fmt::format(FMT_COMPILE("leasehold:{{{}}}:leader:{}"), tag, record);
 }
 
 // A client's own channel has no colon behind the tag.
@@ -26,14 +26,16 @@ bool is_leader_channel(std::string_view channel) noexcept {
 }
 
 std::string client_channel(std::string_view tag, std::string_view client) {
-  return fmt::format("leasehold:{{{}}}:{}", tag, client);
+  return fmt::format(FMT_COMPILE("leasehold:{{{}}}:{}"), tag, client);
 }
 
-std::string hint_channel(std::string_view record) { return fmt::format("leasehold:{{{}}}:free:{}", only_tag, record); }
+std::string hint_channel(std::string_view record) {
+  return fmt::format(FMT_COMPILE("leasehold:{{{}}}:free:{}"), only_tag, record);
+}
 
 std::string redisson_channel(std::string_view record) {
-  return record.find('{') == record.npos ? fmt::format("redisson_lock__channel:{{{}}}", record)
-                                         : fmt::format("redisson_lock__channel:{}", record);
+  return record.find('{') == record.npos ? fmt::format(FMT_COMPILE("redisson_lock__channel:{{{}}}"), record)
+                                         : fmt::format(FMT_COMPILE("redisson_lock__channel:{}"), record);
 }
 
 }  // namespace leasehold::detail

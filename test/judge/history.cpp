@@ -257,10 +257,11 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
     for (const span& s : p.frozen) text += "\n  frozen from " + shown(s.from) + " to " + shown(s.to);
     j.violations.push_back(text);
   };
-  const auto ends = [&](const std::string& who, std::optional<instant> limit, std::optional<instant> ended,
+  // `describe` makes the text of what is judged. Most of it is not told.
+  const auto ends = [&](const auto& describe, std::optional<instant> limit, std::optional<instant> ended,
                         const std::string& reason) {
     if (!ended) {
-      if (!p.killed) violated("has not ended", who);
+      if (!p.killed) violated("has not ended", describe());
       return;
     }
     ++j.counts["ended: " + reason];
@@ -268,17 +269,17 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
     const instant by = p.late(*limit, *ended);
     if (by > j.latest_end) {
       j.latest_end = by;
-      j.latest = who + ", " + reason;
+      j.latest = describe() + ", " + reason;
     }
     if (by > bound) {
-      violated("ended late, with " + reason, who + " limit " + shown(*limit) + " ended " + shown(*ended));
+      violated("ended late, with " + reason, describe() + " limit " + shown(*limit) + " ended " + shown(*ended));
     }
   };
   // Other words would mean that somebody gets an error that is none of his.
   static const std::set<std::string> usual{"granted", "Success",     "busy",    "timed out",
                                            "lost",    "unreachable", "refused", "no quorum"};
   for (const auto& [id, o] : p.operations) {
-    ends(o.id + " " + o.what, o.limit, o.ended, o.what + ", " + o.reason);
+    ends([&o = o] { return o.id + " " + o.what; }, o.limit, o.ended, o.what + ", " + o.reason);
     if (o.ended && !usual.contains(o.reason)) violated(o.what + " ended with " + o.reason, o.id);
   }
   const auto of_a_resized = [&](const tenure& t) { return t.kind == "counting_semaphore" && resized.contains(t.name); };
@@ -287,16 +288,16 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
     if (!t.together.empty() && of_a_resized(t)) with_a_resized.insert(t.together);
   }
   for (const auto& [id, t] : p.tenures) {
-    const std::string who = t.id + " " + t.kind + " " + t.name + " called " + shown(t.called);
+    const auto who = [&t = t] { return t.id + " " + t.kind + " " + t.name + " called " + shown(t.called); };
     ++j.counts["attempts"];
     ends(who, t.limit, t.granted ? t.granted : t.ended, t.granted ? "granted" : t.reason);
     const bool may_be = (t.cancelled && t.reason == "Operation canceled") ||
                         (t.reason == "wrong limit" && (of_a_resized(t) || with_a_resized.contains(t.together)));
     if (t.ended && !usual.contains(t.reason) && !may_be) {
-      violated("ended with " + t.reason, who);
+      violated("ended with " + t.reason, who());
     }
     if (t.ended && !t.limit && (t.reason == "timed out" || t.reason == "unreachable" || t.reason == "no quorum")) {
-      violated("asked for ever and ended with " + t.reason, who);
+      violated("asked for ever and ended with " + t.reason, who());
     }
     if (!t.granted) continue;
     ++j.counts["grants"];
@@ -305,23 +306,25 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
     std::optional<instant> end = t.given_up;
     if (t.told && (!end || *t.told < *end)) end = t.told;
     if (!end && p.killed) continue;
-    const std::string times =
-        who + " granted " + shown(*t.granted) + " expires " + shown(t.expires) + " end " + shown(end.value_or(0));
+    const auto times = [&] {
+      return who() + " granted " + shown(*t.granted) + " expires " + shown(t.expires) + " end " +
+             shown(end.value_or(0));
+    };
     if (!end) {
-      violated("its loss was not told", times);
+      violated("its loss was not told", times());
       continue;
     }
     // A step of the clock is seen when the deadline that it leaves may have passed already, even before the grant is
     // told.
     const instant by = p.late(std::max({t.expires, *t.granted, t.jumps.empty() ? 0 : t.jumps.back()}), *end);
     j.latest_loss = std::max(j.latest_loss, by);
-    if (by > bound) violated("its loss was told late", times);
+    if (by > bound) violated("its loss was told late", times());
     if (end == t.told && *end < t.expires - t.margin - nearly) {
       ++j.counts["losses told early"];
       const bool reason = std::any_of(reasons.begin(), reasons.end(), [&end, &called = t.called](const span& s) {
         return s.from <= *end && s.to >= called;
       });
-      if (!reason) violated("lost without a reason", times);
+      if (!reason) violated("lost without a reason", times());
     }
   }
 }

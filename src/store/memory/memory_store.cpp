@@ -11,12 +11,16 @@
 #include "time/timer.hpp"
 
 #include <boost/asio/post.hpp>
+#include <boost/container/small_vector.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <random>
 #include <set>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,19 +48,44 @@ void flatten(const reply& from, client_reply& to) {
   to.add(from.text);
 }
 
-// A script call, as it is sent.
-struct script_call {
-  const script* the_script;  // Null: the arguments are a command.
-  bool whole_text = false, asking = false;
-  std::vector<std::string> keys, arguments;
-  detail::verb verb{};
+// A script call or a command, as it is sent.
+class script_call {
+ public:
+  script_call(const script& what, bool whole_text, bool asking, const arguments& args)
+      : script_(&what), whole_text_(whole_text), asking_(asking), keys_(args.keys().size()) {
+    add(args.keys());
+    add(args.args());
+  }
+  explicit script_call(const std::vector<std::string>& command) : command_(command) {}
 
   reply run(server& s, bool* wrote = nullptr) const {
-    if (the_script == nullptr) return s.answer(arguments);
-    const std::vector<std::string_view> k(keys.begin(), keys.end());
-    const std::vector<std::string_view> a(arguments.begin(), arguments.end());
-    return s.run(*the_script, whole_text, k, a, asking, wrote);
+    if (script_ == nullptr) return s.answer(command_);
+    boost::container::small_vector<std::string_view, few> words;
+    std::size_t from = 0;
+    for (const auto end : ends_) {
+      words.push_back(std::string_view(text_).substr(from, end - from));
+      from = end;
+    }
+    const std::span all(words.data(), words.size());
+    return s.run(*script_, whole_text_, all.first(keys_), all.subspan(keys_), asking_, wrote);
   }
+
+ private:
+  static constexpr std::size_t few = 18;
+  void add(std::span<const std::string_view> words) {
+    for (const auto word : words) {
+      text_ += word;
+      ends_.push_back(text_.size());
+    }
+  }
+
+  const script* script_ = nullptr;
+  bool whole_text_ = false, asking_ = false;
+  // The keys and arguments one behind the other, and where each one ends.
+  std::string text_;
+  boost::container::small_vector<std::size_t, few> ends_;
+  std::size_t keys_ = 0;
+  std::vector<std::string> command_;
 };
 
 // The commands of a batch. Those of one word arrive with the command behind them.
@@ -73,11 +102,9 @@ class command_list final : public command_writer {
   }
 
   void write(const script& what, bool whole_text, arguments& args) override {
-    const auto keys = args.keys();
-    const auto rest = args.args();
-    add({&what, whole_text, asking_, {keys.begin(), keys.end()}, {rest.begin(), rest.end()}});
+    add(script_call(what, whole_text, asking_, args));
   }
-  void write(const std::vector<std::string>& all) override { add({nullptr, false, false, {}, all}); }
+  void write(const std::vector<std::string>& all) override { add(script_call(all)); }
   void write(std::string_view word) override {
     ++in_front_;
     asking_ = word == "ASKING";
@@ -233,9 +260,8 @@ class memory_store final : public redis_server,
                         std::chrono::milliseconds limit) override {
     if (!up_) return false;
     const auto sent = clock::now();
+    const auto v = the_caller->request_of(tag).verb;
     auto r = written(*the_caller, tag);
-    r.whole_text = true;
-    const auto v = r.verb;
     waits_.push_back({the_caller, tag, sent});
     // After the limit and the time of a command, no answer follows.
     where_.over->at(where_.over->now() + limit + command_timeout_, [weak = weak_from_this(), the_caller, tag, sent] {
@@ -338,16 +364,11 @@ class memory_store final : public redis_server,
   script_call written(caller& the_caller, std::uint32_t tag) {
     const auto what = the_caller.request_of(tag);
     const auto planned = plan(what, clock::now(), runner_.clock_there(), /*pushes_grants=*/true);
-    if (what.of_kind == nullptr) {
-      the_caller.sent(tag, planned);
-      return {nullptr, false, false, {}, command_of(what), what.verb};
-    }
     arguments args;
-    write(what, planned, args);
+    if (what.of_kind != nullptr) write(what, planned, args);
     the_caller.sent(tag, planned);
-    const auto keys = args.keys();
-    const auto rest = args.args();
-    return {what.of_kind, false, false, {keys.begin(), keys.end()}, {rest.begin(), rest.end()}, what.verb};
+    if (what.of_kind == nullptr) return script_call(command_of(what));
+    return {*what.of_kind, /*whole_text=*/true, /*asking=*/false, args};
   }
 
   // --- Scripts: call_runner::connection ---
