@@ -437,8 +437,9 @@ void judge::note_answer(std::size_t server, std::string_view token) {
   for (const auto& h : holds_) {
     if (h->client != client) continue;
     // It may have been sent on a connection that was cut since: that answer does not come.
-    if (world_.now() < connections_[h->by].since + world_.latest + 2 * world_.slowest + longest_reconnection) return;
-    a.since = std::max(world_.now(), slow_until_) + 2 * world_.slowest + longest_reconnection;
+    if (world_.now() < connections_[h->by].since + world_.latest + 2 * world_.slowest + world_.longest_reconnection)
+      return;
+    a.since = std::max(world_.now(), slow_until_) + 2 * world_.slowest + world_.longest_reconnection;
     a.connections = h->by->connections_so_far();
     return;
   }

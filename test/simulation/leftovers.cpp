@@ -72,7 +72,7 @@ void leftovers::look_for_hindrances() {
     const auto before = std::exchange(its.connections, p->connections_so_far());
     // If it stood still between a request and its answer, it knows the clock of the server only so well.
     if (before != its.connections || p->is_frozen() || p->is_cut_off() || !p->core().up()) {
-      its.since = now + longest_reconnection + p->frozen();
+      its.since = now + world_.longest_reconnection + p->frozen();
     }
   }
 }

@@ -18,10 +18,7 @@
 
 namespace leasehold::simulation {
 
-// After a cut a client connects again within this, if it was connected.
-inline constexpr std::chrono::milliseconds longest_reconnection{60};
-
-// Otherwise after the longest of client_options::reconnect, and jitter.
+// A client connects again within this: four times the longest of client_options::reconnect (store/reconnection.hpp).
 inline constexpr std::chrono::milliseconds longest_pause_between_connections{2000};
 
 class leftovers {

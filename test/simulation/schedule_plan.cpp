@@ -98,6 +98,12 @@ void schedule::plan() {
       };
     }
   }
+  // Pauses that do not grow keep the judge's limits short.
+  backoff pauses{.first = 20ms, .max = 1000ms, .factor = 1.0, .jitter = 0.5};
+  if (dice(seed_, 13).chance(0.5)) {
+    pauses = {.first = 20ms, .max = longest_pause_between_connections / 4, .factor = 2.0, .jitter = 0.5};
+    world_.longest_reconnection = longest_pause_between_connections;
+  }
   const auto processes =
       static_cast<std::size_t>(d.between(2, deployment_ == deployment::quorum && d.chance(0.7) ? 2 : 3));
   for (std::size_t i = 0; i < processes; ++i) {
@@ -108,6 +114,7 @@ void schedule::plan() {
     o.connect_timeout = milliseconds(d.between(300, 2000));
     o.idle_timeout = d.chance(0.3) ? milliseconds(d.between(5, 500)) : milliseconds(10000);
     o.restart_delay = 2 * longest_lease_ + 1s;
+    o.reconnect = pauses;
     client_options_.push_back(o);
     lingers_.push_back(0ms);
     clocks_.push_back({d.between(0s, 100s), d.between(-3000, 3000)});

@@ -132,6 +132,8 @@ class world final : public detail::memory::network {
   clock::duration gathering{0};
   // How many calls may be under way on a connection (memory::network::most_under_way).
   std::size_t most_calls = detail::pipeline::most_under_way;
+  // After a cut a client connects again within this, if it was connected.
+  clock::duration longest_reconnection = std::chrono::milliseconds(60);
   // Each process has ways of its own to the servers (process::way_to). Before there are processes.
   bool has_ways = false;
   // How often what was sent on a connection that is cut arrives later than the cut.

@@ -1,6 +1,6 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
-#include "store/redis/reconnection.hpp"
+#include "store/reconnection.hpp"
 
 #include "support/unit_test.hpp"
 

@@ -5,9 +5,8 @@
 #include "protocol/keys.hpp"
 #include "protocol/refusal.hpp"
 #include "store/call_runner.hpp"
-#include "store/known_server.hpp"
+#include "store/connection_state.hpp"
 #include "store/memory/command_list.hpp"
-#include "time/pauses.hpp"
 #include "time/random.hpp"
 #include "time/timer.hpp"
 
@@ -124,11 +123,11 @@ class memory_store final : public redis_server,
         router_(r),
         channel_(std::move(channel)),
         running_(strand_),
-        pauses_(options.reconnect),
         random_(random_bits()),
         runner_(*this, r, options.drift,
                 pipeline(command_list::make, options.command_timeout,
-                         /*may_bundle=*/r == nullptr || r->may_bundle(), where_.over->most_under_way())) {}
+                         /*may_bundle=*/r == nullptr || r->may_bundle(), where_.over->most_under_way())),
+        state_(options.reconnect, runner_, owner) {}
   ~memory_store() {
     if (link_) link_->drop();
     where_.over->stop();
@@ -141,12 +140,13 @@ class memory_store final : public redis_server,
   }
 
   void stop() override {
-    if (std::exchange(stopping_, true)) return;
-    up_ = false;
+    if (state_.is_stopping()) return;
+    state_.stop();
     if (link_) link_->drop();
     where_.over->stop();
     asio::post(strand_, [self = shared_from_this()] {
-      self->fail_calls();
+      self->fail_what_is_under_way();
+      self->state_.ended("the client has stopped", clock::now(), 0.0);
       self->runner_.drain();
       for (const auto& w : std::exchange(self->waits_, {})) {
         w.the_caller->answered(w.tag, answer{nullptr, w.sent, clock::now(), nullptr});
@@ -160,20 +160,20 @@ class memory_store final : public redis_server,
 
   store::memory known() const override {
     store::memory m;
-    m.servers = {server_.as_memory()};
+    m.servers = {state_.known()};
     return m;
   }
   void assume(const store::memory& m) override {
     if (m.servers.empty()) return;
-    server_.assume(m.servers.front());
+    state_.assume(m.servers.front());
   }
 
-  bool up() const override { return up_; }
-  std::uint64_t epoch() const override { return epoch_; }
+  bool up() const override { return can_send(); }
+  std::uint64_t epoch() const override { return state_.epoch(); }
 
   bool run(std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
-    if (!up_) return false;
-    if (const auto due = runner_.run(std::move(the_caller), tag); due < watched_until_) watch(due);
+    if (!can_send()) return false;
+    watch(runner_.run(std::move(the_caller), tag));
     return true;
   }
 
@@ -183,7 +183,7 @@ class memory_store final : public redis_server,
   // written nothing.
   bool run_acknowledged(std::shared_ptr<caller> the_caller, std::uint32_t tag, std::uint32_t replicas,
                         std::chrono::milliseconds limit) override {
-    if (!up_) return false;
+    if (!can_send()) return false;
     const auto sent = clock::now();
     const auto v = the_caller->request_of(tag).verb;
     auto r = written(*the_caller, tag);
@@ -213,7 +213,7 @@ class memory_store final : public redis_server,
 
   void exec(const commands& all, std::chrono::milliseconds,
             std::function<void(const std::vector<client_reply>*)> then) override {
-    if (!up_) return asio::post(strand_, [then = std::move(then)] { then(nullptr); });
+    if (!can_send()) return asio::post(strand_, [then = std::move(then)] { then(nullptr); });
     execs_.push_back(std::move(then));
     link_->send([l = link_, all](memory_server& at) {
       std::vector<client_reply> replies;
@@ -223,14 +223,14 @@ class memory_store final : public redis_server,
   }
 
   void publish(const std::string& channel, std::string_view message) override {
-    if (!up_) return;
+    if (!can_send()) return;
     link_->send([command = std::vector<std::string>{"PUBLISH", channel, std::string(message)}](memory_server& at) {
       at.answer(command);
     });
   }
 
   void change_shard_channel(const std::string& channel, bool listen) override {
-    if (!up_) return;
+    if (!can_send()) return;
     link_->send([l = link_, channel, listen](memory_server& at) {
       if (is_refused(at, *l)) return;
       const auto refusal = listen ? at.subscribe_in_slot(*l, channel) : std::nullopt;
@@ -248,10 +248,10 @@ class memory_store final : public redis_server,
   }
 
   void listen(const std::string& channel) override {
-    if (channels_.insert(channel).second && up_) subscribe(channel);
+    if (channels_.insert(channel).second && can_send()) subscribe(channel);
   }
   void ignore(const std::string& channel) override {
-    if (channels_.erase(channel) == 0 || !up_) return;
+    if (channels_.erase(channel) == 0 || !can_send()) return;
     link_->send([l = link_, channel](memory_server& at) {
       if (!is_refused(at, *l)) l->channels.erase(channel);
     });
@@ -261,14 +261,14 @@ class memory_store final : public redis_server,
 
   void arrived(const std::shared_ptr<link>& from, std::function<void(memory_store&)> f) {
     asio::post(strand_, [self = shared_from_this(), from, f = std::move(f)] {
-      if (self->link_ != from || self->stopping_) return;
+      if (self->link_ != from || self->state_.is_stopping()) return;
       self->runner_.calls().heard(clock::now());
       f(*self);
     });
   }
   void lost(const std::shared_ptr<link>& which) {
     asio::post(strand_, [self = shared_from_this(), which] {
-      if (self->link_ == which && !self->stopping_) self->drop_connection("the connection was closed");
+      if (self->link_ == which && !self->state_.is_stopping()) self->drop_connection("the connection was closed");
     });
   }
   void on_published(const std::string& channel, const std::string& message) {
@@ -298,7 +298,7 @@ class memory_store final : public redis_server,
 
   // --- Scripts: call_runner::connection ---
 
-  bool can_send() const override { return up_; }
+  bool can_send() const override { return state_.can_send(); }
 
   void flush_later() override {
     const auto longer = where_.over->gathers();
@@ -310,11 +310,11 @@ class memory_store final : public redis_server,
   }
 
   void flush() override {
-    if (!up_) return;
+    if (!can_send()) return;
     const auto b = runner_.calls().flush(clock::now());
     if (!b) return;
     in_flight_.push_back(b);
-    if (const auto due = b->gives_up_at(b->sent); due < watched_until_) watch(due);
+    watch(b->gives_up_at(b->sent));
     for (auto& c : command_list::take(*b)) {
       link_->send([l = link_, b, c = std::move(c)](memory_server& at) {
         l->reply_to_client([b, replies = c.replies, answered = c.what.run(at)](memory_store& self) {
@@ -374,15 +374,13 @@ class memory_store final : public redis_server,
   // --- The connection ---
 
   void connect() {
-    if (stopping_) return;
+    if (state_.is_stopping()) return;
     const auto guard = where_.over->lock();
-    ++epoch_;
+    state_.begins();
     link_ = std::make_shared<link>(*where_.to, where_.over, weak_from_this());
     if (where_.on_connect) where_.on_connect(link_);
     if (!where_.to->is_up()) return lost(link_);
-    where_.over->at(where_.over->now() + connect_timeout_, [weak = weak_from_this(), l = link_] {
-      if (const auto self = weak.lock()) self->give_up_connecting(l);
-    });
+    watch(clock::now() + connect_timeout_);
     link_->send([l = link_, sent = clock::now(), channel = channel_](memory_server& at) {
       at.attach(l);
       if (is_refused(at, *l)) return;
@@ -404,27 +402,13 @@ class memory_store final : public redis_server,
     return at.is_busy;
   }
 
-  void give_up_connecting(const std::shared_ptr<link>& l) {
-    asio::post(strand_, [self = shared_from_this(), l] {
-      if (self->link_ == l && !self->up_ && !self->stopping_) self->drop_connection("no answer");
-    });
-  }
-
-  void on_connected(const std::string& run_id, store::server found, std::chrono::microseconds time,
+  void on_connected(const std::string& run_id, const store::server& found, std::chrono::microseconds time,
                     clock::time_point sent) {
-    if (up_) return;
-    if (const auto objection = events_->objection(run_id); !objection.empty()) {
-      events_->on_refused(objection);
-      return drop_connection(objection, /*is_reported=*/true);
-    }
-    server_.on_up(run_id, found);
-    if (found.another) runner_.clock_there().reset();
-    const auto jump = runner_.clock_there().observe(time.count(), sent, clock::now());
-    up_ = true;
-    pauses_.reset();
-    if (jump != clock::duration(0)) events_->on_clock_jump(jump);
-    for (const auto& channel : channels_) subscribe(channel);
-    events_->on_up(found);
+    if (can_send()) return;
+    const std::string objection = state_.on_greeting({run_id, found, time.count(), sent}, clock::now(), [this] {
+      for (const auto& channel : channels_) subscribe(channel);
+    });
+    if (!objection.empty()) drop_connection(objection);
   }
 
   void subscribe(const std::string& channel) {
@@ -435,53 +419,38 @@ class memory_store final : public redis_server,
     });
   }
 
-  void drop_connection(std::string_view why, bool is_reported = false) {
+  void drop_connection(std::string_view why) {
     std::exchange(link_, nullptr)->drop();
-    const bool was_up = std::exchange(up_, false);
-    unwatch();
-    fail_calls();
+    fail_what_is_under_way();
     for (auto& then : std::exchange(execs_, {})) asio::post(strand_, [then = std::move(then)] { then(nullptr); });
-    if (!is_reported) was_up ? events_->on_down(why) : events_->on_no_answer(why);
-    if (stopping_) return;
-    const auto pause = pauses_.next(std::uniform_real_distribution<double>(0.0, 1.0)(random_));
-    where_.over->at(where_.over->now() + pause, [weak = weak_from_this()] {
+    const double random = std::uniform_real_distribution<double>(0.0, 1.0)(random_);
+    const auto plan = state_.ended(why, clock::now(), random);
+    if (state_.is_stopping()) return;
+    where_.over->at(where_.over->now() + plan.pause, [weak = weak_from_this()] {
       const auto self = weak.lock();
       if (self) asio::post(self->strand_, [self] { self->connect(); });
     });
   }
 
-  // All that are not answered.
-  void fail_calls() {
+  void fail_what_is_under_way() {
     runner_.collect([this](pipeline& calls) {
       for (const auto& b : std::exchange(in_flight_, {})) calls.end(b);
-      calls.drop();
     });
   }
 
   // --- A server that does not answer ---
 
-  // As in redis/redis.cpp.
   void watch(clock::time_point due) {
-    watched_until_ = due;
+    if (!state_.watch(due)) return;
     where_.over->at(where_.over->now() + (due - clock::now()), [weak = weak_from_this(), l = link_, due] {
       const auto self = weak.lock();
       if (!self) return;
       asio::post(self->strand_, [self, l, due] {
-        if (self->link_ == l && self->up_ && self->watched_until_ == due) self->look_for_silence();
+        if (self->link_ != l || !self->state_.is_watched_until(due) || self->state_.is_stopping()) return;
+        const auto next = self->state_.on_watch(clock::now());
+        next ? self->watch(*next) : self->drop_connection("no answer");
       });
     });
-  }
-
-  void look_for_silence() {
-    watched_until_ = clock::time_point::max();
-    const auto next = runner_.calls().look_for_silence(clock::now());
-    if (!next) return drop_connection("no answer");
-    if (*next != clock::time_point::max()) watch(*next);
-  }
-
-  void unwatch() {
-    watched_until_ = clock::time_point::max();
-    runner_.calls().forget_silence();
   }
 
   const asio::any_io_executor strand_;
@@ -492,16 +461,10 @@ class memory_store final : public redis_server,
   router* const router_;  // Null: there is nothing to know.
   const std::string channel_;
   timer running_;
-  pauses pauses_;
   std::mt19937_64 random_;
   std::shared_ptr<link> link_;
-  std::uint64_t epoch_ = 0;
-  known_server server_;
-  bool up_ = false;
-  bool stopping_ = false;
-  // When the watch checks next.
-  clock::time_point watched_until_ = clock::time_point::max();
   call_runner runner_;
+  connection_state state_;
   std::vector<std::shared_ptr<pipeline::batch>> in_flight_;
   std::vector<acknowledged_call> waits_;
   std::deque<std::function<void(const std::vector<client_reply>*)>> execs_;

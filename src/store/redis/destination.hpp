@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #pragma once
 
+#include "store/reconnection.hpp"
 #include "store/redis/connections.hpp"
-#include "store/redis/reconnection.hpp"
 #include "store/redis/sentinels.hpp"
 #include "store/url.hpp"
 #include "time/clock.hpp"

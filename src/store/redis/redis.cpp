@@ -5,14 +5,13 @@
 #include "protocol/keys.hpp"
 #include "protocol/refusal.hpp"
 #include "store/call_runner.hpp"
-#include "store/known_server.hpp"
+#include "store/connection_state.hpp"
 #include "store/redis/channels.hpp"
 #include "store/redis/connections.hpp"
 #include "store/redis/deprecated.hpp"
 #include "store/redis/destination.hpp"
 #include "store/redis/handshake.hpp"
 #include "store/redis/login.hpp"
-#include "store/redis/reconnection.hpp"
 #include "store/redis/request_writer.hpp"
 #include "store/redis/tls.hpp"
 #include "store/redis/witness.hpp"
@@ -83,7 +82,6 @@ class redis_store final : public redis_server,
       : strand_(strand),
         options_(options),
         destination_(strand, std::move(where), options),
-        reconnection_(options.reconnect),
         events_(&owner),
         router_(r),
         proof_{tls_identity(destination_.where(), destination_.host()),
@@ -100,7 +98,8 @@ class redis_store final : public redis_server,
                   [this](std::string_view words, const std::string& of_slot) { on_refused_channel(words, of_slot); }),
         runner_(*this, r, options.drift,
                 pipeline(request_writer::make, options.command_timeout,
-                         /*may_bundle=*/r == nullptr || r->may_bundle())) {
+                         /*may_bundle=*/r == nullptr || r->may_bundle())),
+        state_(options.reconnect, runner_, owner) {
     connection_.set_receive_response(push_sink_);
   }
 
@@ -117,34 +116,33 @@ class redis_store final : public redis_server,
   }
 
   void stop() override {
-    stopping_ = true;
-    up_ = false;
+    state_.stop();
     connection_.cancel(redis::operation::all);
     destination_.stop();
     proof_.password->stop();
     pause_.cancel();
-    unwatch();
+    watch_.cancel();
     if (witness_) witness_->stop();
   }
 
   store::memory known() const override {
     store::memory m;
-    m.servers = {server_.as_memory()};
+    m.servers = {state_.known()};
     m.hosts = destination_.sentinels_known();
     return m;
   }
   void assume(const store::memory& m) override {
     if (m.servers.empty()) return;
-    server_.assume(m.servers.front());
+    state_.assume(m.servers.front());
     destination_.assume_sentinels(m.hosts);
   }
 
   bool up() const override { return can_send(); }
-  std::uint64_t epoch() const override { return epoch_; }
+  std::uint64_t epoch() const override { return state_.epoch(); }
 
   bool run(std::shared_ptr<caller> the_caller, std::uint32_t tag) override {
     if (!can_send()) return false;
-    if (const auto due = runner_.run(std::move(the_caller), tag); due < watched_until_) watch(due);
+    watch(runner_.run(std::move(the_caller), tag));
     return true;
   }
 
@@ -152,7 +150,7 @@ class redis_store final : public redis_server,
 
   bool run_acknowledged(std::shared_ptr<caller> the_caller, std::uint32_t tag, std::uint32_t replicas,
                         std::chrono::milliseconds limit) override {
-    if (!up_) return false;
+    if (!can_send()) return false;
     witness::run(witness_, another_, std::move(the_caller), tag, replicas, limit);
     return true;
   }
@@ -193,7 +191,7 @@ class redis_store final : public redis_server,
   }
 
   void publish(const std::string& channel, std::string_view message) override {
-    if (!up_) return;
+    if (!can_send()) return;
     const auto request = std::make_shared<redis::request>(make_request());
     request->push("PUBLISH", channel, message);
     redis::any_adapter adapter([](redis::any_adapter::parse_event, const redis::resp3::node_view&, error_code&) {});
@@ -201,10 +199,10 @@ class redis_store final : public redis_server,
   }
 
   void change_shard_channel(const std::string& channel, bool listen) override {
-    if (up_) channels_.change_shard_channel(channel, listen);
+    if (can_send()) channels_.change_shard_channel(channel, listen);
   }
-  void listen(const std::string& channel) override { channels_.listen(channel, up_); }
-  void ignore(const std::string& channel) override { channels_.ignore(channel, up_); }
+  void listen(const std::string& channel) override { channels_.listen(channel, can_send()); }
+  void ignore(const std::string& channel) override { channels_.ignore(channel, can_send()); }
 
  private:
   using timer = asio::basic_waitable_timer<clock, wait_traits, Strand>;
@@ -214,32 +212,32 @@ class redis_store final : public redis_server,
   static awaitable run_connections(std::shared_ptr<redis_store> self, std::shared_ptr<void> keep_alive) {
     const asio::use_awaitable_t<Strand> use;
     redis::config config = self->destination_.config();
-    while (!self->stopping_) {
+    connection_state& state = self->state_;
+    while (!state.is_stopping()) {
       self->is_elsewhere_ = false;
-      co_await self->destination_.look_up(self->reconnection_);
-      if (self->stopping_) break;
+      co_await self->destination_.look_up(state.next());
+      if (state.is_stopping()) break;
       if (self->is_elsewhere_) {
         co_await rest_unless_urgent(self);
         continue;
       }
-      const auto next = self->destination_.take(self->reconnection_, config);
+      const auto next = self->destination_.take(state.next(), config);
       const bool is_known = next.no_master == nullptr;
       if (is_known && self->proof_.password->asks()) {
         co_await get_credentials(self);
-        if (self->stopping_) break;
+        if (state.is_stopping()) break;
         if (self->is_elsewhere_) {
           co_await rest_unless_urgent(self);
           continue;
         }
       }
       if (!(is_known ? self->can_identify_itself() : self->report(*next.no_master))) {
-        if (self->stopping_) break;
-        const auto pause = self->reconnection_.pause(self->random());
+        if (state.is_stopping()) break;
+        const auto pause = state.next().pause(self->random());
         co_await rest(self, pause);
         continue;
       }
-      ++self->epoch_;
-      self->reconnection_.begins();
+      state.begins();
       self->this_one_ = {};
       self->shake_hands();
       self->watch(later(clock::now(), next.patience));
@@ -248,19 +246,13 @@ class redis_store final : public redis_server,
       co_await self->connection_.async_run(config, token);
       // Otherwise requests that were never written would wait for the next connection.
       self->connection_.cancel(redis::operation::exec);
-      self->unwatch();
+      self->watch_.cancel();
       self->proof_.password->release();
-      const bool was_up = std::exchange(self->up_, false);
-      self->runner_.collect([](pipeline& calls) { calls.drop(); });
       const std::string why = self->why_ended(ec);
-      using end = reconnection::end;
-      const end how = was_up ? end::lost : self->this_one_.is_refused ? end::refused : end::not_reached;
-      const reconnection::plan plan = self->reconnection_.ended(how, clock::now(), self->random());
+      const reconnection::plan plan = state.ended(why, clock::now(), self->random());
       if (!plan.is_reported) continue;
-      if (how != end::lost) self->destination_.doubt();
-      if (how == end::lost) self->events_->on_down(why);
-      if (how == end::not_reached) self->events_->on_no_answer(why);
-      if (self->stopping_) break;
+      if (plan.how != reconnection::end::lost) self->destination_.doubt();
+      if (state.is_stopping()) break;
       if (plan.pause != clock::duration(0)) co_await rest(self, plan.pause);
     }
     // The answers of the last connection must arrive first.
@@ -279,7 +271,7 @@ class redis_store final : public redis_server,
 
   // Another master was announced before the connection began.
   static awaitable rest_unless_urgent(std::shared_ptr<redis_store> self) {
-    const auto pause = self->reconnection_.pause_unless_urgent(self->random());
+    const auto pause = self->state_.next().pause_unless_urgent(self->random());
     if (pause != clock::duration(0)) co_await rest(self, pause);
   }
 
@@ -308,12 +300,12 @@ class redis_store final : public redis_server,
   // The Sentinels have announced another master.
   void follow_master() {
     is_elsewhere_ = true;
-    if (reconnection_.hurry(clock::now())) pause_.cancel();
+    if (state_.next().hurry(clock::now())) pause_.cancel();
     reset("the Sentinels have another master");
   }
 
   std::string why_ended(error_code ec) const {
-    if (!this_one_.why_down.empty()) return this_one_.why_down;
+    if (!state_.why_given_up().empty()) return state_.why_given_up();
     if (!this_one_.why_no_hello.empty()) return this_one_.why_no_hello;
     const bool is_silent_end = ec == asio::error::eof && !this_one_.has_answered;
     return proof_.tls.why_ended(ec.message() + (is_silent_end ? why_nothing_but_an_end : ""));
@@ -322,12 +314,12 @@ class redis_store final : public redis_server,
   // Receives all pushes, because 256 unread pushes stall every command. push_sink has already taken in their contents.
   static awaitable keep_receiving(std::shared_ptr<redis_store> self) {
     const asio::use_awaitable_t<Strand> use;
-    while (!self->stopping_) {
+    while (!self->state_.is_stopping()) {
       error_code ec;
       auto token = asio::redirect_error(use, ec);
       co_await self->connection_.async_receive2(token);
       // Between two connections there is nothing to receive, so this may end at once.
-      if (ec && !self->stopping_) co_await asio::post(self->strand_, use);
+      if (ec && !self->state_.is_stopping()) co_await asio::post(self->strand_, use);
     }
   }
 
@@ -358,9 +350,8 @@ class redis_store final : public redis_server,
       if (is_first && e->replies.front().is_error()) this_one_.why_no_hello = why_no_hello(e->replies.front().text(0));
     });
     connection_.async_exec(e->script.request(), std::move(adapter),
-                           [self = this->shared_from_this(), e, epoch = epoch_](error_code ec, std::size_t) {
-                             const bool is_over = epoch != self->epoch_ || self->this_one_.has_ended;
-                             if (ec || is_over || self->stopping_) return;
+                           [self = this->shared_from_this(), e, epoch = epoch()](error_code ec, std::size_t) {
+                             if (ec || !self->state_.is_present(epoch) || self->state_.is_stopping()) return;
                              if (const auto o = e->script.read(e->replies)) self->on_handshake(*o, e->sent);
                            });
   }
@@ -368,29 +359,16 @@ class redis_store final : public redis_server,
   // If there is no outcome, the connection was lost, and run_connections handles that.
   void on_handshake(const handshake::outcome& o, clock::time_point sent) {
     if (!o.problem.empty()) {
-      this_one_.is_refused = o.refused;
-      // Another password may come.
-      const bool may_change = wants_password(o.problem);
-      if (o.refused) may_change ? events_->on_no_answer(o.problem) : events_->on_refused(o.problem);
+      if (o.refused) state_.on_refused(o.problem, /*may_change=*/wants_password(o.problem));
       return reset(o.problem);
     }
-    if (const auto objection = events_->objection(o.run_id); !objection.empty()) {
-      this_one_.is_refused = true;
-      events_->on_refused(objection);
-      return reset(objection);
-    }
     set_no_delay(connection_);
-    store::server found = o.server;
-    server_.on_up(o.run_id, found);
-    if (found.another) runner_.clock_there().reset();
-    const auto jump = runner_.clock_there().observe(o.time, sent, clock::now());
-    up_ = true;
-    reconnection_.is_up(clock::now());
-    unwatch();
-    if (jump != clock::duration(0)) events_->on_clock_jump(jump);
-    channels_.listen_again();
-    keep_authenticated();
-    events_->on_up(found);
+    watch_.cancel();
+    const std::string objection = state_.on_greeting({o.run_id, o.server, o.time, sent}, clock::now(), [this] {
+      channels_.listen_again();
+      keep_authenticated();
+    });
+    if (!objection.empty()) reset(objection);
   }
 
   void keep_authenticated() {
@@ -415,12 +393,12 @@ class redis_store final : public redis_server,
   // The replies of this connection no longer match its commands.
   void on_refused_channel(std::string_view words, const std::string& of_slot) {
     this_one_.is_out_of_step = true;
-    asio::post(strand_, [self = this->shared_from_this(), of_slot, why = std::string(words), epoch = epoch_] {
-      if (self->stopping_) return;
+    asio::post(strand_, [self = this->shared_from_this(), of_slot, why = std::string(words), epoch = epoch()] {
+      if (self->state_.is_stopping()) return;
       if (!of_slot.empty() && self->router_ != nullptr) {
         is_lasting(why) ? self->router_->on_no_shard_channels() : self->router_->on_refused_shard_channel(of_slot, why);
       }
-      if (epoch == self->epoch_) self->reset(why);
+      if (epoch == self->epoch()) self->reset(why);
     });
   }
 
@@ -428,9 +406,9 @@ class redis_store final : public redis_server,
   void limit_silence(const std::shared_ptr<timer>& limit, clock::time_point since, std::chrono::milliseconds patience) {
     limit->expires_at(later(since, patience));
     limit->async_wait(
-        [self = this->shared_from_this(), weak = std::weak_ptr(limit), patience, epoch = epoch_](error_code ec) {
+        [self = this->shared_from_this(), weak = std::weak_ptr(limit), patience, epoch = epoch()](error_code ec) {
           const auto still_there = weak.lock();
-          if (ec || !still_there || epoch != self->epoch_ || self->stopping_) return;
+          if (ec || !still_there || !self->state_.is_present(epoch) || self->state_.is_stopping()) return;
           if (later(self->runner_.calls().heard_at(), patience) <= clock::now()) return self->reset("no answer");
           self->limit_silence(still_there, self->runner_.calls().heard_at(), patience);
         });
@@ -438,17 +416,13 @@ class redis_store final : public redis_server,
 
   // Drops the connection; run_connections makes another.
   void reset(std::string_view why) {
-    this_one_.why_down = why;
-    end_connection();
-  }
-  void end_connection() {
-    this_one_.has_ended = true;
+    state_.give_up(why);
     connection_.cancel(redis::operation::run);
   }
 
   // --- Scripts: call_runner::connection ---
 
-  bool can_send() const override { return up_ && !this_one_.has_ended; }
+  bool can_send() const override { return state_.can_send(); }
 
   void flush_later() override {
     asio::post(strand_, [self = this->shared_from_this()] { self->flush(); });
@@ -457,7 +431,7 @@ class redis_store final : public redis_server,
   void flush() override {
     const auto b = runner_.calls().flush(clock::now());
     if (!b) return;
-    if (const auto due = b->gives_up_at(b->sent); due < watched_until_) watch(due);
+    watch(b->gives_up_at(b->sent));
     // The connection keeps the adapter, so the adapter must not keep the store.
     redis::any_adapter adapter(
         [this, b](redis::any_adapter::parse_event e, const redis::resp3::node_view& node, error_code& ec) {
@@ -472,8 +446,8 @@ class redis_store final : public redis_server,
           }
         });
     connection_.async_exec(request_writer::of(*b), std::move(adapter),
-                           [self = this->shared_from_this(), b, epoch = epoch_](error_code ec, std::size_t) {
-                             if (ec && epoch == self->epoch_) self->end_connection();
+                           [self = this->shared_from_this(), b, epoch = epoch()](error_code ec, std::size_t) {
+                             if (ec && self->state_.is_present(epoch)) self->reset("");
                              self->runner_.collect([&](pipeline& calls) { calls.end(b); });
                            });
   }
@@ -520,33 +494,23 @@ class redis_store final : public redis_server,
   // something was heard within the patience of each batch that is not answered. (Otherwise a half-open connection would
   // stay unnoticed until the next health check.)
   void watch(clock::time_point due) {
-    watched_until_ = due;
+    if (!state_.watch(due)) return;
     watch_.expires_at(due);
-    watch_.async_wait([self = this->shared_from_this(), epoch = epoch_](error_code ec) {
-      if (ec || epoch != self->epoch_ || self->stopping_) return;
-      self->watched_until_ = clock::time_point::max();
+    watch_.async_wait([self = this->shared_from_this(), epoch = epoch()](error_code ec) {
+      if (ec || !self->state_.is_present(epoch) || self->state_.is_stopping()) return;
+      const auto next = self->state_.on_watch(clock::now());
+      if (next) return self->watch(*next);
       // A server without TLS may take the TLS handshake for the beginning of a command, and wait for the rest.
-      const bool tls = self->destination_.where().tls;
-      if (!self->up_) return self->reset(tls ? "no answer: does this port speak TLS?" : "no answer");
-      const auto next = self->runner_.calls().look_for_silence(clock::now());
-      if (!next) return self->reset("no answer");
-      if (*next != clock::time_point::max()) self->watch(*next);
+      const bool is_tls_unanswered = !self->up() && self->destination_.where().tls;
+      self->reset(is_tls_unanswered ? "no answer: does this port speak TLS?" : "no answer");
     });
-  }
-
-  void unwatch() {
-    watched_until_ = clock::time_point::max();
-    runner_.calls().forget_silence();
-    watch_.cancel();
   }
 
   const Strand strand_;
   const client_options& options_;  // The options outlive the store.
   destination<Strand> destination_;
-  reconnection reconnection_;
   store::events* events_;
   redis_server::router* const router_;  // Null: there is nothing to know.
-  known_server server_;
 
   // As whom the client connects, and whom it believes.
   struct {
@@ -557,29 +521,22 @@ class redis_store final : public redis_server,
   Connection connection_;
   timer pause_;
   timer watch_;
-  // When the watch checks next. That may be earlier than the calls under way require.
-  clock::time_point watched_until_ = clock::time_point::max();
 
   const std::string channel_;
   const witness::maker another_;
   std::shared_ptr<witness> witness_;
   std::minstd_rand random_;
-  std::uint64_t epoch_ = 0;
-  bool up_ = false;
-  bool stopping_ = false;
   bool is_elsewhere_ = false;  // The Sentinels have announced another master since they were asked.
   // Of the present connection.
   struct {
-    std::string why_down;      // Why the store gives it up.
     std::string why_no_hello;  // What the server says instead of an answer to HELLO.
     bool has_answered = false;
-    bool is_refused = false;      // Its handshake was refused.
     bool is_out_of_step = false;  // See on_refused_channel.
-    bool has_ended = false;       // Nothing is written to it any more.
   } this_one_;
 
   channels<Connection> channels_;
   call_runner runner_;
+  connection_state state_;
   reply reading_;
   push_sink push_sink_{[this](reply& pushed) { take(pushed); }, {}};
 };

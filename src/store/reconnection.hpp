@@ -52,18 +52,19 @@ class reconnection {
   };
   // The connection has ended: returns what comes next. `random`: uniform in [0, 1).
   struct plan {
+    end how;
     bool is_reported = true;   // False: another address is tried first.
     clock::duration pause{0};  // Before the next connection.
   };
   plan ended(end how, clock::time_point now, double random) {
-    if (how == end::not_reached && !addresses_.empty()) return {.is_reported = false};
+    if (how == end::not_reached && !addresses_.empty()) return {.how = how, .is_reported = false};
     if (how != end::not_reached) addresses_.clear();
     // A server that accepts clients and then closes the connection is tried no faster than one that does not answer.
     const bool is_short_lived = how == end::lost && now - up_since_ < longest_pause_;
     if (how == end::lost) pauses_.reset();
     if (how == end::lost && !is_short_lived) pauses_of_short_lived_.reset();
-    if (is_urgent_) return {};
-    return {.pause = (is_short_lived ? pauses_of_short_lived_ : pauses_).next(random)};
+    if (is_urgent_) return {.how = how};
+    return {.how = how, .pause = (is_short_lived ? pauses_of_short_lived_ : pauses_).next(random)};
   }
   // The pause while no server to connect to is known.
   clock::duration pause(double random) { return pauses_.next(random); }

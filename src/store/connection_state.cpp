@@ -1,0 +1,80 @@
+// Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
+// SPDX-License-Identifier: BSL-1.0
+#include "store/connection_state.hpp"
+
+#include <utility>
+
+namespace leasehold::detail {
+
+void connection_state::begins() {
+  ++epoch_;
+  reconnection_.begins();
+  has_ended_ = is_refused_ = false;
+  why_.clear();
+  unwatch();
+}
+
+void connection_state::on_refused(std::string_view why, bool may_change) {
+  is_refused_ = true;
+  may_change ? events_.on_no_answer(why) : events_.on_refused(why);
+}
+
+std::string connection_state::on_greeting(greeting g, clock::time_point now, const std::function<void()>& listen) {
+  if (auto objection = events_.objection(g.run_id); !objection.empty()) {
+    on_refused(objection);
+    return objection;
+  }
+  server_.on_up(g.run_id, g.from);
+  if (g.from.another) runner_.clock_there().reset();
+  const auto jump = runner_.clock_there().observe(g.time, g.sent, now);
+  is_up_ = true;
+  reconnection_.is_up(now);
+  unwatch();
+  listen();
+  if (jump != clock::duration(0)) events_.on_clock_jump(jump);
+  events_.on_up(g.from);
+  return {};
+}
+
+void connection_state::give_up(std::string_view why) {
+  has_ended_ = true;
+  if (!why.empty()) why_ = why;
+}
+
+reconnection::plan connection_state::ended(std::string_view why, clock::time_point now, double random) {
+  using end = reconnection::end;
+  const bool was_up = std::exchange(is_up_, false);
+  has_ended_ = true;
+  unwatch();
+  runner_.collect([](pipeline& p) { p.drop(); });
+  const end how = was_up ? end::lost : is_refused_ ? end::refused : end::not_reached;
+  const auto plan = reconnection_.ended(how, now, random);
+  if (!plan.is_reported) return plan;
+  if (how == end::lost) events_.on_down(why);
+  if (how == end::not_reached) events_.on_no_answer(why);
+  return plan;
+}
+
+bool connection_state::watch(clock::time_point due) {
+  if (due >= watched_until_) return false;
+  watched_until_ = due;
+  return true;
+}
+
+std::optional<clock::time_point> connection_state::on_watch(clock::time_point now) {
+  watched_until_ = clock::time_point::max();
+  if (!is_up_) return std::nullopt;
+  return runner_.calls().look_for_silence(now);
+}
+
+void connection_state::stop() {
+  is_stopping_ = true;
+  is_up_ = false;
+}
+
+void connection_state::unwatch() {
+  watched_until_ = clock::time_point::max();
+  runner_.calls().forget_silence();
+}
+
+}  // namespace leasehold::detail
