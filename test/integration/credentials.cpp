@@ -407,6 +407,25 @@ BOOST_AUTO_TEST_CASE(sentinels_are_asked_for_unless_the_url_has_their_password) 
   BOOST_TEST(of_sentinels.empty());
 }
 
+BOOST_AUTO_TEST_CASE(a_sentinel_for_which_there_is_no_answer_is_named) {
+  sentinel_group::settings s;
+  s.replicas = 0;
+  s.sentinels = 1;
+  sentinel_group group(s);
+  o.connect_timeout = 200ms;
+  std::vector<credentials_handler> late;
+  o.credentials = [&](const credentials_request&, const credentials_handler& done) { late.push_back(done); };
+  const std::string why =
+      "Sentinel 127.0.0.1:" + std::to_string(group.sentinel(0).port()) + ": no credentials: no answer";
+  run([&]() -> awaitable<void> {
+    client c(co_await asio::this_coro::executor, group.url(), o);
+    const auto [ec] = co_await c.ready(as_tuple);
+    BOOST_TEST(ec == error::unreachable);
+    co_await eventually("it is told", [&] { return c.last_failure() == why; });
+    co_await c.close();
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace leasehold::test

@@ -43,6 +43,14 @@ BOOST_AUTO_TEST_CASE(sentinels_that_say_nothing_refuse_nothing) {
   BOOST_TEST(round.why() == "no Sentinel answers");
 }
 
+BOOST_AUTO_TEST_CASE(a_silent_one_is_named_if_it_is_known_why) {
+  asks();
+  round.on_no_answer("a:1", "no credentials: no answer");
+  BOOST_TEST(round.why() == "Sentinel a:1: no credentials: no answer");
+  BOOST_TEST(!round.is_refused());
+  BOOST_TEST(!round.is_over());
+}
+
 BOOST_AUTO_TEST_CASE(once_most_have_refused_a_silent_one_has_a_quarter_of_the_limit) {
   asks();
   now += round.head_start();

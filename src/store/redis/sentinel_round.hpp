@@ -46,6 +46,9 @@ class sentinel_round {
     shorten(now);
   }
 
+  // Why a Sentinel has not answered, when the round ends.
+  void on_no_answer(std::string_view sentinel, std::string_view why) { note(sentinel, why); }
+
   // Each Sentinel was asked, and has no answer.
   bool is_over() const { return failed_ == sentinels_; }
   // At the latest.

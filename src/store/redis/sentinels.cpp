@@ -21,6 +21,12 @@ namespace leasehold::detail {
 namespace asio = boost::asio;
 namespace redis = boost::redis;
 
+namespace {
+
+std::string with_port(const host_and_port& where) { return where.host + ':' + where.port; }
+
+}  // namespace
+
 // The connection to one Sentinel.
 class sentinels::link final : public std::enable_shared_from_this<link> {
  public:
@@ -38,11 +44,13 @@ class sentinels::link final : public std::enable_shared_from_this<link> {
 
   const host_and_port& where() const { return where_; }
   bool asks_for_credentials() const { return login_->asks(); }
+  // Why there are no credentials for it: they may still come. "": there are, or none are asked for.
+  const std::string& has_no_credentials() const { return login_->problem(); }
 
   // Reports nothing before it returns.
   void start() {
     if (!login_->asks()) return connect();
-    login_->ask(where_.host + ':' + where_.port, [self = shared_from_this()] {
+    login_->ask(with_port(where_), [self = shared_from_this()] {
       if (self->owner_ != nullptr) self->connect();
     });
   }
@@ -238,8 +246,15 @@ void sentinels::begin() {
 void sentinels::limit_round() {
   limit_.expires_at(round_.ends_at());
   limit_.async_wait([self = shared_from_this()](error_code ec) {
-    if (!ec && self->asking_) self->conclude({{}, self->round_.why(), self->round_.is_refused()});
+    if (!ec && self->asking_) self->on_limit();
   });
+}
+
+void sentinels::on_limit() {
+  for (const auto& l : links_) {
+    if (!l->has_no_credentials().empty()) round_.on_no_answer(with_port(l->where()), l->has_no_credentials());
+  }
+  conclude({{}, round_.why(), round_.is_refused()});
 }
 
 void sentinels::ask_next() {
@@ -275,7 +290,7 @@ void sentinels::on_answer(link& l, const std::vector<reply>& replies) {
 
 // This Sentinel has no answer. After the last one, the round ends without a master.
 void sentinels::no_answer(link& l, std::string_view words, bool refuses) {
-  round_.on_failure(l.where().host + ':' + l.where().port, words, refuses, clock::now());
+  round_.on_failure(with_port(l.where()), words, refuses, clock::now());
   const auto mine = std::find_if(links_.begin(), links_.end(), [&l](const auto& o) { return o.get() == &l; });
   if (mine != links_.end()) {
     auto dropped = std::move(*mine);

@@ -57,6 +57,7 @@ class sentinels final : public std::enable_shared_from_this<sentinels> {
 
   void begin();
   void limit_round();
+  void on_limit();
   void ask_next();
   void on_answer(link&, const std::vector<reply>&);
   void on_message(const reply&);
