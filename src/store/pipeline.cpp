@@ -126,10 +126,18 @@ std::shared_ptr<pipeline::batch> pipeline::flush(clock::time_point now) {
   return b;
 }
 
+std::shared_ptr<pipeline::batch> pipeline::expect(clock::time_point now, milliseconds patience) {
+  const auto b = std::make_shared<batch>(batch{.request = nullptr, .commands = std::vector<calls>(1)});
+  b->sent = now;
+  b->patience = patience;
+  in_flight_.push_back(b);
+  return b;
+}
+
 void pipeline::end(const std::shared_ptr<batch>& b) {
   fail_rest(*b);
   std::erase(in_flight_, b);
-  if (spare_.size() == most_spare) return;
+  if (spare_.size() == most_spare || b->request == nullptr) return;
   b->request->clear();
   b->commands.clear();
   b->answered = 0;

@@ -42,10 +42,10 @@ class pipeline {
 
   // The calls of one turn of the event loop. They are written at once.
   struct batch {
-    std::unique_ptr<command_writer> request;
-    std::vector<calls> commands;  // Of each command: none, if no caller waits for its reply.
-    std::size_t answered = 0;     // Commands.
-    clock::time_point sent{};     // A call may have been sent to another server before that.
+    std::unique_ptr<command_writer> request;  // Null: see expect.
+    std::vector<calls> commands;              // Of each command: none, if no caller waits for its reply.
+    std::size_t answered = 0;                 // Commands.
+    clock::time_point sent{};                 // A call may have been sent to another server before that.
     std::chrono::milliseconds patience = std::chrono::milliseconds::max();
 
     clock::time_point gives_up_at(clock::time_point heard_at) const;
@@ -87,6 +87,8 @@ class pipeline {
   std::optional<call> next_waiting(clock::time_point now);
   // The batch to send now; null: none.
   std::shared_ptr<batch> flush(clock::time_point now);
+  // Something else was written, behind all that was sent before: until `end` it counts as a batch without an answer.
+  std::shared_ptr<batch> expect(clock::time_point now, std::chrono::milliseconds patience);
   // The connection does not use the batch any more: its calls that were not answered fail.
   void end(const std::shared_ptr<batch>&);
   // All calls that were not sent fail.

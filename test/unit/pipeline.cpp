@@ -339,6 +339,30 @@ BOOST_AUTO_TEST_CASE(a_call_that_waits_behind_some_that_were_not_sent_yet_has_no
   BOOST_TEST((calls.silent_at() == now + 1s));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_written_beside_the_calls_has_to_be_answered) {
+  const auto other = calls.expect(now, 8s);
+  BOOST_TEST((calls.silent_at() == now + 8s));
+  // Calls wait behind it.
+  now += 1s;
+  add(1);
+  const auto b = calls.flush(now);
+  BOOST_TEST((calls.silent_at() == now + 5s));
+  now += 4s;
+  calls.heard(now);
+  BOOST_TEST((calls.silent_at() == now + 5s));
+  calls.on_reply(*b, reply(""));
+  BOOST_TEST((calls.silent_at() == now + 8s));
+  calls.end(b);
+  calls.end(other);
+  BOOST_TEST((calls.silent_at() == clock::time_point::max()));
+  BOOST_TEST(results() == (std::vector<std::string>{"1="}), boost::test_tools::per_element());
+  // Its batch is not used for calls.
+  add(2);
+  BOOST_TEST((calls.flush(now) == b));
+  add(3);
+  BOOST_TEST((calls.flush(now) != other));
+}
+
 // Perhaps the process stood still, and the replies have arrived.
 BOOST_AUTO_TEST_CASE(a_silent_connection_is_looked_at_twice) {
   add(1);

@@ -146,12 +146,12 @@ class memory_store final : public redis_server,
     where_.over->stop();
     asio::post(strand_, [self = shared_from_this()] {
       self->fail_what_is_under_way();
-      self->state_.ended("the client has stopped", clock::now(), 0.0);
+      self->state_.ended({}, clock::now(), 0.0);
       self->runner_.drain();
       for (const auto& w : std::exchange(self->waits_, {})) {
         w.the_caller->answered(w.tag, answer{nullptr, w.sent, clock::now(), nullptr});
       }
-      for (const auto& then : std::exchange(self->execs_, {})) then(nullptr);
+      for (const auto& e : std::exchange(self->execs_, {})) e.then(nullptr);
       self->link_.reset();
       self->running_.cancel();
       if (self->events_ != nullptr) std::exchange(self->events_, nullptr)->on_stopped();
@@ -211,10 +211,12 @@ class memory_store final : public redis_server,
     return true;
   }
 
-  void exec(const commands& all, std::chrono::milliseconds,
+  void exec(const commands& all, std::chrono::milliseconds longer,
             std::function<void(const std::vector<client_reply>*)> then) override {
     if (!can_send()) return asio::post(strand_, [then = std::move(then)] { then(nullptr); });
-    execs_.push_back(std::move(then));
+    const auto b = runner_.calls().expect(clock::now(), command_timeout_ + longer);
+    watch(b->gives_up_at(b->sent));
+    execs_.push_back({b, std::move(then)});
     link_->send([l = link_, all](memory_server& at) {
       std::vector<client_reply> replies;
       for (const auto& command : all) flatten(at.answer(command), replies.emplace_back());
@@ -286,6 +288,11 @@ class memory_store final : public redis_server,
     clock::time_point sent;
   };
 
+  struct execution {
+    std::shared_ptr<pipeline::batch> expected;
+    std::function<void(const std::vector<client_reply>*)> then;
+  };
+
   script_call written(caller& the_caller, std::uint32_t tag) {
     const auto what = the_caller.request_of(tag);
     const auto planned = plan(what, clock::now(), runner_.clock_there(), /*pushes_grants=*/true);
@@ -347,9 +354,10 @@ class memory_store final : public redis_server,
 
   // In the order in which they were sent.
   void on_executed(const std::vector<client_reply>& replies) {
-    const auto then = std::move(execs_.front());
+    const auto done = std::move(execs_.front());
     execs_.pop_front();
-    then(&replies);
+    runner_.calls().end(done.expected);
+    done.then(&replies);
   }
 
   void on_acknowledged(const std::shared_ptr<caller>& the_caller, std::uint32_t tag, clock::time_point sent,
@@ -380,7 +388,7 @@ class memory_store final : public redis_server,
     link_ = std::make_shared<link>(*where_.to, where_.over, weak_from_this());
     if (where_.on_connect) where_.on_connect(link_);
     if (!where_.to->is_up()) return lost(link_);
-    watch(clock::now() + connect_timeout_);
+    watch(later(clock::now(), connect_timeout_));
     link_->send([l = link_, sent = clock::now(), channel = channel_](memory_server& at) {
       at.attach(l);
       if (is_refused(at, *l)) return;
@@ -422,7 +430,7 @@ class memory_store final : public redis_server,
   void drop_connection(std::string_view why) {
     std::exchange(link_, nullptr)->drop();
     fail_what_is_under_way();
-    for (auto& then : std::exchange(execs_, {})) asio::post(strand_, [then = std::move(then)] { then(nullptr); });
+    for (auto& e : std::exchange(execs_, {})) asio::post(strand_, [then = std::move(e.then)] { then(nullptr); });
     const double random = std::uniform_real_distribution<double>(0.0, 1.0)(random_);
     const auto plan = state_.ended(why, clock::now(), random);
     if (state_.is_stopping()) return;
@@ -435,6 +443,7 @@ class memory_store final : public redis_server,
   void fail_what_is_under_way() {
     runner_.collect([this](pipeline& calls) {
       for (const auto& b : std::exchange(in_flight_, {})) calls.end(b);
+      for (const auto& e : execs_) calls.end(e.expected);
     });
   }
 
@@ -467,7 +476,7 @@ class memory_store final : public redis_server,
   connection_state state_;
   std::vector<std::shared_ptr<pipeline::batch>> in_flight_;
   std::vector<acknowledged_call> waits_;
-  std::deque<std::function<void(const std::vector<client_reply>*)>> execs_;
+  std::deque<execution> execs_;
   std::set<std::string> channels_;
 };
 

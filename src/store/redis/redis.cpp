@@ -157,6 +157,7 @@ class redis_store final : public redis_server,
 
   void exec(const redis_server::commands& all, std::chrono::milliseconds longer,
             std::function<void(const std::vector<reply>*)> then) override {
+    if (!can_send()) return asio::post(strand_, [then = std::move(then)] { then(nullptr); });
     const auto request = std::make_shared<redis::request>(make_request());
     for (const auto& words : all) request->push_range(words.front(), std::next(words.begin()), words.end());
     const auto replies = std::make_shared<std::vector<reply>>();
@@ -165,14 +166,15 @@ class redis_store final : public redis_server,
                                                                error_code& ec) mutable {
       if (!this_one_.is_out_of_step) add_to_last(*replies, begins, e, node, ec);
     });
-    const auto limit = std::make_shared<timer>(strand_);
-    limit_silence(limit, clock::now(), options_.command_timeout + longer);
+    const auto b = runner_.calls().expect(clock::now(), options_.command_timeout + longer);
+    watch(b->gives_up_at(b->sent));
     connection_.async_exec(
         *request, std::move(adapter),
-        [weak = this->weak_from_this(), request, replies, limit, number = all.size(),
+        [weak = this->weak_from_this(), request, replies, b, number = all.size(),
          is_login = all.front().front() == "AUTH", then = std::move(then)](error_code ec, std::size_t) {
-          limit->cancel();
           const auto self = weak.lock();
+          if (self && !ec) self->runner_.calls().heard(clock::now());
+          if (self) self->runner_.calls().end(b);
           const bool has_left = !ec && !is_login && self && self->leaves(*replies);
           then(ec || has_left || replies->size() != number ? nullptr : replies.get());
         });
@@ -363,8 +365,8 @@ class redis_store final : public redis_server,
       return reset(o.problem);
     }
     set_no_delay(connection_);
-    watch_.cancel();
     const std::string objection = state_.on_greeting({o.run_id, o.server, o.time, sent}, clock::now(), [this] {
+      watch_.cancel();
       channels_.listen_again();
       keep_authenticated();
     });
@@ -400,18 +402,6 @@ class redis_store final : public redis_server,
       }
       if (epoch == self->epoch()) self->reset(why);
     });
-  }
-
-  // Gives the connection up if nothing arrives on it for `patience`, until `limit` is cancelled or destroyed.
-  void limit_silence(const std::shared_ptr<timer>& limit, clock::time_point since, std::chrono::milliseconds patience) {
-    limit->expires_at(later(since, patience));
-    limit->async_wait(
-        [self = this->shared_from_this(), weak = std::weak_ptr(limit), patience, epoch = epoch()](error_code ec) {
-          const auto still_there = weak.lock();
-          if (ec || !still_there || !self->state_.is_present(epoch) || self->state_.is_stopping()) return;
-          if (later(self->runner_.calls().heard_at(), patience) <= clock::now()) return self->reset("no answer");
-          self->limit_silence(still_there, self->runner_.calls().heard_at(), patience);
-        });
   }
 
   // Drops the connection; run_connections makes another.
