@@ -9,13 +9,14 @@ namespace leasehold::detail {
 void connection_state::begins() {
   ++epoch_;
   reconnection_.begins();
-  has_ended_ = is_refused_ = false;
+  ends_as_ = end::not_reached;
+  has_ended_ = false;
   why_.clear();
   unwatch();
 }
 
 void connection_state::on_refused(std::string_view why, bool may_change) {
-  is_refused_ = true;
+  ends_as_ = end::refused;
   may_change ? events_.on_no_answer(why) : events_.on_refused(why);
 }
 
@@ -27,7 +28,7 @@ std::string connection_state::on_greeting(greeting g, clock::time_point now, con
   server_.on_up(g.run_id, g.from);
   if (g.from.another) runner_.clock_there().reset();
   const auto jump = runner_.clock_there().observe(g.time, g.sent, now);
-  is_up_ = true;
+  ends_as_ = end::lost;
   reconnection_.is_up(now);
   unwatch();
   listen();
@@ -42,16 +43,13 @@ void connection_state::give_up(std::string_view why) {
 }
 
 reconnection::plan connection_state::ended(std::string_view why, clock::time_point now, double random) {
-  using end = reconnection::end;
-  const bool was_up = std::exchange(is_up_, false);
   has_ended_ = true;
   unwatch();
   runner_.collect([](pipeline& p) { p.drop(); });
-  const end how = was_up ? end::lost : is_refused_ ? end::refused : end::not_reached;
-  const auto plan = reconnection_.ended(how, now, random);
-  if (!plan.is_reported) return plan;
-  if (how == end::lost) events_.on_down(why);
-  if (how == end::not_reached) events_.on_no_answer(why);
+  const auto plan = reconnection_.ended(ends_as_, now, random);
+  if (!plan.is_reported || is_stopping_) return plan;
+  if (plan.how == end::lost) events_.on_down(why);
+  if (plan.how == end::not_reached) events_.on_no_answer(why);
   return plan;
 }
 
@@ -63,13 +61,8 @@ bool connection_state::watch(clock::time_point due) {
 
 std::optional<clock::time_point> connection_state::on_watch(clock::time_point now) {
   watched_until_ = clock::time_point::max();
-  if (!is_up_) return std::nullopt;
+  if (ends_as_ != end::lost) return std::nullopt;
   return runner_.calls().look_for_silence(now);
-}
-
-void connection_state::stop() {
-  is_stopping_ = true;
-  is_up_ = false;
 }
 
 void connection_state::unwatch() {

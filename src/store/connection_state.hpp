@@ -32,7 +32,7 @@ class connection_state {
     clock::time_point sent;
   };
 
-  // The runner and the owner outlive this object.
+  // The runner outlives this object. The owner is not told anything after `stop`.
   connection_state(const backoff& pauses, call_runner& runner, store::events& owner)
       : reconnection_(pauses), runner_(runner), events_(owner) {}
 
@@ -49,7 +49,7 @@ class connection_state {
   std::uint64_t epoch() const { return epoch_; }
   // The connection of that epoch is still there.
   bool is_present(std::uint64_t epoch) const { return epoch == epoch_ && !has_ended_; }
-  bool can_send() const { return is_up_ && !has_ended_; }
+  bool can_send() const { return ends_as_ == end::lost && !has_ended_ && !is_stopping_; }
 
   // The server does not accept the client. Another attempt may succeed soon: the owner is told of no refusal.
   void on_refused(std::string_view why, bool may_change = false);
@@ -66,7 +66,7 @@ class connection_state {
 
   // --- Silence ---
 
-  // True: on_watch must be called at `due`. False: it will be called earlier.
+  // True: on_watch must be called at `due`. False: it will be called by then, or `due` is max.
   bool watch(clock::time_point due);
   bool is_watched_until(clock::time_point due) const { return due == watched_until_; }
   // When to call it again; max: not by itself. nullopt: the server does not answer, the connection has to be given up.
@@ -75,10 +75,13 @@ class connection_state {
   // --- The next one ---
 
   reconnection& next() { return reconnection_; }
-  void stop();
+  // Nothing is sent, and the owner is told nothing, any more.
+  void stop() { is_stopping_ = true; }
   bool is_stopping() const { return is_stopping_; }
 
  private:
+  using end = reconnection::end;
+
   void unwatch();
 
   reconnection reconnection_;
@@ -89,9 +92,8 @@ class connection_state {
 
   // Of the present connection.
   std::uint64_t epoch_ = 0;
-  bool is_up_ = false;
+  end ends_as_ = end::not_reached;  // If it ends now. lost: it is up.
   bool has_ended_ = false;
-  bool is_refused_ = false;
   std::string why_;
   // When on_watch is called next. That may be earlier than the calls under way require.
   clock::time_point watched_until_ = clock::time_point::max();

@@ -306,7 +306,7 @@ void judge_times(judgement& j, const process_history& p, const std::vector<span>
     std::optional<instant> end = t.given_up;
     if (t.told && (!end || *t.told < *end)) end = t.told;
     if (!end && p.killed) continue;
-    const auto times = [&] {
+    const auto times = [&, &t = t] {
       return who() + " granted " + shown(*t.granted) + " expires " + shown(t.expires) + " end " +
              shown(end.value_or(0));
     };

@@ -115,8 +115,13 @@ BOOST_AUTO_TEST_CASE(each_connection_has_a_number_of_its_own) {
   BOOST_TEST(!state.is_present(first));
   end("");
   connect();
+  const auto second = state.epoch();
   BOOST_TEST(!state.is_present(first));
-  BOOST_TEST(state.is_present(state.epoch()));
+  BOOST_TEST(state.is_present(second));
+  // Between two connections there is none.
+  end("");
+  BOOST_TEST(!state.is_present(second));
+  BOOST_TEST(!state.can_send());
 }
 
 BOOST_AUTO_TEST_CASE(the_owner_is_told_once_why_a_connection_ended) {
@@ -177,12 +182,13 @@ BOOST_AUTO_TEST_CASE(only_a_connection_that_was_up_for_a_while_is_followed_by_th
 
 BOOST_AUTO_TEST_CASE(calls_that_wait_when_a_connection_ends_fail) {
   connect();
-  const auto caller = std::make_shared<one_caller>();
-  runner.run(caller, 1);
-  runner.calls().wait({caller, 2, now});
+  const auto one = std::make_shared<one_caller>(), other = std::make_shared<one_caller>();
+  runner.run(one, 1);
+  runner.calls().wait({other, 2, now});
   end("reset");
   runner.drain();
-  BOOST_TEST((caller->has_failed == true));
+  BOOST_TEST((one->has_failed == true));
+  BOOST_TEST((other->has_failed == true));
 }
 
 BOOST_AUTO_TEST_CASE(a_connection_that_does_not_come_up_is_silent) {
@@ -229,11 +235,26 @@ BOOST_AUTO_TEST_CASE(a_connection_on_which_nothing_is_heard_is_silent_at_the_sec
   BOOST_TEST(!state.on_watch(*again).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_sent_while_it_stops) {
+BOOST_AUTO_TEST_CASE(an_address_of_several_is_not_worth_telling) {
+  state.next().found({"::1", "127.0.0.1"});
+  state.next().next_address("localhost", 1s);
+  state.begins();
+  end("nobody there");
+  BOOST_TEST(take().empty());
+  state.next().next_address("localhost", 1s);
+  state.begins();
+  end("nobody there");
+  BOOST_TEST(take() == (texts{"no answer: nobody there"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_sent_or_told_while_it_stops) {
   connect();
+  take();
   state.stop();
   BOOST_TEST(state.is_stopping());
   BOOST_TEST(!state.can_send());
+  end("closed");
+  BOOST_TEST(take().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
