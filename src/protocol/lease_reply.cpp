@@ -18,12 +18,12 @@ lease_reply::lease_reply(std::string_view text) noexcept {
     at = stopped == end ? end : stopped + 1;
   };
   std::int64_t number = 0;
-  std::int64_t milliseconds = 0;
+  std::int64_t left_ms = 0;
   std::uint32_t seconds = 0;
   std::uint32_t microseconds = 0;
   next(number, ' ');
   next(fence, ' ');
-  next(milliseconds, ' ');
+  next(left_ms, ' ');
   next(seconds, ' ');
   next(microseconds, at < end && std::find(at, end, ' ') != end ? ' ' : '\0');
   if (at != end) next(depth, '\0');
@@ -33,7 +33,7 @@ lease_reply::lease_reply(std::string_view text) noexcept {
   if (fine) status = static_cast<detail::status>(number);
   understood =
       fine && microseconds < 1000000 && fence <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  left = bounded_left(milliseconds);
+  left = bounded_left(left_ms);
   server_time = std::int64_t{seconds} * 1000000 + microseconds;
 }
 

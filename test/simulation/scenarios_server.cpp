@@ -307,6 +307,22 @@ BOOST_AUTO_TEST_CASE(one_of_several_locks_without_an_expiry_gets_one) {
 }
 
 // Memory is the machine's, and not a copy's of the data.
+// Its %d has 32 bits: each grant would be one that the client does not understand.
+BOOST_AUTO_TEST_CASE(a7_a_32_bit_server_is_refused_before_it_is_asked) {
+  scene s;
+  auto& server = s.w.server(0);
+  server.arch_bits = 32;
+  bool is_asked = false;
+  server.on_run = [&](const auto&, const auto&, const auto&) { is_asked = true; };
+  process& p = s.add();
+  BOOST_TEST(s.acquire(p, {.lease = 5s, .wait = 1s}).first == error::refused);
+  BOOST_TEST(p.client().last_refusal() == "the server is a 32-bit build; leasehold needs a 64-bit one");
+  BOOST_TEST(!is_asked);
+  server.arch_bits = 64;
+  s.wait(2s);
+  BOOST_TEST(!s.acquire(p, {.lease = 5s, .wait = 1s}).first);
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_is_started_again_has_as_little_memory_as_the_machine) {
   scene s;
   process& p = s.add();

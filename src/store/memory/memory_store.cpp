@@ -7,6 +7,7 @@
 #include "store/call_runner.hpp"
 #include "store/connection_state.hpp"
 #include "store/memory/command_list.hpp"
+#include "store/server_info.hpp"
 #include "time/random.hpp"
 #include "time/timer.hpp"
 
@@ -393,12 +394,8 @@ class memory_store final : public redis_server,
       at.attach(l);
       if (is_refused(at, *l)) return;
       if (!channel.empty()) l->channels.insert(channel);
-      store::server found;
-      found.version = "7.0.0";
-      found.maxmemory_policy = at.maxmemory_policy;
-      found.uptime = at.uptime();
-      l->reply_to_client([sent, found, run_id = at.run_id(), time = at.time()](memory_store& self) {
-        self.on_connected(run_id, found, time, sent);
+      l->reply_to_client([sent, info = at.info(), time = at.time()](memory_store& self) {
+        self.on_connected(read_server_info(info), time, sent);
       });
     });
   }
@@ -410,10 +407,14 @@ class memory_store final : public redis_server,
     return at.is_busy;
   }
 
-  void on_connected(const std::string& run_id, const store::server& found, std::chrono::microseconds time,
-                    clock::time_point sent) {
+  void on_connected(const server_info& about, std::chrono::microseconds time, clock::time_point sent) {
     if (can_send()) return;
-    const std::string objection = state_.on_greeting({run_id, found, time.count(), sent}, clock::now(), [this] {
+    if (!about.why_unfit.empty()) {
+      state_.on_refused(about.why_unfit);
+      return drop_connection(about.why_unfit);
+    }
+    const connection_state::greeting greeting{about.run_id, about.server, time.count(), sent};
+    const std::string objection = state_.on_greeting(greeting, clock::now(), [this] {
       for (const auto& channel : channels_) subscribe(channel);
     });
     if (!objection.empty()) drop_connection(objection);

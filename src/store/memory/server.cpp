@@ -40,6 +40,12 @@ std::chrono::seconds server::uptime() const {
   return std::max(std::chrono::duration_cast<std::chrono::seconds>(now_() - started_), std::chrono::seconds(0));
 }
 
+std::string server::info() const {
+  return fmt::format(
+      "redis_version:7.0.0\r\narch_bits:{}\r\nrun_id:{}\r\nuptime_in_seconds:{}\r\nmaxmemory_policy:{}\r\n", arch_bits,
+      run_id_, uptime().count(), maxmemory_policy);
+}
+
 void server::kill() {
   is_up_ = false;
   is_frozen_ = false;

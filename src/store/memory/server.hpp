@@ -102,8 +102,10 @@ class server {
   // A script runs for too long: the server refuses every other script, and all else that clients ask.
   bool is_busy = false;
 
-  // What INFO says of it. Clients learn it when they connect.
+  // Clients learn it when they connect.
+  std::string info() const;
   std::string maxmemory_policy = "noeviction";
+  int arch_bits = 64;
 
   // What runs at the moment was sent on a connection that is gone: its reply is lost.
   bool runs_late_bytes = false;

@@ -4,14 +4,11 @@
 
 #include "protocol/refusal.hpp"
 #include "store/redis/connections.hpp"
+#include "store/server_info.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace leasehold::detail {
@@ -19,20 +16,6 @@ namespace {
 
 // The indexes of the replies. SUBSCRIBE has no reply.
 enum : std::size_t { hello, select, info, publish, time, role_of_server };
-
-// The value of "name:value\r\n" in the reply to INFO.
-std::string field_of(std::string_view text, std::string_view name) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view line = text.substr(at, end - at);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
-      return std::string(line.substr(name.size() + 1));
-    }
-    at = end + 1;
-  }
-  return {};
-}
 
 // The words of an error, never empty: "" stands for no problem.
 std::string words_of(const reply& r) {
@@ -45,33 +28,6 @@ std::optional<std::int64_t> read_time(const reply& r) {
   std::uint32_t microseconds = 0;
   if (!r.read(0, seconds) || !r.read(1, microseconds) || seconds == 0 || microseconds >= 1000000) return std::nullopt;
   return std::int64_t{seconds} * 1000000 + microseconds;
-}
-
-// A server whose start time is ahead of its clock, or whose answer makes no sense, counts as just started.
-std::chrono::seconds read_uptime(const std::string& text) {
-  std::uint32_t seconds = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  return std::chrono::seconds(ec == std::errc() && end == text.data() + text.size() ? seconds : 0);
-}
-
-// "MAJOR.MINOR..." below 6.2, where SET has no GET. A text of any other form is not too old.
-bool is_too_old(std::string_view version) {
-  unsigned major = 0;
-  unsigned minor = 0;
-  const char* const end = version.data() + version.size();
-  const auto [dot, ec] = std::from_chars(version.data(), end, major);
-  if (ec != std::errc() || dot == end || *dot != '.') return false;
-  if (std::from_chars(dot + 1, end, minor).ec != std::errc()) return false;
-  return major < 6 || (major == 6 && minor < 2);
-}
-
-// Why no server like this can serve, by its INFO; "": it can.
-std::string why_unfit(std::string_view about) {
-  // The scripts print 53-bit numbers with %d. On a 32-bit build, %d has only the bits of a long.
-  if (field_of(about, "arch_bits") == "32") return "the server is a 32-bit build; leasehold needs a 64-bit one";
-  const std::string version = field_of(about, "redis_version");
-  if (is_too_old(version)) return "the server has version " + version + ": Redis 6.2 or later is needed";
-  return {};
 }
 
 // A proxy may accept HELLO 3 and go on as before. The reply names the protocol then.
@@ -147,23 +103,19 @@ std::optional<handshake::outcome> handshake::read(const std::vector<reply>& repl
   }
   // Either the Sentinels or the server have not noticed the failover yet. If the user has the right to neither ROLE nor
   // INFO, the first script finds out.
-  const std::string_view about = replies[info].text(0);
-  if (must_be_master_ && (replies[role_of_server].text(0) == "slave" || field_of(about, "role") == "slave")) {
+  // (Without the right to INFO the client works, too.)
+  server_info about = replies[info].is_error() ? server_info() : read_server_info(replies[info].text(0));
+  if (must_be_master_ && (replies[role_of_server].text(0) == "slave" || about.is_replica)) {
     o.problem = "the master is a replica";
     return o;
   }
-  if (std::string why = replies[info].is_error() ? std::string() : why_unfit(about); !why.empty()) {
-    o.problem = std::move(why);
+  if (!about.why_unfit.empty()) {
+    o.problem = std::move(about.why_unfit);
     o.refused = true;
     return o;
   }
-  if (!replies[info].is_error()) {  // The client works without it if the user has no right to INFO.
-    o.server.version = field_of(about, "redis_version");
-    o.server.maxmemory_policy = field_of(about, "maxmemory_policy");
-    o.server.uptime = read_uptime(field_of(about, "uptime_in_seconds"));
-    o.server.has_slots = field_of(about, "cluster_enabled") == "1";
-    o.run_id = field_of(about, "run_id");
-  }
+  o.server = std::move(about.server);
+  o.run_id = std::move(about.run_id);
   if (has_channel_ && replies[publish].is_error())
     o.server.publish_refusal = why_it_cannot_serve(words_of(replies[publish]), "PUBLISH");
   return o;
