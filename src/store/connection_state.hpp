@@ -1,9 +1,9 @@
 // Copyright (c) 2026 the leasehold authors. Distributed under the Boost Software License, Version 1.0.
 // SPDX-License-Identifier: BSL-1.0
 //
-// The life of the connections to one server, one after another: when one is up, when its silence ends it, what its owner
-// is told of it, and when the next one is made. It is the same for real connections (redis/redis.cpp) and those of a
-// simulation (memory/memory_store.cpp), which do the I/O. No I/O, no clock and no randomness of its own.
+// The life of the connections to one server, one after another: when one is up, when its silence ends it, what its
+// owner is told of it, and when the next one is made. It is the same for real connections (redis/redis.cpp) and those
+// of a simulation (memory/memory_store.cpp), which do the I/O. No I/O, no clock and no randomness of its own.
 #pragma once
 
 #include "store/call_runner.hpp"
@@ -53,7 +53,7 @@ class connection_state {
 
   // The server does not accept the client. Another attempt may succeed soon: the owner is told of no refusal.
   void on_refused(std::string_view why, bool may_change = false);
-  // Asks the owner, who may object: returns why, and the connection has to end. "": it is up. Then `listen` is called
+  // Asks the owner for its objection and returns it: the connection has to end. "": it is up. Then `listen` is called
   // before the owner is told, to send what must be sent first.
   std::string on_greeting(greeting, clock::time_point now, const std::function<void()>& listen);
 
