@@ -39,11 +39,10 @@ local function by_itself(i, arguments)
 end
 
 if releases > 0 then
-  local held = {}
+  -- (A plain `find` makes no copy of the record's beginning.)
+  local held = redis.call('MGET', unpack(KEYS, 2, 1 + releases))
   for i = 1, releases do
-    -- (A plain `find` makes no copy of the record's beginning.)
-    local found = redis.pcall('GET', KEYS[1 + i])
-    held[i] = type(found) == 'string' and string.find(found, 'leasehold:' .. ARGV[4 + i] .. ':', 1, true) == 1
+    held[i] = held[i] and string.find(held[i], 'leasehold:' .. ARGV[4 + i] .. ':', 1, true) == 1
     alike = alike and held[i]
   end
   if alike and redis.call('EXISTS', unpack(KEYS, 2 + all, 1 + all + releases)) == 0 then

@@ -329,7 +329,8 @@ BOOST_AUTO_TEST_CASE(each_right_that_is_missing_is_told) {
   add("eval", {"-eval"});  // First: once the scripts are known nobody needs it.
   for (const auto& word : line) {
     const std::string command = word.substr(1);
-    if (word[0] == '+' && command != "info" && command != "eval") add(command, {"-" + command});
+    const bool is_missed = command != "info" && command != "mget";
+    if (word[0] == '+' && is_missed && command != "eval") add(command, {"-" + command});
   }
   add("name", {"resetkeys", "~leasehold:*"});
   add("queue", {"resetkeys", "~billing:*"});
@@ -409,6 +410,32 @@ BOOST_AUTO_TEST_CASE(an_operator_needs_what_the_documentation_names) {
     co_await break_lock(c, "other", true);
   });
   BOOST_TEST(admin.command({"ACL", "LOG"}).items.empty());
+}
+
+BOOST_AUTO_TEST_CASE(locks_are_released_together_without_the_right_to_mget) {
+  words line = documented("billing");
+  line.push_back("-mget");
+  create(line);
+  run([&]() -> awaitable<void> {
+    client_options o;
+    o.prefix = "billing:";
+    client c(co_await asio::this_coro::executor, url("billing"), o);
+    std::vector<hold> holds;
+    for (const std::string name : {"a", "b", "c", "d", "e", "f"}) holds.push_back(co_await mutex(c, name).acquire());
+    std::size_t released = 0;
+    for (auto& h : holds) {
+      h.release([&](error_code ec) {
+        BOOST_TEST(!ec);
+        ++released;
+      });
+    }
+    co_await eventually("all are released", [&] { return released == holds.size(); });
+    BOOST_TEST(c.last_refusal() == "");
+    co_await c.close();
+  });
+  BOOST_TEST(admin.command({"KEYS", "billing:*"}).items.empty());
+  // The server has refused the bundle.
+  BOOST_TEST(!admin.command({"ACL", "LOG"}).items.empty());
 }
 
 BOOST_AUTO_TEST_CASE(who_only_looks_needs_less) {

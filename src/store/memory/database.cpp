@@ -284,6 +284,16 @@ struct commands {
                               [](const auto& s) { return integer(static_cast<std::int64_t>(s.size())); });
   }
 
+  // Null for a value of another type.
+  static reply mget(database& db, words w) {
+    std::vector<reply> all(w.size() - 1);
+    for (std::size_t i = 1; i < w.size(); ++i) {
+      bool is_wrong = false;
+      if (const auto* const value = get<std::string>(db, w[i], is_wrong)) all[i - 1] = bulk(*value);
+    }
+    return array(std::move(all));
+  }
+
   static reply getrange(database& db, words w) {
     const auto first = to_integer(w[2]), last = to_integer(w[3]);
     if (!first || !last) return not_an_integer();
@@ -718,6 +728,7 @@ const command* commands::find(std::string_view name) {
       {"llen", {llen, 2, none}},
       {"lpush", {lpush, -3, m}},
       {"lrange", {lrange, 4, none}},
+      {"mget", {mget, -2, none}},
       {"persist", {persist, 2, w}},
       {"pexpire", {pexpire, -3, w}},
       {"pexpireat", {pexpireat, -3, w}},
