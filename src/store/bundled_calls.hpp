@@ -25,6 +25,7 @@ class bundled_calls {
   using call = redis_server::call;
 
   bool empty() const { return of_.empty(); }
+  std::size_t size() const { return of_.size(); }
   // False: the call is sent by itself.
   static bool takes(const call& c, const request& r) {
     // In the tagged layout each slot has a fence counter of its own, and a longer name for it.

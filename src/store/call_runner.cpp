@@ -6,10 +6,11 @@
 #include "protocol/slots.hpp"
 #include "store/bundled_calls.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace leasehold::detail {
-
 clock::time_point call_runner::run(std::shared_ptr<caller> the_caller, std::uint32_t tag) {
   const bool has_slots = router_ != nullptr && router_->has_slots();
   const std::uint16_t slot = has_slots ? slot_of(the_caller->request_of(tag).keys.record) : 0;
@@ -34,21 +35,41 @@ void call_runner::append(call c) {
   }
 }
 
+void call_runner::drain_later() {
+  if (!std::exchange(drains_later_, true)) connection_.drain_later();
+}
+
 void call_runner::drain() {
+  drains_later_ = false;
   const auto now = clock::now();
-  auto results = pipeline_.take_results(now);
-  for (auto& r : results) {
-    if (r.of.empty()) {
-      connection_.on_push(r.from_server);
-    } else if (!r.arrived) {
-      settle(std::move(r.of.front()), nullptr, now);
-    } else if (is_refused_as_a_whole(r.of, r.from_server)) {
-      for (auto& c : r.of) send_alone(std::move(c), r.from_server, now);
-    } else {
-      for_each_reply(r.of, r.from_server, [&](call c, const reply& one) { settle(std::move(c), &one, now); });
-    }
+  const std::size_t portion = pipeline_.portion();
+  for (std::size_t passed = 0; passed < portion && pipeline_.has_results();) {
+    auto r = pipeline_.next_result();
+    passed += std::max<std::size_t>(r.of.size(), 1);
+    pass_on(std::move(r), now);
   }
-  pipeline_.reuse(std::move(results));
+  if (pipeline_.has_results()) drain_later();
+  send_waiting();
+}
+
+void call_runner::drain_all() {
+  const auto now = clock::now();
+  while (pipeline_.has_results()) pass_on(pipeline_.next_result(), now);
+  send_waiting();
+}
+
+void call_runner::pass_on(pipeline::result r, clock::time_point now) {
+  if (r.arrived) pipeline_.heard(now);
+  if (r.of.empty()) return connection_.on_push(r.from_server);
+  if (!r.arrived) return settle(std::move(r.of.front()), nullptr, now);
+  if (is_refused_as_a_whole(r.of, r.from_server)) {
+    for (auto& c : r.of) send_alone(std::move(c), r.from_server, now);
+  } else {
+    for_each_reply(r.of, r.from_server, [&](call c, const reply& one) { settle(std::move(c), &one, now); });
+  }
+}
+
+void call_runner::send_waiting() {
   collect([this](pipeline&) {
     // What is sent now would count as sent, and was not.
     while (connection_.can_send()) {
@@ -62,6 +83,7 @@ void call_runner::drain() {
 void call_runner::send_alone(call c, const reply& to_its_bundle, clock::time_point now) {
   if (!connection_.can_send() || !c.the_caller->wants(c.tag)) return settle(std::move(c), &to_its_bundle, now);
   c.alone = true;
+  c.whole_text = false;  // It is that of another script.
   append(std::move(c));
 }
 

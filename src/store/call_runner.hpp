@@ -29,7 +29,7 @@ class call_runner {
     // To write what pipeline::flush returns: now, or at the end of this turn of the event loop.
     virtual void flush() = 0;
     virtual void flush_later() = 0;
-    // To call call_runner::drain, not inside this call.
+    // To call call_runner::drain in a later turn of the event loop.
     virtual void drain_later() = 0;
     virtual void on_push(const reply&) = 0;
     // The words of an error. True: they are about the connection, which ends, and are no answer to a call.
@@ -46,20 +46,26 @@ class call_runner {
   // Only while the connection can send. Returns when to check for silence at the latest; max: no earlier than before.
   clock::time_point run(std::shared_ptr<caller>, std::uint32_t tag);
   void take_over(call);
-  // Passes on what `f(pipeline)` has produced, in a later turn.
+  // Passes on what `f(pipeline)` has produced, in later turns.
   template <class F>
   void collect(F f) {
-    const bool is_expected = pipeline_.has_results();
     f(pipeline_);
-    if (!is_expected && pipeline_.has_results()) connection_.drain_later();
+    if (pipeline_.has_results()) drain_later();
   }
+  // Passes on a portion of the results. If there are more, the next turn passes on the next portion. So what the callers
+  // ask for after the first portion is with the server while the client passes on the second.
   void drain();
+  // Passes on all results.
+  void drain_all();
 
   pipeline& calls() { return pipeline_; }
   const pipeline& calls() const { return pipeline_; }
   server_clock& clock_there() { return clock_; }
 
  private:
+  void drain_later();
+  void pass_on(pipeline::result, clock::time_point now);
+  void send_waiting();
   void append(call);
   void send_alone(call, const reply& to_its_bundle, clock::time_point now);
   void settle(call, const reply* from_server, clock::time_point now);
@@ -68,6 +74,7 @@ class call_runner {
   redis_server::router* const router_;
   server_clock clock_;
   pipeline pipeline_;
+  bool drains_later_ = false;
 };
 
 }  // namespace leasehold::detail

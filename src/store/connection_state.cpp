@@ -47,9 +47,12 @@ reconnection::plan connection_state::ended(std::string_view why, clock::time_poi
   unwatch();
   runner_.collect([](pipeline& p) { p.drop(); });
   const auto plan = reconnection_.ended(ends_as_, now, random);
-  if (!plan.is_reported || is_stopping_) return plan;
-  if (plan.how == end::lost) events_.on_down(why);
-  if (plan.how == end::not_reached) events_.on_no_answer(why);
+  if (plan.is_reported && !is_stopping_) {
+    if (plan.how == end::lost) events_.on_down(why);
+    if (plan.how == end::not_reached) events_.on_no_answer(why);
+  }
+  // Its last answers must not be taken for answers of the next connection.
+  runner_.drain_all();
   return plan;
 }
 

@@ -61,7 +61,8 @@ class connection_state {
   void give_up(std::string_view why);
   const std::string& why_given_up() const { return why_; }
 
-  // It has ended: tells the owner why, and returns what comes next. `random`: uniform in [0, 1).
+  // It has ended: tells the owner why, passes on what has arrived, and returns what comes next. `random`: uniform in
+  // [0, 1).
   reconnection::plan ended(std::string_view why, clock::time_point now, double random);
 
   // --- Silence ---

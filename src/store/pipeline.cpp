@@ -15,6 +15,9 @@ constexpr milliseconds second_look{50};
 
 constexpr std::size_t most_spare = 16;
 
+// A smaller bundle saves little, and each turn of the event loop costs a system call or two.
+constexpr std::size_t least_portion = 8;
+
 }  // namespace
 
 clock::time_point pipeline::batch::gives_up_at(clock::time_point heard_at) const {
@@ -54,7 +57,7 @@ pipeline::then pipeline::add(call c, const server_clock& clock_there, bool pushe
   c.verb = r.verb;
   next_->patience = std::min({next_->patience, patience_, c.the_caller->patience_of(c.tag)});
   ++under_way_;
-  if (!bundled_.has_room_for(c, r, pushes_grants)) close_bundle();
+  if (!bundled_.has_room_for(c, r, pushes_grants) || bundled_.size() >= portion()) close_bundle();
   if (may_bundle_ && bundled_calls::takes(c, r)) {
     bundled_.add(std::move(c), r, clock::now(), clock_there, pushes_grants);
     return next;
@@ -105,6 +108,10 @@ std::optional<pipeline::call> pipeline::next_waiting(clock::time_point now) {
     }
   }
   return std::nullopt;
+}
+
+std::size_t pipeline::portion() const {
+  return std::clamp(under_way_ / 4, std::min(least_portion, most_), bundle::most);
 }
 
 std::shared_ptr<pipeline::batch> pipeline::take_batch() {
@@ -174,20 +181,16 @@ void pipeline::fail(call c) {
 void pipeline::on_reply(batch& b, reply&& r) {
   if (b.answered == b.commands.size()) return;
   calls& of = b.commands[b.answered++];
-  under_way_ -= of.size();
   if (!of.empty()) results_.push_back({std::move(of), std::move(r), true});
 }
 
 void pipeline::on_push(reply&& r) { results_.push_back({{}, std::move(r), true}); }
 
-std::vector<pipeline::result> pipeline::take_results(clock::time_point now) {
-  heard(now);
-  return std::exchange(results_, {});
-}
-
-void pipeline::reuse(std::vector<result>&& taken) {
-  taken.clear();
-  if (results_.empty()) results_.swap(taken);
+pipeline::result pipeline::next_result() {
+  result r = std::move(results_.front());
+  results_.pop_front();
+  if (r.arrived) under_way_ -= r.of.size();
+  return r;
 }
 
 void pipeline::heard(clock::time_point now) {

@@ -58,9 +58,9 @@ class pipeline {
     bool arrived;
   };
 
-  // The most calls that are under way at once: enough to keep a distant server busy. A client that writes more than it
-  // reads fills the server's memory with replies, and is disconnected (client-output-buffer-limit pubsub). And a call
-  // that waits here is filled in only when it is sent.
+  // The most calls that are under way at once, from when they are written until their results are taken: enough to keep
+  // a distant server busy. A client that writes more than it reads fills the server's memory with replies, and is
+  // disconnected (client-output-buffer-limit pubsub). And a call that waits here is filled in only when it is sent.
   static constexpr std::size_t most_under_way = 1024;
 
   using writer_maker = std::unique_ptr<command_writer> (*)();
@@ -94,16 +94,19 @@ class pipeline {
   // All calls that were not sent fail.
   void drop();
 
+  // How many calls make up a portion, for a bundle and for a turn of the event loop that passes on results: a quarter of
+  // those under way. So the server works on some while the client passes on the results of others, and each command
+  // still has as many calls as that permits.
+  std::size_t portion() const;
+
   // --- Results ---
 
   // The next reply to the batch.
   void on_reply(batch&, reply&&);
   void on_push(reply&&);
   bool has_results() const { return !results_.empty(); }
-  // In the order of their arrival.
-  std::vector<result> take_results(clock::time_point now);
-  // Takes the vector back, to reuse its memory.
-  void reuse(std::vector<result>&&);
+  // The one that has waited longest. There must be one.
+  result next_result();
 
   // --- Silence ---
 
@@ -133,10 +136,10 @@ class pipeline {
   bundled_calls bundled_;
   bool alone_ = false;                       // The last batch was one script, and no other call was under way.
   std::array<std::deque<call>, 3> waiting_;  // By caller::turn.
-  std::size_t under_way_ = 0;                // Calls in next_ and in_flight_ that are not answered.
+  std::size_t under_way_ = 0;                // See most_under_way.
   std::deque<std::shared_ptr<batch>> in_flight_;
   std::vector<std::shared_ptr<batch>> spare_;
-  std::vector<result> results_;
+  std::deque<result> results_;  // In the order of their arrival.
   clock::time_point heard_at_{};
   bool doubted_ = false;  // It was silent at the last check, and nothing was heard since then.
 };

@@ -41,7 +41,7 @@ struct with_state : detail::call_runner::connection, detail::store::events {
   void flush() override { sent = runner.calls().flush(now); }
   void flush_later() override {}
   void drain_later() override {}
-  void on_push(const detail::reply&) override {}
+  void on_push(const detail::reply&) override { told.push_back("push"); }
   bool ends_with(std::string_view) override { return false; }
 
   std::string objection(const std::string& run_id) override { return run_id == "twin" ? "is counted already" : ""; }
@@ -233,6 +233,22 @@ BOOST_AUTO_TEST_CASE(a_connection_on_which_nothing_is_heard_is_silent_at_the_sec
   const auto again = state.on_watch(now);
   BOOST_REQUIRE(again.has_value());
   BOOST_TEST(!state.on_watch(*again).has_value());
+}
+
+// Otherwise they would be taken for those of the next one.
+BOOST_AUTO_TEST_CASE(what_has_arrived_when_a_connection_ends_is_passed_on_at_once) {
+  connect();
+  take();
+  const auto caller = std::make_shared<one_caller>();
+  runner.run(caller, 1);
+  flush();
+  runner.collect([this](detail::pipeline& calls) {
+    calls.on_push({});
+    calls.on_reply(*sent, {});
+  });
+  end("lost");
+  BOOST_TEST((caller->has_failed == false));
+  BOOST_TEST(take() == (texts{"down: lost", "push"}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(an_address_of_several_is_not_worth_telling) {

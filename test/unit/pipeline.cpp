@@ -78,7 +78,8 @@ struct with_pipeline {
   // What has come of calls since the last time: "<tag>=<reply>", "<tag> failed".
   std::vector<std::string> results() {
     std::vector<std::string> all;
-    for (auto& r : calls.take_results(now)) {
+    while (calls.has_results()) {
+      auto r = calls.next_result();
       if (!r.arrived) {
         all.push_back(std::to_string(r.of.front().tag) + " failed");
         continue;
@@ -98,6 +99,9 @@ struct with_pipeline {
 
 // A connection that writes nothing, and its server's replies.
 struct with_runner : detail::call_runner::connection, detail::redis_server::router {
+  explicit with_runner(std::size_t most = 3)
+      : runner(*this, this, 0.0, pipeline(detail::request_writer::make, 5s, /*may_bundle=*/true, most)) {}
+
   bool can_send() const override { return is_up; }
   void flush() override {
     if (auto b = runner.calls().flush(clock::now())) batches.push_back(std::move(b));
@@ -143,7 +147,23 @@ struct with_runner : detail::call_runner::connection, detail::redis_server::rout
   std::vector<std::string> seen;
   std::vector<std::shared_ptr<pipeline::batch>> batches;
   std::shared_ptr<pipeline_caller> caller = std::make_shared<pipeline_caller>();
-  detail::call_runner runner{*this, this, 0.0, pipeline(detail::request_writer::make, 5s, /*may_bundle=*/true, 3)};
+  detail::call_runner runner;
+};
+
+struct with_busy_runner : with_runner {
+  with_busy_runner() : with_runner(pipeline::most_under_way) {
+    for (std::uint32_t tag = 0; tag != 40; ++tag) runner.run(caller, tag);
+    flush();
+    for (auto& push : {"first", "last"}) {
+      runner.collect([&](pipeline& calls) {
+        detail::reply r;
+        r.add(push);
+        calls.on_push(std::move(r));
+        for (int i = 0; i != 20; ++i) calls.on_reply(*batches.back(), {});
+      });
+    }
+    flushes_later = false;
+  }
 };
 
 }  // namespace
@@ -250,9 +270,9 @@ BOOST_AUTO_TEST_CASE(acquires_and_releases_of_one_turn_are_one_command) {
   BOOST_TEST(send({{"1"}, {"granted"}, {"renewed"}, {"busy"}}, 4) ==
                  (texts{"1=1", "2=1", "102=granted", "3=renewed", "4=busy"}),
              boost::test_tools::per_element());
-  // Not more than a bundle holds; whatever is not answered fails.
-  for (std::uint32_t tag = 0; tag != detail::bundle::most + 1; ++tag) add_of(tag, releases);
-  BOOST_TEST(send({{"1"}}, 2).back() == std::to_string(detail::bundle::most) + " failed");
+  // Whatever is not answered fails.
+  for (std::uint32_t tag = 0; tag != 9; ++tag) add_of(tag, releases);
+  BOOST_TEST(send({{"1"}}, 2).back() == "8 failed");
   // Tagged keys are those of different slots, which must not be in one call.
   releases->fences = "leasehold:{06S}:fence";
   for (const std::uint32_t tag : {1U, 2U}) add_of(tag, releases);
@@ -263,6 +283,27 @@ BOOST_AUTO_TEST_CASE(acquires_and_releases_of_one_turn_are_one_command) {
   alone.add(call(1, releases), server, true);
   alone.add(call(2, releases), server, true);
   BOOST_TEST(sent(alone.flush(now)).get_commands() == 2U);
+}
+
+// The server then works on one bundle while the client is busy with the replies to others.
+BOOST_AUTO_TEST_CASE(a_bundle_has_a_quarter_of_the_calls_under_way) {
+  caller->its_verb = detail::verb::release;
+  const auto sizes = [this](std::uint32_t n) {
+    for (std::uint32_t tag = 0; tag != n; ++tag) add(tag);
+    const auto b = calls.flush(now);
+    std::vector<std::size_t> all;
+    for (const auto& of : b->commands) all.push_back(of.size());
+    return all;
+  };
+  using numbers = std::vector<std::size_t>;
+  // Fewer than eight are not worth a command of their own.
+  BOOST_TEST(sizes(20) == (numbers{8, 8, 4}), boost::test_tools::per_element());
+  BOOST_TEST(sizes(40) == (numbers{8, 9, 12, 11}), boost::test_tools::per_element());
+  sizes(90);
+  BOOST_TEST(sizes(100) == (numbers{50, 50}), boost::test_tools::per_element());
+  // And not more than a bundle holds.
+  sizes(100);
+  BOOST_TEST(sizes(100) == (numbers{64, 36}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(calls_wait_for_room_and_those_that_keep_a_hold_go_first) {
@@ -280,6 +321,9 @@ BOOST_AUTO_TEST_CASE(calls_wait_for_room_and_those_that_keep_a_hold_go_first) {
   }
   BOOST_TEST(!calls.next_waiting(now));
   for (int i = 0; i < 3; ++i) calls.on_reply(*b, reply(""));
+  // Replies that are not taken yet are in the way, too.
+  BOOST_TEST(!calls.next_waiting(now));
+  results();
   // There is room, but those that wait go first; none of a later turn is waited for.
   BOOST_TEST(!calls.has_room_for(call(5)));
   BOOST_TEST(calls.next_waiting(now)->tag == 3U);
@@ -289,7 +333,6 @@ BOOST_AUTO_TEST_CASE(calls_wait_for_room_and_those_that_keep_a_hold_go_first) {
   const auto next = calls.next_waiting(now);
   BOOST_TEST(next->tag == 2U);
   BOOST_TEST((next->sent == now));
-  calls.take_results(now);
   caller->wanted = false;
   BOOST_TEST(!calls.next_waiting(now));
   BOOST_TEST(results() == (texts{"1 failed", "4 failed"}), boost::test_tools::per_element());
@@ -308,7 +351,7 @@ BOOST_AUTO_TEST_CASE(a_connection_is_silent_when_no_reply_comes_for_the_patience
   // Whatever arrives shows that the server answers.
   now += 1s;
   calls.on_push(reply("message"));
-  calls.take_results(now);
+  calls.heard(now);
   BOOST_TEST((calls.silent_at() == now + 2s));
   calls.on_reply(*patient, reply(""));
   calls.on_reply(*impatient, reply(""));
@@ -374,7 +417,7 @@ BOOST_AUTO_TEST_CASE(a_silent_connection_is_looked_at_twice) {
   BOOST_TEST((*again > now && *again < now + 1s));
   BOOST_TEST(!calls.look_for_silence(*again));
   // Something was heard in between.
-  calls.take_results(now);
+  calls.heard(now);
   BOOST_TEST((calls.look_for_silence(now + 6s)).has_value());
   calls.end(b);
 }
@@ -422,6 +465,13 @@ BOOST_AUTO_TEST_CASE(each_call_of_a_bundle_that_is_refused_as_a_whole_is_sent_al
   reply({"1", refusal});
   BOOST_TEST(caller->answers == (texts{"1: answered", "2: NOPERM No permissions to access a key"}),
              boost::test_tools::per_element());
+  // The text of the bundle's script is not that of theirs.
+  run({7, 8});
+  reply({unknown});
+  reply({refusal});
+  BOOST_TEST(last_request().find("EVAL\r\n") == std::string::npos);
+  reply({"1", "1"});
+  batches.resize(2);
   // Not on a connection that has ended, and not for a caller that has gone.
   caller->answers.clear();
   run({3, 4});
@@ -502,6 +552,34 @@ BOOST_AUTO_TEST_CASE(a_call_that_is_taken_over_is_sent_by_its_digest) {
   runner.take_over(std::move(c));
   flush();
   BOOST_TEST(last_request().find("EVALSHA") != std::string::npos);
+}
+
+// What the callers of one portion ask for is with the server while the client passes on the next.
+BOOST_FIXTURE_TEST_CASE(results_are_passed_on_in_portions, with_busy_runner) {
+  BOOST_TEST(std::exchange(drains_later, false));
+  runner.drain();
+  BOOST_TEST(caller->answers.size() == 9U);
+  BOOST_TEST(seen == (texts{"push first"}), boost::test_tools::per_element());
+  run({40});
+  BOOST_TEST(batches.size() == 2U);
+  int turns = 1;
+  for (; std::exchange(drains_later, false); ++turns) runner.drain();
+  BOOST_TEST(turns == 5);
+  BOOST_TEST(seen == (texts{"push first", "push last"}), boost::test_tools::per_element());
+  BOOST_TEST_REQUIRE(caller->answers.size() == 40U);
+  for (std::size_t i = 0; i != 40; ++i) BOOST_TEST(caller->answers[i] == std::to_string(i) + ": answered");
+}
+
+BOOST_FIXTURE_TEST_CASE(what_has_arrived_can_be_passed_on_at_once, with_busy_runner) {
+  runner.drain();
+  runner.drain_all();
+  BOOST_TEST(caller->answers.size() == 40U);
+  BOOST_TEST(seen.size() == 2U);
+  // The turn that was asked for before finds nothing.
+  drains_later = false;
+  runner.drain();
+  BOOST_TEST(!drains_later);
+  BOOST_TEST(caller->answers.size() == 40U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -148,7 +148,7 @@ class memory_store final : public redis_server,
     asio::post(strand_, [self = shared_from_this()] {
       self->fail_what_is_under_way();
       self->state_.ended({}, clock::now(), 0.0);
-      self->runner_.drain();
+      self->runner_.drain_all();
       for (const auto& w : std::exchange(self->waits_, {})) {
         w.the_caller->answered(w.tag, answer{nullptr, w.sent, clock::now(), nullptr});
       }
@@ -245,7 +245,7 @@ class memory_store final : public redis_server,
                                     : self.router_->on_refused_shard_channel(channel, refusal->text);
           return self.drop_connection(refusal->text);
         }
-        self.router_->on_shard_channel(channel, listen);
+        self.on_pushed(listen ? "ssubscribe" : "sunsubscribe", channel, "");
       });
     });
   }
@@ -274,12 +274,11 @@ class memory_store final : public redis_server,
       if (self->link_ == which && !self->state_.is_stopping()) self->drop_connection("the connection was closed");
     });
   }
-  void on_published(const std::string& channel, const std::string& message) {
-    const bool is_own = !channels_.contains(channel) && !is_leader_channel(channel);
-    is_own ? events_->on_message(message) : events_->on_channel(channel);
-  }
-  void on_left(const std::string& channel) {
-    if (router_ != nullptr) router_->on_shard_channel(channel, false);
+  // Pushes keep their order among the replies. The kinds are Redis's, but every message is a `message`.
+  void on_pushed(std::string_view kind, std::string_view channel, std::string_view message) {
+    client_reply r;
+    for (const auto word : {kind, channel, message}) r.add(word);
+    runner_.collect([&r](pipeline& calls) { calls.on_push(std::move(r)); });
   }
 
  private:
@@ -335,21 +334,30 @@ class memory_store final : public redis_server,
   void on_reply(const std::shared_ptr<pipeline::batch>& b, std::size_t replies, const memory_reply& last) {
     client_reply r;
     flatten(last, r);
-    while (--replies != 0) runner_.calls().on_reply(*b, client_reply());
-    runner_.calls().on_reply(*b, std::move(r));
-    if (b->answered == b->commands.size()) {
+    runner_.collect([&](pipeline& calls) {
+      while (--replies != 0) calls.on_reply(*b, client_reply());
+      calls.on_reply(*b, std::move(r));
+      if (b->answered != b->commands.size()) return;
       std::erase(in_flight_, b);
-      runner_.calls().end(b);
-    }
-    runner_.drain();
+      calls.end(b);
+    });
   }
 
   void drain_later() override {
     asio::post(strand_, [self = shared_from_this()] { self->runner_.drain(); });
   }
 
-  // Messages do not come through the pipeline, see on_published.
-  void on_push(const client_reply&) override {}
+  void on_push(const client_reply& push) override {
+    const auto kind = push.text(0);
+    const auto channel = push.text(1);
+    if (kind == "sunsubscribe" || kind == "ssubscribe") {
+      if (router_ != nullptr) router_->on_shard_channel(channel, kind == "ssubscribe");
+    } else if (kind == "message" && !channels_.contains(channel) && !is_leader_channel(channel)) {
+      events_->on_message(push.text(2));
+    } else {
+      events_->on_channel(channel);
+    }
+  }
   // There are no replicas, and no passwords.
   bool ends_with(std::string_view) override { return false; }
 
@@ -424,16 +432,16 @@ class memory_store final : public redis_server,
     link_->send([l = link_, channel](memory_server& at) {
       if (is_refused(at, *l)) return;
       l->channels.insert(channel);
-      l->reply_to_client([channel](memory_store& self) { self.events_->on_channel(channel); });
+      l->reply_to_client([channel](memory_store& self) { self.on_pushed("subscribe", channel, ""); });
     });
   }
 
   void drop_connection(std::string_view why) {
     std::exchange(link_, nullptr)->drop();
-    fail_what_is_under_way();
-    for (auto& e : std::exchange(execs_, {})) asio::post(strand_, [then = std::move(e.then)] { then(nullptr); });
     const double random = std::uniform_real_distribution<double>(0.0, 1.0)(random_);
     const auto plan = state_.ended(why, clock::now(), random);
+    fail_what_is_under_way();
+    for (auto& e : std::exchange(execs_, {})) asio::post(strand_, [then = std::move(e.then)] { then(nullptr); });
     if (state_.is_stopping()) return;
     where_.over->at(where_.over->now() + plan.pause, [weak = weak_from_this()] {
       const auto self = weak.lock();
@@ -478,7 +486,7 @@ class memory_store final : public redis_server,
   std::vector<std::shared_ptr<pipeline::batch>> in_flight_;
   std::vector<acknowledged_call> waits_;
   std::deque<execution> execs_;
-  std::set<std::string> channels_;
+  std::set<std::string, std::less<>> channels_;
 };
 
 void link::reply_to_client(std::function<void(memory_store&)> f) {
@@ -492,12 +500,12 @@ void link::reply_to_client(std::function<void(memory_store&)> f) {
 
 void link::deliver(std::string_view channel, std::string_view message) {
   reply_to_client([channel = std::string(channel), message = std::string(message)](memory_store& self) {
-    self.on_published(channel, message);
+    self.on_pushed("message", channel, message);
   });
 }
 
 void link::on_left(std::string_view channel) {
-  reply_to_client([channel = std::string(channel)](memory_store& self) { self.on_left(channel); });
+  reply_to_client([channel = std::string(channel)](memory_store& self) { self.on_pushed("sunsubscribe", channel, ""); });
 }
 
 void link::cut() {

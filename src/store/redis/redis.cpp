@@ -259,7 +259,7 @@ class redis_store final : public redis_server,
     }
     // The answers of the last connection must arrive first.
     co_await asio::post(self->strand_, use);
-    self->runner_.drain();
+    self->runner_.drain_all();
     std::exchange(self->events_, nullptr)->on_stopped();
     keep_alive.reset();
   }
