@@ -6,11 +6,11 @@
 #include "protocol/slots.hpp"
 #include "store/bundled_calls.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 
 namespace leasehold::detail {
+
 clock::time_point call_runner::run(std::shared_ptr<caller> the_caller, std::uint32_t tag) {
   const bool has_slots = router_ != nullptr && router_->has_slots();
   const std::uint16_t slot = has_slots ? slot_of(the_caller->request_of(tag).keys.record) : 0;
@@ -45,10 +45,10 @@ void call_runner::drain() {
   const std::size_t portion = pipeline_.portion();
   for (std::size_t passed = 0; passed < portion && pipeline_.has_results();) {
     auto r = pipeline_.next_result();
-    passed += std::max<std::size_t>(r.of.size(), 1);
+    // Pushes wait for no portion, nor do failures: these must not come after the next connection.
+    if (r.arrived) passed += r.of.size();
     pass_on(std::move(r), now);
   }
-  if (pipeline_.has_results()) drain_later();
   send_waiting();
 }
 

@@ -32,7 +32,7 @@ class connection_state {
     clock::time_point sent;
   };
 
-  // The runner outlives this object. The owner is not told anything after `stop`.
+  // The runner outlives this object. The owner is told nothing of connections after `stop`.
   connection_state(const backoff& pauses, call_runner& runner, store::events& owner)
       : reconnection_(pauses), runner_(runner), events_(owner) {}
 
@@ -76,7 +76,7 @@ class connection_state {
   // --- The next one ---
 
   reconnection& next() { return reconnection_; }
-  // Nothing is sent, and the owner is told nothing, any more.
+  // Nothing is sent any more, and the owner is told nothing of connections.
   void stop() { is_stopping_ = true; }
   bool is_stopping() const { return is_stopping_; }
 

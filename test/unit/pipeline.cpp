@@ -558,7 +558,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_is_taken_over_is_sent_by_its_digest) {
 BOOST_FIXTURE_TEST_CASE(results_are_passed_on_in_portions, with_busy_runner) {
   BOOST_TEST(std::exchange(drains_later, false));
   runner.drain();
-  BOOST_TEST(caller->answers.size() == 9U);
+  BOOST_TEST(caller->answers.size() == 10U);
   BOOST_TEST(seen == (texts{"push first"}), boost::test_tools::per_element());
   run({40});
   BOOST_TEST(batches.size() == 2U);
@@ -568,6 +568,18 @@ BOOST_FIXTURE_TEST_CASE(results_are_passed_on_in_portions, with_busy_runner) {
   BOOST_TEST(seen == (texts{"push first", "push last"}), boost::test_tools::per_element());
   BOOST_TEST_REQUIRE(caller->answers.size() == 40U);
   for (std::size_t i = 0; i != 40; ++i) BOOST_TEST(caller->answers[i] == std::to_string(i) + ": answered");
+}
+
+// They come before the connection that follows.
+BOOST_FIXTURE_TEST_CASE(failures_are_passed_on_in_one_turn, with_busy_runner) {
+  runner.drain_all();
+  for (std::uint32_t tag = 40; tag != 140; ++tag) runner.run(caller, tag);
+  flush();
+  is_up = false;
+  runner.collect([this](pipeline& calls) { calls.end(batches.back()); });
+  runner.drain();
+  BOOST_TEST(caller->answers.size() == 140U);
+  BOOST_TEST(caller->answers.back() == "139: nothing");
 }
 
 BOOST_FIXTURE_TEST_CASE(what_has_arrived_can_be_passed_on_at_once, with_busy_runner) {

@@ -728,7 +728,7 @@ const command* commands::find(std::string_view name) {
       {"llen", {llen, 2, none}},
       {"lpush", {lpush, -3, m}},
       {"lrange", {lrange, 4, none}},
-      {"mget", {mget, -2, none}},
+      {"mget", {mget, -2, many_keys}},
       {"persist", {persist, 2, w}},
       {"pexpire", {pexpire, -3, w}},
       {"pexpireat", {pexpireat, -3, w}},

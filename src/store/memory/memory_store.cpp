@@ -148,7 +148,6 @@ class memory_store final : public redis_server,
     asio::post(strand_, [self = shared_from_this()] {
       self->fail_what_is_under_way();
       self->state_.ended({}, clock::now(), 0.0);
-      self->runner_.drain_all();
       for (const auto& w : std::exchange(self->waits_, {})) {
         w.the_caller->answered(w.tag, answer{nullptr, w.sent, clock::now(), nullptr});
       }
