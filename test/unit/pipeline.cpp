@@ -546,6 +546,17 @@ BOOST_AUTO_TEST_CASE(pushes_keep_their_order_among_replies) {
   BOOST_TEST(seen == (texts{"push message", "ends? ERR no"}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(only_what_arrives_shows_that_the_server_answers) {
+  run({1, 2, 3, 4});
+  runner.collect([](pipeline& calls) { calls.drop(); });
+  runner.drain();
+  drains_later = false;
+  BOOST_TEST(caller->answers == (texts{"4: nothing"}), boost::test_tools::per_element());
+  BOOST_TEST((runner.calls().heard_at() == clock::time_point()));
+  reply({"1", "1", "1"});
+  BOOST_TEST((runner.calls().heard_at() != clock::time_point()));
+}
+
 BOOST_AUTO_TEST_CASE(a_call_that_is_taken_over_is_sent_by_its_digest) {
   detail::redis_server::call c{caller, 1, clock::now()};
   c.whole_text = true;
