@@ -28,8 +28,8 @@ constexpr milliseconds patience{110};
 
 // How long a holder whom nothing hinders may do without a renewal: until it repeats one that has failed, on a network
 // that takes up to `slowest` for each way.
-clock::duration longest_pause(const held& h, clock::duration slowest) {
-  return std::min(h.options.lease / 10, milliseconds(500)) + 6 * slowest + milliseconds(100);
+clock::duration longest_pause(const held& h, clock::duration slowest, clock::duration reconnection) {
+  return std::min(h.options.lease / 10, milliseconds(500)) + 6 * slowest + reconnection + milliseconds(40);
 }
 
 constexpr std::int64_t two_days = 172800000;
@@ -774,7 +774,8 @@ std::string judge::without_reason(const held& h) const {
   // Nobody hindered the renewals, and the lease was long enough for them.
   // The renewal that was too late may have been sent when the network was slower.
   const bool was_slow = last_slow_ + h.options.lease > world_.now();
-  const auto pause = longest_pause(h, was_slow ? std::max(how_slow_, world_.slowest) : world_.slowest);
+  const auto slowest = was_slow ? std::max(how_slow_, world_.slowest) : world_.slowest;
+  const auto pause = longest_pause(h, slowest, world_.longest_reconnection);
   if (h.options.lease - h.options.margin < pause * 2 || world_.now() - h.last_trouble <= pause) return {};
   if (last_step_ + 4 * h.options.lease + pause > world_.now()) return {};
   if (!rules_.one_server) {
