@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(acquires_that_go_out_together_have_their_own_leases) {
     co_await c.ready();
     std::vector<hold> held;
     for (int i = 0; i < 7; ++i) {
-      const auto lease = i % 2 == 0 ? 2s : 20s;
+      const auto lease = i % 2 != 0 ? 2s : 20s;
       mutex(c, "n" + std::to_string(i)).acquire({.lease = lease, .renew = renewal::none}, [&held](error_code ec, hold h) {
         BOOST_TEST(!ec);
         held.push_back(std::move(h));
@@ -82,8 +82,8 @@ BOOST_AUTO_TEST_CASE(acquires_that_go_out_together_have_their_own_leases) {
     co_await eventually("all are acquired", [&] { return held.size() == 7; });
     for (int i = 0; i < 7; ++i) {
       const auto left = redis.ttl("n" + std::to_string(i));
-      BOOST_TEST(left > (i % 2 == 0 ? 1000 : 19000));
-      BOOST_TEST(left <= (i % 2 == 0 ? 2000 : 20000));
+      BOOST_TEST(left > (i % 2 != 0 ? 1000 : 19000));
+      BOOST_TEST(left <= (i % 2 != 0 ? 2000 : 20000));
     }
   });
 }
