@@ -39,7 +39,7 @@ local function by_itself(i, arguments)
 end
 
 if releases > 0 then
-  -- (A plain `find` makes no copy of the record's beginning.)
+  -- False where there is no string. (A plain `find` makes no copy of the record's beginning.)
   local held = redis.call('MGET', unpack(KEYS, 2, 1 + releases))
   for i = 1, releases do
     held[i] = held[i] and string.find(held[i], 'leasehold:' .. ARGV[4 + i] .. ':', 1, true) == 1

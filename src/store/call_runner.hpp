@@ -52,8 +52,8 @@ class call_runner {
     f(pipeline_);
     if (pipeline_.has_results()) drain_later();
   }
-  // Passes on a portion of the results. If there are more, the next turn passes on the next portion. So what the callers
-  // ask for after the first portion is with the server while the client passes on the second.
+  // Passes on a portion of the results. If there are more, the next turn passes on the next portion. So what the
+  // callers ask for after the first portion is with the server while the client passes on the second.
   void drain();
   // Passes on all results.
   void drain_all();

@@ -94,8 +94,8 @@ class pipeline {
   // All calls that were not sent fail.
   void drop();
 
-  // How many calls make up a portion, for a bundle and for a turn of the event loop that passes on results: a quarter of
-  // those under way. So the server works on some while the client passes on the results of others, and each command
+  // How many calls make up a portion, for a bundle and for a turn of the event loop that passes on results: a quarter
+  // of those under way. So the server works on some while the client passes on the results of others, and each command
   // still has as many calls as that permits.
   std::size_t portion() const;
 

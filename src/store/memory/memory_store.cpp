@@ -439,6 +439,7 @@ class memory_store final : public redis_server,
     std::exchange(link_, nullptr)->drop();
     const double random = std::uniform_real_distribution<double>(0.0, 1.0)(random_);
     const auto plan = state_.ended(why, clock::now(), random);
+    // In a later turn, as requests fail that Boost.Redis cancels.
     fail_what_is_under_way();
     for (auto& e : std::exchange(execs_, {})) asio::post(strand_, [then = std::move(e.then)] { then(nullptr); });
     if (state_.is_stopping()) return;
@@ -504,7 +505,9 @@ void link::deliver(std::string_view channel, std::string_view message) {
 }
 
 void link::on_left(std::string_view channel) {
-  reply_to_client([channel = std::string(channel)](memory_store& self) { self.on_pushed("sunsubscribe", channel, ""); });
+  reply_to_client([channel = std::string(channel)](memory_store& self) {
+    self.on_pushed("sunsubscribe", channel, "");
+  });
 }
 
 void link::cut() {

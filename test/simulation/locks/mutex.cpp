@@ -74,7 +74,8 @@ BOOST_AUTO_TEST_CASE(acquires_that_go_out_together_have_their_own_leases) {
     std::vector<hold> held;
     for (int i = 0; i < 7; ++i) {
       const auto lease = i % 2 != 0 ? 2s : 20s;
-      mutex(c, "n" + std::to_string(i)).acquire({.lease = lease, .renew = renewal::none}, [&held](error_code ec, hold h) {
+      const acquire_options once{.lease = lease, .renew = renewal::none};
+      mutex(c, "n" + std::to_string(i)).acquire(once, [&held](error_code ec, hold h) {
         BOOST_TEST(!ec);
         held.push_back(std::move(h));
       });
