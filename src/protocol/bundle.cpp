@@ -18,7 +18,6 @@ bool bundle::takes(const request& r) {
 }
 
 bool bundle::has_room_for(const request& r, bool pushes_grants) const {
-  if (members_.size() == most) return false;
   const bool first = members_.size() == releases_;
   if (r.verb == verb::acquire && !first &&
       (r.lease != lease_ || r.run_within != run_within_ || (r.joins_queue && pushes_grants) != acquires_.joins_queue)) {

@@ -23,7 +23,8 @@ namespace leasehold::detail {
 // Acquires and releases of mutexes, each of another record, so that their order among themselves does not matter.
 class bundle {
  public:
-  // A bound for the time in which a call blocks Redis: that of so many calls, if every name is contended.
+  // A bound for the time in which a call blocks Redis: that of so many calls, if every name is contended. Not more must
+  // be added.
   static constexpr std::size_t most = 64;
 
   // Whether requests like this one can be in a bundle.
