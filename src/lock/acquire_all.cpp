@@ -87,7 +87,7 @@ std::vector<std::string> acquire_all_op::asks() const {
 }
 
 void acquire_all_op::begin_again() {
-  holds_.clear();  // The destructors release what is left of an attempt.
+  release_holds();  // What is left of an attempt.
   holds_.resize(order_.size());
   next_ = 0;
   const bool fits_in_one_script = one_server_ && (one_slot_ || !core_->has_slots());
@@ -272,19 +272,21 @@ void acquire_all_op::release_all(error_code outcome) {
   if (std::exchange(releasing_, true)) return;
   if (!std::exchange(leaving_, true)) limit_leaving();
   outcome_ = outcome;
-  const auto self = shared_from_this();
-  releases_under_way_ = 1;
-  for (hold& h : holds_) {
+  release_holds();
+  if (releases_under_way_ == 0) complete(outcome_);
+}
+
+void acquire_all_op::release_holds() {
+  for (const hold& h : std::exchange(holds_, {})) {
     const auto state = access::state(h);
     if (!state) continue;
     ++releases_under_way_;
-    start_release(state, [self](error_code) { self->core_->post([self] { self->one_released(); }); });
+    start_release(state, [self = shared_from_this()](error_code) { self->core_->post([self] { self->released(); }); });
   }
-  one_released();
 }
 
-void acquire_all_op::one_released() {
-  if (--releases_under_way_ == 0) complete(outcome_);
+void acquire_all_op::released() {
+  if (--releases_under_way_ == 0 && releasing_) complete(outcome_);
 }
 
 void acquire_all_op::complete(error_code ec) {

@@ -49,7 +49,8 @@ class acquire_all_op final : public caller, public operation<acquire_all_op, std
   void leave(error_code why);
   void limit_leaving();
   void release_all(error_code outcome);
-  void one_released();
+  void release_holds();
+  void released();
   void complete(error_code);
 
   const std::shared_ptr<lock_group> locks_;
@@ -74,7 +75,7 @@ class acquire_all_op final : public caller, public operation<acquire_all_op, std
   clock::time_point leave_by_ = clock::time_point::max();  // Set if the deadline passes during an acquire.
 
   std::vector<hold> holds_;
-  std::size_t releases_under_way_ = 0;  // Answers to releases that are still to come.
+  std::size_t releases_under_way_ = 0;  // Answers to releases that are still to come, of earlier attempts, too.
   bool leaving_ = false;
   bool releasing_ = false;
   error_code outcome_;
