@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstddef>
 #include <string_view>
 
@@ -26,21 +25,12 @@ std::string new_client_id(const client_options& options) {
   return fmt::format("{}-{:016x}{:016x}", label_of(options), high, random_bits());
 }
 
-std::mt19937_64 seeded_engine() {
-  std::array<std::uint32_t, 4> bits{};
-  for (std::size_t i = 0; i < bits.size(); i += 2) {
-    const std::uint64_t two = random_bits();
-    bits[i] = static_cast<std::uint32_t>(two);
-    bits[i + 1] = static_cast<std::uint32_t>(two >> 32U);
-  }
-  std::seed_seq seed(bits.begin(), bits.end());
-  return std::mt19937_64(seed);
-}
-
 }  // namespace
 
 client_identity::client_identity(const client_options& options)
-    : engine_(seeded_engine()), phase_(static_cast<clock::rep>(engine_() >> 2)), id_(new_client_id(options)) {}
+    : engine_(static_cast<std::minstd_rand::result_type>(random_bits())),
+      phase_(static_cast<clock::rep>(random_bits() >> 2)),
+      id_(new_client_id(options)) {}
 
 std::string client_identity::next_token(bool lingers) {
   const fmt::format_int number(++tokens_);

@@ -28,7 +28,7 @@ class client_identity {
   clock::duration phase() const { return phase_; }
 
  private:
-  std::mt19937_64 engine_;
+  std::minstd_rand engine_;
   const clock::duration phase_;
   const std::string id_;
   std::uint64_t tokens_ = 0;

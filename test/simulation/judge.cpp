@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <ranges>
 #include <utility>
 
 namespace leasehold::simulation {
@@ -704,14 +705,14 @@ bool judge::are_as_if_new() const {
 // On a quorum: every server, or enough of those that have the hold.
 bool judge::reaches_its_servers(const held& h) const {
   if (rules_.one_server) return !h.by->is_cut_off();
-  std::vector<std::size_t> reached;
-  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+  const auto reaches = [&](std::size_t i) {
     const auto refused = refuses_until_.find(i);
     const bool refuses = refused != refuses_until_.end() && world_.now() < refused->second;
-    if (world_.serves(i) && !refuses && h.by->reaches(world_.server(i))) reached.push_back(i);
-  }
-  if (reached.size() == world_.number_of_servers()) return true;
-  const auto have = std::count_if(reached.begin(), reached.end(), [&](std::size_t i) { return has(i, h); });
+    return world_.serves(i) && !refuses && h.by->reaches(world_.server(i));
+  };
+  const auto all = std::views::iota(std::size_t{0}, world_.number_of_servers());
+  if (std::ranges::all_of(all, reaches)) return true;
+  const auto have = std::ranges::count_if(all, [&](std::size_t i) { return reaches(i) && has(i, h); });
   return static_cast<std::size_t>(have) >= majority();
 }
 

@@ -18,6 +18,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/random/splitmix64.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -28,7 +29,6 @@
 #include <memory>
 #include <optional>
 #include <queue>
-#include <random>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -42,7 +42,7 @@ namespace asio = boost::asio;
 // Random choices; each actor has its own, so that one actor's choices do not change those of the others.
 class dice {
  public:
-  dice(std::uint64_t seed, std::uint64_t actor) : engine_(seed * 0x9e3779b97f4a7c15U + actor) { engine_.discard(4); }
+  dice(std::uint64_t seed, std::uint64_t actor) : engine_(engine(engine(seed)() + actor)()) {}
 
   std::uint64_t bits() { return engine_(); }
   // Both ends included.
@@ -55,7 +55,9 @@ class dice {
   bool chance(double probability) { return static_cast<double>(engine_() >> 11U) * 0x1.0p-53 < probability; }
 
  private:
-  std::mt19937_64 engine_;
+  // Cheap to seed: a schedule has a dozen actors, many of whom choose twice.
+  using engine = boost::random::splitmix64;
+  engine engine_;
 };
 
 // Runs at base + offset at first, and faster than the world by `parts_per_million`.

@@ -802,7 +802,7 @@ bool database::erase(std::string_view key) {
 }
 
 void database::set_time(std::chrono::microseconds since_epoch) {
-  if (since_epoch.count() < now_us_) std::erase_if(keys_, [this](const auto& k) { return has_expired(k.second); });
+  if (since_epoch.count() < now_us_) erase_if(keys_, [this](const auto& k) { return has_expired(k.second); });
   now_us_ = since_epoch.count();
 }
 

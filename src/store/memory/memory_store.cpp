@@ -124,7 +124,7 @@ class memory_store final : public redis_server,
         router_(r),
         channel_(std::move(channel)),
         running_(strand_),
-        random_(random_bits()),
+        random_(static_cast<std::minstd_rand::result_type>(random_bits())),
         runner_(*this, r, options.drift,
                 pipeline(command_list::make, options.command_timeout,
                          /*may_bundle=*/r == nullptr || r->may_bundle(), where_.over->most_under_way())),
@@ -479,7 +479,7 @@ class memory_store final : public redis_server,
   router* const router_;  // Null: there is nothing to know.
   const std::string channel_;
   timer running_;
-  std::mt19937_64 random_;
+  std::minstd_rand random_;
   std::shared_ptr<link> link_;
   call_runner runner_;
   connection_state state_;
@@ -505,9 +505,8 @@ void link::deliver(std::string_view channel, std::string_view message) {
 }
 
 void link::on_left(std::string_view channel) {
-  reply_to_client([channel = std::string(channel)](memory_store& self) {
-    self.on_pushed("sunsubscribe", channel, "");
-  });
+  reply_to_client(
+      [channel = std::string(channel)](memory_store& self) { self.on_pushed("sunsubscribe", channel, ""); });
 }
 
 void link::cut() {

@@ -4,12 +4,14 @@
 // The types of the values that a key of the database may have.
 #pragma once
 
+#include <boost/container_hash/hash.hpp>
+#include <boost/unordered/unordered_node_map.hpp>
+
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,11 +21,11 @@ namespace leasehold::detail::memory {
 // Allows searching a map that has strings as keys for a string_view.
 struct string_hash {
   using is_transparent = void;
-  std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+  std::size_t operator()(std::string_view s) const { return boost::hash<std::string_view>()(s); }
 };
 
 template <class T>
-using string_map = std::unordered_map<std::string, T, string_hash, std::equal_to<>>;
+using string_map = boost::unordered_node_map<std::string, T, string_hash, std::equal_to<>>;
 
 // A hash. Its fields keep the order in which they were added, like those of a small hash in Redis.
 class hash_value {
