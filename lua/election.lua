@@ -5,22 +5,21 @@
 -- election"). The leader is the holder of the mutex, and mutex.lua grants and releases it.
 --
 -- KEYS[1]  the record of the mutex
--- KEYS[2]  the leader's value: "<token> <fence> <revision> <since> <value>". It is also the name of the channel on
+-- KEYS[2]  the leader's value: "<token> <fence> <revision> <value>". It is also the name of the channel on
 --          which each change is announced.
 -- KEYS[3]  the fence counter
 -- ARGV[1]  what to do
 --
--- proclaim TOKEN FENCE REVISION SINCE VALUE -> {1, since}: the value is known | {0, 0}: the record is not this hold's
+-- proclaim TOKEN FENCE REVISION VALUE -> 1: the value is known | 0: the record is not this hold's
 --   revision  counts the values of this hold: a request that comes late does not undo a later one
---   since     in microseconds of the server's clock; 0: not known yet
 -- withdraw TOKEN FENCE -> 1: the value is gone | 0: there was none of this hold
 -- leader -> {milliseconds left of the record (-1: no expiry, -2: there is none), then if its holder has proclaimed a
---   value: fence, revision, since, value}
+--   value: fence, revision, value}
 -- A repeat of each changes nothing, and announces nothing.
 local record, leader, fences = KEYS[1], KEYS[2], KEYS[3]
 local what, token, fence = ARGV[1], ARGV[2], ARGV[3]
 -- include: tags
-local form <const> = '^(%S+) (%d+) (%d+) (%d+) (.*)$'
+local form <const> = '^(%S+) (%d+) (%d+) (.*)$'
 -- The value is kept for so long after the record. The leader repeats it three times in that time.
 local life <const> = 3600000
 
@@ -48,15 +47,15 @@ if what == 'leader' then
   local found = {redis.call('PTTL', record)}
   local text = held and redis.call('GET', leader) or ''
   -- What a leader has proclaimed is not longer.
-  local t, f, revision, since, value = string.match(#text <= 66048 and text or '', form)
+  local t, f, revision, value = string.match(#text <= 66048 and text or '', form)
   if t and is_of(held, t, f) then
-    found[2], found[3], found[4], found[5] = f, revision, since, value
+    found[2], found[3], found[4] = f, revision, value
   end
   return found
 end
 
 local old = redis.call('GET', leader) or ''
-local t, f, revision, since = string.match(old, form)
+local t, f, revision = string.match(old, form)
 local same = t == token and f == fence
 if what == 'withdraw' then
   if not same then
@@ -68,24 +67,17 @@ if what == 'withdraw' then
 end
 
 if not is_of(redis.call('GET', record), token, fence) then
-  return {0, 0}
+  return 0
 end
 if same and tonumber(revision) > tonumber(ARGV[4]) then
-  return {1, since}
-end
-if not same then
-  since = ARGV[5]
-  if since == '0' then
-    local time = redis.call('TIME')
-    since = string.format('%d', time[1] * 1000000 + time[2])
-  end
+  return 1
 end
 local lasts = string.format('%d', math.max(0, redis.call('PTTL', record)) + life)
-local text = token .. ' ' .. fence .. ' ' .. ARGV[4] .. ' ' .. since .. ' ' .. ARGV[6]
+local text = token .. ' ' .. fence .. ' ' .. ARGV[4] .. ' ' .. ARGV[5]
 if text == old then
   redis.call('PEXPIRE', leader, lasts)
 else
   redis.call('SET', leader, text, 'PX', lasts)
   announce()
 end
-return {1, since}
+return 1

@@ -7,6 +7,7 @@
 
 #include "lock/hold_state.hpp"
 #include "lock/lock_identity.hpp"
+#include "protocol/fence.hpp"
 #include "protocol/lease_reply.hpp"
 
 #include <chrono>
@@ -21,8 +22,7 @@ successors& cohort();
 // Whether holds of this lock are passed on at all.
 bool passes_on(const lock_identity&);
 
-// A fence is G * 2048 + i, and i counts the passes.
-inline constexpr std::uint32_t most_passes = 2047;
+inline constexpr std::uint32_t most_passes = passes_per_fence - 1;
 
 // Gives the fence of the next holder to a grant that is to be passed on. False: there is none, and nothing has changed.
 bool give_fence(const detail::kind&, hold_state::grant&);

@@ -71,7 +71,6 @@ request leader_term::request_of(std::uint32_t tag) const {
   r.fence = fence_;
   if (tag == proclaiming) {
     r.revision = revision_;
-    r.since = since_;
     r.value = *latest_;
   }
   return r;
@@ -110,7 +109,6 @@ void leader_term::answered(std::uint32_t tag, const answer& a) {
     if (hold) hold->lose();
     return;
   }
-  since_ = told.since;
   proclaimed(sent_revision_);
   if (over_) return;
   if (sent_revision_ != revision_ || was_tagged_ != core_->has_slots()) return send();

@@ -106,7 +106,6 @@ class leader_term final : public caller,
   std::uint64_t sent_revision_ = 0;  // and of the one that was sent last,
   shared_text sent_;                 // which is this.
   bool was_tagged_ = false;          // The keys that the last request had.
-  std::int64_t since_ = 0;
   std::vector<proposal> proposals_;  // Without an answer so far.
   bool asking_ = false;              // A request is on its way: of the latest value, or of the withdrawal.
   bool was_refused_ = false;

@@ -3,6 +3,7 @@
 #include "lock/lock_holder.hpp"
 
 #include "lock/registry.hpp"
+#include "protocol/fence.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -13,12 +14,6 @@ namespace leasehold::detail {
 namespace {
 
 using std::chrono::microseconds;
-
-// A fence is G * 2048 + i, and G is the instant of the grant in microseconds (docs/protocol.md, "Fences"). 53 bits of
-// microseconds fit a time_point in nanoseconds.
-std::chrono::system_clock::time_point granted_at(std::uint64_t fence) {
-  return std::chrono::system_clock::time_point(microseconds(static_cast<std::int64_t>(fence / 2048)));
-}
 
 std::string text_of(std::chrono::system_clock::time_point t) {
   const auto us = std::chrono::duration_cast<microseconds>(t.time_since_epoch()).count();

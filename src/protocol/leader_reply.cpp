@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "protocol/leader_reply.hpp"
 
+#include "protocol/fence.hpp"
+
 #include <cstdint>
 #include <limits>
 #include <utility>
 
 namespace leasehold::detail {
 namespace {
-
-// system_clock counts nanoseconds, so a larger number would overflow. (The year 2262.)
-constexpr std::int64_t latest = 9223372036854775;
 
 // A larger one would be above that of every later leader.
 constexpr std::uint64_t largest_fence = std::numeric_limits<std::int64_t>::max();
@@ -19,21 +18,20 @@ constexpr std::uint64_t largest_fence = std::numeric_limits<std::int64_t>::max()
 
 leader_reply::leader_reply(const reply& r) : left(r.left(0)) {
   leader_info found;
-  std::int64_t number = 0, since = 0;
+  std::int64_t number = 0;
   const bool is_number = r.size() != 0 && r.read(0, number);
-  const bool says_who = r.size() == 5 && r.read(1, found.fence) && r.read(2, revision) && r.read(3, since);
-  const bool possible = found.fence != 0 && found.fence <= largest_fence && since >= 0 && since <= latest;
+  const bool says_who = r.size() == 4 && r.read(1, found.fence) && r.read(2, revision);
+  const bool possible = found.fence != 0 && found.fence <= largest_fence;
   understood = is_number && (r.size() == 1 || (says_who && possible));
-  if (!understood || r.size() == 1 || r.text(4).size() > longest_value) return;
-  found.since = std::chrono::system_clock::time_point(
-      std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::microseconds(since)));
-  found.value = r.text(4);
+  if (!understood || r.size() == 1 || r.text(3).size() > longest_value) return;
+  found.since = granted_at(found.fence);
+  found.value = r.text(3);
   leader = std::move(found);
 }
 
 proclaim_reply::proclaim_reply(const reply& r) {
   std::int64_t status = 0;
-  understood = r.size() == 2 && r.read(0, status) && r.read(1, since) && (status == 0 || status == 1);
+  understood = r.size() == 1 && r.read(0, status) && (status == 0 || status == 1);
   held = understood && status == 1;
 }
 

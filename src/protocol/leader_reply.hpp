@@ -31,7 +31,6 @@ struct proclaim_reply {
 
   bool understood = false;
   bool held = false;  // The record is this hold's, and the value is known.
-  std::int64_t since = 0;
 };
 
 // What an observer reports: never an older term after a newer one, nor an older value of the same term.

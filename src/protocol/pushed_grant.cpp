@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "protocol/pushed_grant.hpp"
 
+#include "protocol/fence.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -44,9 +46,9 @@ bool grant_check::believes(const pushed_grant& g, std::chrono::milliseconds aske
   if (g.stamp <= clock::time_point() || g.stamp > now || g.lease > asked || server_time_ == 0) return false;
   if (std::find(stamps_.begin(), stamps_.end(), g.stamp) == stamps_.end()) return false;
   if (g.fence > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return false;
-  const auto granted_at = static_cast<std::int64_t>(g.fence / 2048);
+  const auto granted = static_cast<std::int64_t>(g.fence / passes_per_fence);
   const auto passed = std::chrono::ceil<std::chrono::microseconds>(now - server_time_sent_ + most_ahead);
-  return granted_at >= server_time_ && granted_at - server_time_ <= passed.count();
+  return granted >= server_time_ && granted - server_time_ <= passed.count();
 }
 
 }  // namespace leasehold::detail

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: BSL-1.0
 #include "protocol/request.hpp"
 
+#include "protocol/fence.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -24,7 +26,6 @@ enum class field {
   fence_text,
   members,
   revision,
-  since,
   value,
   rest_left,
   // Left out if they and what follows them are empty:
@@ -64,12 +65,10 @@ constexpr std::array<row, 19> table{{
     {verb::list, keys_of::fences_records_queues, "list", {}},
     {verb::show, keys_of::all_four, "show", {}},
     {verb::break_lock, keys_of::all_four, "break", {token, fence_text, force}},
-    {verb::proclaim, keys_of::of_election, "proclaim", {token, fence, revision, since, value}},
+    {verb::proclaim, keys_of::of_election, "proclaim", {token, fence, revision, value}},
     {verb::withdraw, keys_of::of_election, "withdraw", {token, fence}},
     {verb::leader, keys_of::of_election, "leader", {}},
 }};
-
-constexpr std::uint64_t passes_per_fence = 2048;  // docs/protocol.md, "Fences".
 
 void write_all_four(const basic_keys<std::string_view>& keys, arguments& a) {
   a.key(keys.record);
@@ -125,7 +124,6 @@ void write_field(field f, const request& r, const sending& s, arguments& a) {
     case field::counter: return a.arg(static_cast<std::int64_t>(r.fence / passes_per_fence));
     case field::fence_text: return a.arg(r.fence_text);
     case field::revision: return a.arg(static_cast<std::int64_t>(r.revision));
-    case field::since: return a.arg(r.since);
     case field::value: return a.arg(r.value);
     case field::members:
       for (const auto& m : r.members) {

@@ -83,7 +83,6 @@ struct basic_request {
   Text fence_text{};                          // break_lock, renew: of the hold that is meant, as the server has it.
   bool force = false;                         // break_lock: also what another program holds.
   std::uint64_t revision = 0;                 // proclaim: of the hold's values.
-  std::int64_t since = 0;                     // proclaim: by the server's clock, in microseconds; 0: not known yet.
   Text value{};                               // proclaim
 
   basic_request() = default;
@@ -138,7 +137,6 @@ basic_request<Text>::basic_request(const basic_request<Other>& r)
       fence_text(r.fence_text),
       force(r.force),
       revision(r.revision),
-      since(r.since),
       value(r.value) {}
 
 }  // namespace leasehold::detail

@@ -29,7 +29,7 @@ const clock::time_point now_of_requests{5h};
 const std::map<std::string, std::string, std::less<>> names_of_values{
     {"T", "token"},   {"7001", "lease"},  {"7002", "ms left"},   {"A", "ask"},      {"77", "limit"},
     {"F", "follows"}, {"C", "channel"},   {"18432005", "fence"}, {"9000", "its G"}, {"81", "fence"},
-    {"K", "kind"},    {"55", "revision"}, {"1234567", "since"},  {"V", "value"},
+    {"K", "kind"},    {"55", "revision"}, {"V", "value"},
 };
 
 const std::array<detail::member_request, 2> two_members{
@@ -58,7 +58,6 @@ detail::request full_request(verb v) {
   r.fence_text = "81";
   r.force = true;
   r.revision = 55;
-  r.since = 1234567;
   r.value = "V";
   return r;
 }
