@@ -631,15 +631,21 @@ clock::time_point judge::others_wait_since(const std::string& name, std::string_
     if (client_of(t.text) == client || process_of(client_of(t.text)) == nullptr) continue;
     const auto entry = s.data().execute({"HGET", entries, t.text}).text;
     const auto due = entry.find(' ', entry.find(' ') + 1);
-    // It may have left the queue, and have joined it again with the same token.
-    auto& its = in_queue_since_[t.text];
-    const auto score = s.data().execute({"ZSCORE", queue_of(name), t.text}).text;
-    if (its.score != score) its = {score, world_.now()};
+    auto& its = in_queue_since_.try_emplace({name, t.text}, place{world_.now()}).first->second;
     // (A step back of the server's clock makes it count again. But nobody has asked, and so nobody is told.)
     if (due >= entry.size() || std::stoll(entry.substr(due)) + 1000000 < s.time().count()) its.ran_out = true;
     if (!its.ran_out) since = std::min(since, its.since);
   }
   return since;
+}
+
+// It may leave the queue, and join it again with the same token.
+void judge::forget_what_has_left_queues() {
+  std::erase_if(in_queue_since_, [this](const auto& p) {
+    const auto& [name, token] = p.first;
+    const auto entries = detail::entries_key(tag_of(name), name);
+    return world_.server(world_.server_of(name)).data().text(entries, token).empty();
+  });
 }
 
 // How long it takes until a message has led to an answer, if nothing hinders it.
@@ -794,6 +800,7 @@ void judge::look() {
   look_for_trouble();
   note_what_was_heard();
   if (rules_.linger > clock::duration(0) || rules_.messages) look_for_hindrances();
+  forget_what_has_left_queues();
   if (rules_.linger > clock::duration(0) && !is_lossy_) look_at_lingering();
   if (!curious_.empty() && !is_lossy_) look_at_curious();
   if (leftovers_) {

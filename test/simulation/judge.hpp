@@ -245,6 +245,7 @@ class judge {
   void look_at_curious();
   // Since when another client that lives waits in the queue of this lock, at the earliest; max(): none does.
   clock::time_point others_wait_since(const std::string& name, std::string_view client);
+  void forget_what_has_left_queues();
   std::string tag_of(const std::string& name) const;
   std::string queue_of(const std::string& name) const;
   clock::duration messages_take() const;
@@ -331,13 +332,12 @@ class judge {
   };
   std::map<std::string, idle_record> idle_;  // By name.
   struct place {
-    std::string score;
     clock::time_point since{};
     bool ran_out = false;  // Its client has not asked in time.
   };
-  std::map<std::string, place> in_queue_since_;  // By token.
-  std::multiset<const process*> wants_all_;      // An acquire_all of it is under way.
-  std::set<std::string> lost_;                   // Tokens of holds that were lost.
+  std::map<std::pair<std::string, std::string>, place> in_queue_since_;  // By name and token.
+  std::multiset<const process*> wants_all_;                              // An acquire_all of it is under way.
+  std::set<std::string> lost_;                                           // Tokens of holds that were lost.
   // By name, the token of the hold whose release was reported last, as long as the record has had it since then: its
   // client keeps it. (A request that runs late can make a record of the same token again.)
   std::map<std::string, std::string> released_;
