@@ -50,12 +50,15 @@ asio::awaitable<void> elections::observe(elections* all, std::shared_ptr<followe
   f->has_ended = true;
 }
 
+std::uint64_t elections::number_of(const std::string& value) {
+  return value.find(' ') == std::string::npos ? 0 : std::stoull(value);
+}
+
 // A value is of one worker and one term, and a term of one worker.
 elections::state elections::check(const std::string& name, const leader_info& found) {
-  const auto space = found.value.find(' ');
-  const auto number = space == std::string::npos ? 0 : std::stoull(found.value);
+  const auto number = number_of(found.value);
   if (number == 0 || number > values_) throw broken(fmt::format("{}: nobody has proclaimed {}", name, text_of(found)));
-  const auto who = found.value.substr(space + 1);
+  const auto who = found.value.substr(found.value.find(' ') + 1);
   const auto term = std::pair(name, found.fence);
   const auto its = workers_.try_emplace(term, who).first->second;
   if (its != who) throw broken(fmt::format("{}: {} is of {}", name, text_of(found), its));
@@ -76,8 +79,9 @@ void elections::told(follower& f, std::optional<leader_info> found) {
   if (found) {
     try {
       const auto now = check(f.name, *found);
-      if (now < f.newest) complain("goes back");
-      f.newest = std::max(f.newest, now);
+      const bool is_restored = now.term == f.newest.term && refused_.contains(f.newest.value);
+      if (now < f.newest && !is_restored) complain("goes back");
+      f.newest = is_restored ? now : std::max(f.newest, now);
     } catch (const broken& e) {
       complain(e.what());
     }

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,8 @@ class elections {
 
   // The leader has campaigned, or proclaimed, with success: from now on others can see it.
   void proclaimed(const std::shared_ptr<held>& leader, const std::string& value);
+  // It was told that the server refuses this value. Late bytes may bring it, before the value of before is sent again.
+  void refused(const std::string& value) { refused_.insert(number_of(value)); }
   // It has resigned with success.
   void resigned(const held&);
   // What is known to be over of an election now; to be had before election::leader is asked.
@@ -76,6 +79,7 @@ class elections {
   };
   static asio::awaitable<void> observe(elections*, std::shared_ptr<follower>);
   void told(follower&, std::optional<leader_info>);
+  static std::uint64_t number_of(const std::string& value);
   state check(const std::string& name, const leader_info&);
   void set(const std::string& name, const fact&);
   bool leads(const fact&) const;
@@ -88,6 +92,7 @@ class elections {
   std::map<std::pair<std::string, std::uint64_t>, std::string> workers_;  // By name and term.
   std::map<std::uint64_t, std::pair<std::string, std::uint64_t>> terms_;  // By the number of the value.
   std::map<std::pair<std::string, std::uint64_t>, std::chrono::system_clock::time_point> since_;
+  std::set<std::uint64_t> refused_;  // The numbers of values.
   std::deque<std::shared_ptr<follower>> followers_;
   std::string complaint_;  // To be made at the next look.
 };

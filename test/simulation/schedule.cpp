@@ -279,6 +279,7 @@ asio::awaitable<void> schedule::proclaim(std::shared_ptr<held> h) {
   count("proclaim " + text_of(ec));
   if (with_history_) note(h->worker, fmt::format("has proclaimed \"{}\": {}", value, text_of(ec)));
   if (!ec) elections_->proclaimed(h, value);
+  if (ec == error::refused) elections_->refused(value);
 }
 
 asio::awaitable<bool> schedule::detach(dice& own, std::shared_ptr<held> h) {
