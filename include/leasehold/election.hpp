@@ -107,7 +107,9 @@ class [[nodiscard]] leadership {
   /// error::not_held: resigned already, or empty.
   /// error::invalid_option: the value is longer than longest_value. error::unreachable: no answer within
   /// client_options::command_timeout; the client goes on trying while the leadership lives, unless another value is
-  /// proclaimed. error::wrong_type: another program has written to the key of the value. error::refused, error::closed.
+  /// proclaimed. error::wrong_type: another program has written to the key of the value. error::refused: the value of
+  /// before stays; if the connection broke meanwhile, others may have seen the refused value for a moment.
+  /// error::closed.
   /// @par Cancellation
   /// Terminal and partial end the wait only; the client goes on trying.
   template <asio::completion_token_for<void(error_code)> Token>
