@@ -541,6 +541,8 @@ outcome schedule::run() {
     std::size_t closing = processes_.size();
     bool all_closed = true;
     for (const auto& p : processes_) {
+      // A client that is closed withdraws nothing later.
+      leaves_values_ = leaves_values_ || !p->core().up();
       p->client().close(asio::bind_executor(p->executor(), [this, &closing, &all_closed](error_code ec) {
         --closing;
         all_closed = all_closed && !ec;
