@@ -215,8 +215,10 @@ BOOST_AUTO_TEST_CASE(ctrl_c_reaches_the_command_from_the_terminal_only) {
 BOOST_AUTO_TEST_CASE(the_keys_of_the_terminal_reach_a_command_that_has_a_group_of_its_own) {
   const std::pair<std::string, std::string> keys[] = {{"\x03", "INT"}, {"\x1c", "QUIT"}};
   for (const auto& [key, name] : keys) {
+    // timeout(1) ends by a signal that comes before it knows its child: it knows it once it sleeps.
+    const std::string knows_its_child = "until grep -q 'State:.S' /proc/$PPID/status; do sleep 0.01; done; ";
     const std::string command =
-        "ulimit -c 0; trap 'echo told of " + name + "; exit 5' " + name + "; " + wait_for_a_signal;
+        "ulimit -c 0; trap 'echo told of " + name + "; exit 5' " + name + "; " + knows_its_child + wait_for_a_signal;
     terminal t(leasehold_command({"run", "n", "--", "timeout", "1h", "sh", "-c", command}), environment());
     t.read_until("ready");
     t.type(key);
