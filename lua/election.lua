@@ -5,8 +5,8 @@
 -- election"). The leader is the holder of the mutex, and mutex.lua grants and releases it.
 --
 -- KEYS[1]  the record of the mutex
--- KEYS[2]  the leader's value: "<token> <fence> <revision> <value>". It is also the name of the channel on
---          which each change is announced.
+-- KEYS[2]  the leader's value: "<token> <fence> <revision> <value>". It is also the name of the channel on which each
+--          change is announced.
 -- KEYS[3]  the fence counter
 -- ARGV[1]  what to do
 --

@@ -85,8 +85,6 @@ void elections::told(follower& f, std::optional<leader_info> found) {
     } catch (const broken& e) {
       complain(e.what());
     }
-    const auto since = since_.try_emplace(std::pair(f.name, found->fence), found->since).first->second;
-    if (since != found->since && !judge_.is_excused()) complain("is told another beginning of the term");
   }
   f.is_new = false;
   f.last = std::move(found);
