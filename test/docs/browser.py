@@ -24,7 +24,7 @@ class Browser:
 
     def __init__(self, width=1400, height=1000):
         self.errors, self.requests = [], []
-        self._next, self._unread, self._events = 1, b"", []
+        self._next, self._unread = 1, b""
         self._profile = tempfile.mkdtemp()
         orders, self._to = os.pipe()
         self._from, answers = os.pipe()
@@ -89,15 +89,14 @@ class Browser:
             self.errors.append(f"{about['entry']['text']} {about['entry'].get('url', '')}")
         elif method == "Network.requestWillBeSent":
             self.requests.append(about["request"]["url"])
-        elif method:
-            self._events.append(method)
         return message
 
     def open(self, address):
-        self._events.clear()
+        # (The event that a page was loaded does not say which one: it may be the page of before.)
+        self.run("window.isOfBefore = true")
         self.call("Page.navigate", url=address)
-        while "Page.loadEventFired" not in self._events:
-            self._read(60)
+        if not self.wait("!window.isOfBefore && document.readyState === 'complete'"):
+            raise RuntimeError(f"{address} is not loaded")
 
     def run(self, script):
         """The value of an expression of JavaScript, or of its promise."""
