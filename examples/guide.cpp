@@ -76,7 +76,7 @@ asio::awaitable<void> until_others_want_it(leasehold::client redis) {
 // [/wanted]
 
 // [try]
-asio::awaitable<void> unless_somebody_does(leasehold::client redis) {
+asio::awaitable<void> if_it_is_free(leasehold::client redis) {
   leasehold::mutex lock(redis, "invoice:4711");
   if (auto hold = co_await lock.try_acquire()) {
     std::cout << "acquired" << std::endl;
@@ -376,7 +376,7 @@ asio::awaitable<void> all(leasehold::client redis, std::string url) {
   co_await with_options(redis);
   co_await each_message(redis);
   co_await until_others_want_it(redis);
-  co_await unless_somebody_does(redis);
+  co_await if_it_is_free(redis);
   const bool acquired = co_await told_apart(redis);
   std::cout << acquired << std::endl;
   const int answer = co_await guarded(redis, "Smith");

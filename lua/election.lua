@@ -5,14 +5,16 @@
 -- election"). The leader is the holder of the mutex, and mutex.lua grants and releases it.
 --
 -- KEYS[1]  the record of the mutex
--- KEYS[2]  the leader's value: "<token> <fence> <revision> <value>". It is also the name of the channel on which each
---          change is announced.
+-- KEYS[2]  the leader's value: "<token> <fence> <revision> <value>", or the mark that a term is over: "<token> <fence>
+--          over". It is also the name of the channel on which each change is announced.
 -- KEYS[3]  the fence counter
 -- ARGV[1]  what to do
 --
--- proclaim TOKEN FENCE REVISION VALUE -> 1: the value is known | 0: the record is not this hold's
+-- proclaim TOKEN FENCE REVISION VALUE -> 1: the value is known | 0: the record is not this hold's, or its term is over
 --   revision  counts the values of this hold: a request that comes late does not undo a later one
--- withdraw TOKEN FENCE -> 1: the value is gone | 0: there was none of this hold
+-- withdraw TOKEN FENCE [stays] -> 1: the value is gone | 0: there was none of this hold
+--   stays     the record may outlive the term, for no release follows. Then a mark takes the value's place, and
+--             what this hold proclaims is refused: such a request may come late.
 -- leader -> {milliseconds left of the record (-1: no expiry, -2: there is none), then if its holder has proclaimed a
 --   value: fence, revision, value}
 -- A repeat of each changes nothing, and announces nothing.
@@ -57,27 +59,38 @@ end
 local old = redis.call('GET', leader) or ''
 local t, f, revision = string.match(old, form)
 local same = t == token and f == fence
+local over = token .. ' ' .. fence .. ' over'
+local function lasts()
+  return string.format('%d', math.max(0, redis.call('PTTL', record)) + life)
+end
+
 if what == 'withdraw' then
+  local marks = ARGV[4] == 'stays' and old ~= over and is_of(redis.call('GET', record), token, fence)
+  if same or marks then
+    redis.call('DEL', leader)
+    -- (After a write that memory pressure does not refuse it refuses no other one.)
+    if marks then
+      redis.call('SET', leader, over, 'PX', lasts())
+    end
+  end
   if not same then
     return 0
   end
-  redis.call('DEL', leader)
   announce()
   return 1
 end
 
-if not is_of(redis.call('GET', record), token, fence) then
+if old == over or not is_of(redis.call('GET', record), token, fence) then
   return 0
 end
 if same and tonumber(revision) > tonumber(ARGV[4]) then
   return 1
 end
-local lasts = string.format('%d', math.max(0, redis.call('PTTL', record)) + life)
 local text = token .. ' ' .. fence .. ' ' .. ARGV[4] .. ' ' .. ARGV[5]
 if text == old then
-  redis.call('PEXPIRE', leader, lasts)
+  redis.call('PEXPIRE', leader, lasts())
 else
-  redis.call('SET', leader, text, 'PX', lasts)
+  redis.call('SET', leader, text, 'PX', lasts())
   announce()
 end
 return 1

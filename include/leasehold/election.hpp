@@ -27,7 +27,9 @@ class leadership;
 struct leader_info {
   std::string value;        ///< What the leader has proclaimed last: its address, for example. Any bytes.
   std::uint64_t fence = 0;  ///< The leader's term: it grows from each leader to the next.
-  std::chrono::system_clock::time_point since;  ///< When the term began, by the server's clock.
+  /// When the term began, by the server's clock. It follows from the fence, so it is too late while the server's fences
+  /// are ahead of its clock: after a step back of the clock, for example.
+  std::chrono::system_clock::time_point since;
 
   friend bool operator==(const leader_info&, const leader_info&) = default;  ///< All members are equal.
 };
@@ -108,8 +110,8 @@ class [[nodiscard]] leadership {
   /// error::invalid_option: the value is longer than longest_value. error::unreachable: no answer within
   /// client_options::command_timeout; the client goes on trying while the leadership lives, unless another value is
   /// proclaimed. error::wrong_type: another program has written to the key of the value. error::refused: the value of
-  /// before stays; if the connection broke meanwhile, others may have seen the refused value for a moment.
-  /// error::closed.
+  /// before stays. If the connection broke meanwhile, others may see the refused value until the server has taken the
+  /// value of before again: the client repeats it once a second. error::closed.
   /// @par Cancellation
   /// Terminal and partial end the wait only; the client goes on trying.
   template <asio::completion_token_for<void(error_code)> Token>
@@ -162,7 +164,8 @@ class [[nodiscard]] leadership {
 /// a reconnect, when the leader's lease would end, and every 5 s, because a message can be lost.
 ///
 /// An observer never yields a leader with a smaller fence than one that it has yielded before, nor an older value of
-/// the same leader. After a failover, a server may answer with a term that is over: the observer takes that for "no
+/// the same leader. (After a value that leadership::proclaim was refused, the value of before is the newer one.) After a
+/// failover, a server may answer with a term that is over: the observer takes that for "no
 /// leader". (`election::leader` and another observer do not know what this one has seen.)
 ///
 /// A handle, cheap to copy: copies are one observer. From its first `next` on, its client stays connected while it

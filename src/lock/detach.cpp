@@ -39,6 +39,7 @@ std::shared_ptr<const ticket_fields> hold_state::detach(const lease_reply& reply
     f.rest_from = reply.server_time;
   }
   core_->let_go(grant_.token);
+  flags_.fetch_or(is_detached, std::memory_order_acq_rel);
   activity::unlink();
   leave();
   complete_waiters(error::not_held);

@@ -134,6 +134,7 @@ class hold_state final : public caller, public activity, public alarm, public st
   clock::time_point deadline() const { return deadline_.load(std::memory_order_acquire); }
 
   bool released() const { return (flags_.load(std::memory_order_acquire) & is_released) != 0; }
+  bool detached() const { return (flags_.load(std::memory_order_acquire) & is_detached) != 0; }
   // Redis no longer has it, or the deadline has passed.
   bool gone() const { return gone_.load(std::memory_order_acquire) || clock::now() >= deadline(); }
   bool valid() const { return !released() && !loss_reported() && !gone(); }
@@ -218,7 +219,15 @@ class hold_state final : public caller, public activity, public alarm, public st
   enum : std::uint32_t { confirming, renewing, checking, lengthening };
   // by_close: released by client::close.
   // is_awaited: client::close waits for its release (core_'s work).
-  enum : std::uint8_t { is_released = 1, is_guarded = 2, by_close = 4, is_forgone = 8, is_awaited = 16 };
+  // is_detached: released here, without a release in the store.
+  enum : std::uint8_t {
+    is_released = 1,
+    is_guarded = 2,
+    by_close = 4,
+    is_forgone = 8,
+    is_awaited = 16,
+    is_detached = 32
+  };
 
   void confirm_soon();
   bool is_unconfirmed() const { return !confirmed_ && !loss_reported_ && !released(); }

@@ -69,6 +69,7 @@ request leader_term::request_of(std::uint32_t tag) const {
   request r = lock_->request_for(tag == proclaiming ? verb::proclaim : verb::withdraw, token_);
   r.of_kind = &scripts::election;
   r.fence = fence_;
+  r.record_stays = record_stays_;
   if (tag == proclaiming) {
     r.revision = revision_;
     r.value = *latest_;
@@ -146,6 +147,8 @@ void leader_term::fail(error_code ec) {
 void leader_term::complete(error_code ec) {
   if (over_) return;
   if (sent_revision_ != 0) withdrawing_ = shared_from_this();
+  const auto hold = hold_.lock();
+  record_stays_ = core_->open() && hold && (!hold->released() || hold->detached());
   end(!core_->open() ? make_error_code(error::closed) : ec ? ec : make_error_code(error::lost));
   if (!withdrawing_) return;
   core_->begin_work();

@@ -35,6 +35,7 @@ enum class field {
   channel,
   exact,
   force,
+  stays,
 };
 
 constexpr bool is_optional(field f) { return f >= field::expected_fence; }
@@ -66,7 +67,7 @@ constexpr std::array<row, 19> table{{
     {verb::show, keys_of::all_four, "show", {}},
     {verb::break_lock, keys_of::all_four, "break", {token, fence_text, force}},
     {verb::proclaim, keys_of::of_election, "proclaim", {token, fence, revision, value}},
-    {verb::withdraw, keys_of::of_election, "withdraw", {token, fence}},
+    {verb::withdraw, keys_of::of_election, "withdraw", {token, fence, stays}},
     {verb::leader, keys_of::of_election, "leader", {}},
 }};
 
@@ -106,6 +107,7 @@ std::string_view optional_text(field f, const request& r) {
     case field::channel: return r.channel;
     case field::exact: return r.exact ? "1" : "";
     case field::force: return r.force ? "force" : "";
+    case field::stays: return r.record_stays ? "stays" : "";
     default: return {};
   }
 }

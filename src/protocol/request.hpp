@@ -83,6 +83,7 @@ struct basic_request {
   Text fence_text{};                          // break_lock, renew: of the hold that is meant, as the server has it.
   bool force = false;                         // break_lock: also what another program holds.
   std::uint64_t revision = 0;                 // proclaim: of the hold's values.
+  bool record_stays = false;                  // withdraw: no release follows.
   Text value{};                               // proclaim
 
   basic_request() = default;
@@ -137,6 +138,7 @@ basic_request<Text>::basic_request(const basic_request<Other>& r)
       fence_text(r.fence_text),
       force(r.force),
       revision(r.revision),
+      record_stays(r.record_stays),
       value(r.value) {}
 
 }  // namespace leasehold::detail

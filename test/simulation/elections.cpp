@@ -79,7 +79,12 @@ void elections::told(follower& f, std::optional<leader_info> found) {
   if (found) {
     try {
       const auto now = check(f.name, *found);
-      const bool is_restored = now.term == f.newest.term && refused_.contains(f.newest.value);
+      if (now.term > f.newest.term) f.of_its_term.clear();
+      // What follows a refused value is the last one that was proclaimed with success, or a later one.
+      const auto is_later = [&](std::uint64_t told) { return told > now.value && done_.contains(told); };
+      const bool is_restored = now.term == f.newest.term && refused_.contains(f.newest.value) &&
+                               std::none_of(f.of_its_term.begin(), f.of_its_term.end(), is_later);
+      f.of_its_term.push_back(now.value);
       if (now < f.newest && !is_restored) complain("goes back");
       f.newest = is_restored ? now : std::max(f.newest, now);
     } catch (const broken& e) {
@@ -100,6 +105,7 @@ void elections::proclaimed(const std::shared_ptr<held>& leader, const std::strin
     throw broken(fmt::format("{} has proclaimed \"{}\" and says \"{}\"", leader->worker, value, leader->led.value()));
   }
   const auto reached = check(leader->name, {value, leader->fence, {}});
+  done_.insert(reached.value);
   set(leader->name, {reached, world_.now(), leader, leader->by});
 }
 

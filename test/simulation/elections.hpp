@@ -74,6 +74,7 @@ class elections {
     bool is_new = true;
     std::optional<leader_info> last{};
     state newest{};
+    std::vector<std::uint64_t> of_its_term{};  // The numbers of the values that it was told.
     clock::time_point since{};
     bool has_ended = false;
   };
@@ -91,7 +92,7 @@ class elections {
   std::map<std::string, fact> facts_;                                     // By name.
   std::map<std::pair<std::string, std::uint64_t>, std::string> workers_;  // By name and term.
   std::map<std::uint64_t, std::pair<std::string, std::uint64_t>> terms_;  // By the number of the value.
-  std::set<std::uint64_t> refused_;                                       // The numbers of values.
+  std::set<std::uint64_t> refused_, done_;                                // The numbers of values: done: with success.
   std::deque<std::shared_ptr<follower>> followers_;
   std::string complaint_;  // To be made at the next look.
 };

@@ -59,6 +59,7 @@ detail::request full_request(verb v) {
   r.force = true;
   r.revision = 55;
   r.value = "V";
+  r.record_stays = true;
   return r;
 }
 
@@ -215,7 +216,7 @@ BOOST_AUTO_TEST_CASE(a_request_that_is_kept_is_the_same) {
   const detail::kept_request kept(r);
   BOOST_TEST(text_of(detail::request(kept)) == text_of(r));
   for (const auto v : {verb::renew, verb::release, verb::rest, verb::keep, verb::raise, verb::show, verb::break_lock,
-                       verb::proclaim}) {
+                       verb::proclaim, verb::withdraw}) {
     const auto other = full_request(v);
     const detail::kept_request its(other);
     BOOST_TEST(text_of(detail::request(its)) == text_of(other));

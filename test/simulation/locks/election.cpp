@@ -660,6 +660,61 @@ BOOST_AUTO_TEST_CASE(a_late_request_undoes_no_later_value) {
   });
 }
 
+// The record is still there: the hold was lost for its client alone, or a ticket's holder goes on with it.
+BOOST_AUTO_TEST_CASE(a_late_request_does_not_begin_a_term_again) {
+  for (const bool is_detached : {true, false}) {
+    for (const bool lacks_memory : {false, true}) {
+      BOOST_TEST_CONTEXT("detached: " << is_detached << ", lacks memory: " << lacks_memory) {
+        run([&]() -> awaitable<void> {
+          const auto e = co_await asio::this_coro::executor;
+          gate way(redis);
+          candidate a(e, way.url(), impatient());
+          const follower f(e, redis.url());
+          a.campaign("first", {.lease = 30s});
+          co_await seen(f, "first");
+          co_await eventually("it leads", [&] { return a.leads(); });
+          way.hold_requests();
+          a.led.proclaim("second", [](error_code) {});
+          co_await eventually("it is on its way", [&] { return way.kept() != 0; });
+          way.cut_clients();
+          if (is_detached) {
+            way.pass_connected();
+            co_await seen(f, "second");
+            if (lacks_memory) redis.command("CONFIG", "SET", "maxmemory", "1");
+            co_await a.led.hold().detach();
+          } else {
+            way.refuse();
+            redis.clock().offset = -1min;
+            co_await eventually("it is lost", [&] { return !a.led.valid(); });
+            if (lacks_memory) redis.command("CONFIG", "SET", "maxmemory", "1");
+            way.refuse(false);
+            way.pass_connected();
+          }
+          co_await seen(f, "-");
+          const auto changes = f.size();
+          redis.command("CONFIG", "SET", "maxmemory", "0");
+          const auto mark = redis.get(the_value);
+          BOOST_TEST(mark.value_or("").ends_with(" over"));
+          way.pass();
+          co_await pause(1s);
+          BOOST_TEST(redis.get("n").has_value());
+          BOOST_TEST((redis.get(the_value) == mark));
+          BOOST_TEST(f.size() == changes);
+          // The next leader replaces the mark, and leaves nothing.
+          a.led = leadership();
+          redis.command("DEL", "n");
+          a.campaign("next", {.lease = 30s});
+          co_await seen(f, "next");
+          co_await eventually("it leads", [&] { return a.leads(); });
+          co_await a.led.resign();
+          co_await nothing_left();
+          redis.clock().offset = 0s;
+        });
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(values_that_are_proclaimed_at_once_are_known_in_their_order) {
   run([&]() -> awaitable<void> {
     const auto e = co_await asio::this_coro::executor;
