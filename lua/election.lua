@@ -65,13 +65,14 @@ local function lasts()
 end
 
 if what == 'withdraw' then
-  local marks = ARGV[4] == 'stays' and old ~= over and is_of(redis.call('GET', record), token, fence)
-  if same or marks then
+  -- (The record may be no string.)
+  if ARGV[4] == 'stays' and old ~= over and is_of(redis.pcall('GET', record), token, fence) then
+    -- Memory pressure refuses no write that follows one that it does not refuse, even if that has changed nothing. No
+    -- DEL: a slot that is being moved refuses to set what is absent.
+    redis.call('PEXPIRE', leader, lasts())
+    redis.call('SET', leader, over, 'PX', lasts())
+  elseif same then
     redis.call('DEL', leader)
-    -- (After a write that memory pressure does not refuse it refuses no other one.)
-    if marks then
-      redis.call('SET', leader, over, 'PX', lasts())
-    end
   end
   if not same then
     return 0

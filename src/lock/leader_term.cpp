@@ -3,6 +3,7 @@
 #include "lock/leader_term.hpp"
 
 #include "protocol/leader_reply.hpp"
+#include "protocol/refusal.hpp"
 
 #include <algorithm>
 
@@ -129,13 +130,18 @@ void leader_term::proclaimed(std::uint64_t revision) {
     const std::lock_guard lock(mutex_);
     proclaimed_ = sent_;
   }
+  before_ = nullptr;
   for (const auto& p : known) p.listener->proclaimed(error_code());
 }
 
 void leader_term::fail(error_code ec) {
-  // What was refused is not proclaimed later: the value that was proclaimed before it stays, or is sent once more.
+  // What was refused is not proclaimed later: the value before it stays, or is sent once more. That is one that others
+  // may have seen.
+  for (const auto& p : proposals_) {
+    if (p.listener->is_left()) before_ = p.value;
+  }
   if (!proposals_.empty() && !proposals_.back().listener->is_left()) {
-    latest_ = proclaimed_;
+    latest_ = before_ ? before_ : proclaimed_;
     ++revision_;
   }
   // Posted: the core may be going through its activities, of which only the present one may end.
@@ -171,9 +177,10 @@ void leader_term::withdraw() {
 void leader_term::withdrawn(const answer& a) {
   asking_ = false;
   if (a.from_store == nullptr) return withdraw();
-  // For example: its slot is being moved.
   const auto& why = a.from_store->refused;
-  if (!withdrawing_ || !core_->open() || !why || !is_temporary(*why)) return stop_withdrawing();
+  // For example: its slot is being moved, or there are too few replicas.
+  const bool passes = why && (is_temporary(*why) || may_pass(a.from_store->words));
+  if (!withdrawing_ || !core_->open() || !passes) return stop_withdrawing();
   core_->set(*this, std::min(withdraws_until_, later(a.received, repeats_soon)));
 }
 

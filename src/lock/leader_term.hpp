@@ -102,6 +102,7 @@ class leader_term final : public caller,
   const std::weak_ptr<hold_state> hold_;
 
   shared_text latest_;               // Null: nothing is to be proclaimed.
+  shared_text before_;               // The latest one whose caller left, if it is later than what was proclaimed.
   std::uint64_t revision_ = 0;       // Of the latest value,
   std::uint64_t sent_revision_ = 0;  // and of the one that was sent last,
   shared_text sent_;                 // which is this.

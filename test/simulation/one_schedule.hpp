@@ -126,8 +126,8 @@ class schedule {
   std::vector<std::shared_ptr<process>> dead_;
   struct seen {
     std::uint64_t acquired = 0, timed_out = 0, cancelled = 0, lost = 0;
-    bool all = false;                              // It has called acquire_all.
-    std::optional<clock::time_point> led_until{};  // When it has given up its last leadership.
+    bool all = false;      // It has called acquire_all.
+    bool has_led = false;  // It has given up a leadership by itself.
   };
   std::map<const process*, seen> seen_;
   std::optional<elections> elections_;  // The mutexes are those of elections.

@@ -250,6 +250,38 @@ BOOST_AUTO_TEST_CASE(an_observer_is_told_at_once_before_and_after_the_slot_of_an
   s.finish();
 }
 
+// The script changes a key that it may not make.
+BOOST_AUTO_TEST_CASE(a_value_is_withdrawn_at_once_while_the_slot_of_an_election_is_being_moved) {
+  cluster_scene s;
+  process &leads = s.add(), &watches = s.add();
+  std::string seen;
+  clock::time_point at{};
+  s.spawn(watches, [&]() -> awaitable<void> {
+    leader_observer observer = election(watches.client(), s.record).observe();
+    while (!seen.ends_with("a-")) {
+      auto [ec, found] = co_await observer.next(as_tuple);
+      BOOST_TEST(!ec);
+      seen += found ? found->value : "-";
+      at = s.w.now();
+    }
+  });
+  ticket detached;
+  clock::time_point began{};
+  s.spawn(leads, [&]() -> awaitable<void> {
+    auto campaign = election(leads.client(), s.record).campaign("a", {.lease = 30s});
+    leadership led = co_await std::move(campaign)(boost::asio::use_awaitable);
+    co_await leads.sleep(1s);
+    s.w.cluster()->begin_to_move(s.slot, s.other);
+    began = s.w.now();
+    detached = co_await led.hold().detach(boost::asio::use_awaitable);
+  });
+  s.finish();
+  BOOST_TEST(seen == "-a-");
+  BOOST_TEST((at - began < 50ms));
+  BOOST_TEST(s.w.server(s.home).data().execute({"GET", s.value}).text.ends_with(" over"));
+  s.w.cluster()->give_up_move(s.slot);
+}
+
 // The message of the grant comes from another node than the one that the waiter has joined at, or from the same one,
 // which has ended the subscription meanwhile.
 BOOST_AUTO_TEST_CASE(a_waiter_is_granted_at_once_after_its_slot_has_moved) {

@@ -382,9 +382,10 @@ asio::awaitable<void> schedule::use(dice& d, dice& own, process& p, const std::s
     if (co_await std::move(detaching)) co_return;
   }
   judge_->given_up(*h);
-  if (leads) seen_[h->by].led_until = world_.now();
+  seen_[h->by].has_led = seen_[h->by].has_led || leads;
   if (d.chance(0.1)) {
     if (with_history_) note(who, "drops " + h->name);
+    leaves_values_ = leaves_values_ || (leads && !h->led.valid());
     h->led = leadership();
     co_return;
   }
@@ -542,11 +543,8 @@ outcome schedule::run() {
     std::size_t closing = processes_.size();
     bool all_closed = true;
     for (const auto& p : processes_) {
-      // Without a connection it tries to withdraw a value for five seconds (and may have stood still), and not at all once
-      // it is closed.
-      const auto& led_until = seen_[p.get()].led_until;
-      const bool may_withdraw = led_until && world_.now() - *led_until < 10s;
-      leaves_values_ = leaves_values_ || (may_withdraw && !p->core().up());
+      // A client that is closed withdraws nothing later.
+      leaves_values_ = leaves_values_ || (seen_[p.get()].has_led && !p->core().up());
       p->client().close(asio::bind_executor(p->executor(), [this, &closing, &all_closed](error_code ec) {
         --closing;
         all_closed = all_closed && !ec;

@@ -383,6 +383,40 @@ BOOST_AUTO_TEST_CASE(a_value_is_withdrawn_though_the_server_is_busy) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(a_value_is_withdrawn_once_there_are_enough_replicas_again) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    candidate a(e, redis.url());
+    follower f(e, redis.url());
+    a.campaign("a");
+    co_await eventually("it leads", [&] { return a.leads() && f.last() == "a"; });
+    redis.server().data().set_refusal_of_writes("NOREPLICAS Not enough good replicas to write.");
+    outcome resigned;
+    a.led.resign(resigned.handler());
+    co_await pause(1s);
+    redis.server().data().set_refusal_of_writes("");
+    const auto free = now();
+    co_await eventually("it is seen", [&] { return f.last() == "-"; });
+    BOOST_TEST(f.since() - free < 1s);  // And not when the observer looks again.
+    co_await eventually("it has resigned", [&] { return resigned.ended(); });
+    co_await nothing_left();
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_value_is_withdrawn_though_another_program_has_overwritten_the_record) {
+  run([&]() -> awaitable<void> {
+    candidate a(co_await asio::this_coro::executor, redis.url());
+    a.campaign("a", {.lease = 3s});
+    co_await eventually("it leads", [&] { return a.leads(); });
+    redis.command("DEL", "n");
+    redis.command("HSET", "n", "another", "program");
+    co_await eventually("it is lost", [&] { return !a.led.valid(); });
+    co_await eventually("the value is gone", [&] { return !redis.get(the_value); });
+    redis.command("DEL", "n");
+    co_await nothing_left();
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_value_that_a_busy_server_has_kept_is_withdrawn_when_the_client_is_closed) {
   run([&]() -> awaitable<void> {
     candidate a(co_await asio::this_coro::executor, redis.url());
@@ -601,6 +635,42 @@ BOOST_AUTO_TEST_CASE(a_value_that_comes_late_is_the_one_that_a_refused_one_leave
     BOOST_TEST(f.size() == changes);
     BOOST_TEST(f.last() == "B");
     BOOST_TEST(a.led.value() == "B");
+    co_await a.led.resign();
+    co_await seen(f, "-");
+    co_await nothing_left();
+  });
+}
+
+// Others have seen it, and its caller knows that the client goes on trying.
+BOOST_AUTO_TEST_CASE(a_refused_value_leaves_the_one_before_though_its_answer_was_lost) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    gate way(redis);
+    candidate a(e, way.url(), impatient());
+    const follower f(e, redis.url(), impatient());
+    const auto refuse = [&](bool on) {
+      redis.server().data().set_refusal_of_writes(on ? "NOREPLICAS Not enough good replicas to write." : "");
+    };
+    a.campaign("A", {.lease = 30s});
+    co_await seen(f, "A");
+    co_await eventually("it leads", [&] { return a.leads(); });
+    way.hold_replies();
+    auto [not_yet] = co_await a.led.proclaim("B", as_tuple);
+    BOOST_TEST(not_yet == error::unreachable);
+    co_await seen(f, "B");
+    refuse(true);
+    way.cut();
+    for (const std::string value : {"C", "D"}) {
+      auto [refused] = co_await a.led.proclaim(value, as_tuple);
+      BOOST_TEST(refused == error::refused);
+      BOOST_TEST(a.led.value() == "A");
+    }
+    const auto changes = f.size();
+    refuse(false);
+    co_await eventually("it is known", [&] { return a.led.value() == "B"; });
+    co_await pause(10s);
+    BOOST_TEST(f.size() == changes);
+    BOOST_TEST(f.last() == "B");
     co_await a.led.resign();
     co_await seen(f, "-");
     co_await nothing_left();
