@@ -108,10 +108,10 @@ class [[nodiscard]] leadership {
   /// error::lost: the leadership is gone; if the request was on its way, others may have seen the value for a moment.
   /// error::not_held: resigned already, or empty.
   /// error::invalid_option: the value is longer than longest_value. error::unreachable: no answer within
-  /// client_options::command_timeout; the client goes on trying while the leadership lives, unless another value is
-  /// proclaimed. error::wrong_type: another program has written to the key of the value. error::refused: the value of
-  /// before stays. If the connection broke meanwhile, others may see the refused value until the server has taken the
-  /// value of before again: the client repeats it once a second. error::closed.
+  /// client_options::command_timeout; the client goes on trying while the leadership lives, until the server has taken
+  /// it or a later value. error::wrong_type: another program has written to the key of the value. error::refused: the
+  /// value of before stays. If the connection broke meanwhile, others may see the refused value until the server has
+  /// taken the value of before again: the client repeats it once a second. error::closed.
   /// @par Cancellation
   /// Terminal and partial end the wait only; the client goes on trying.
   template <asio::completion_token_for<void(error_code)> Token>
@@ -164,9 +164,9 @@ class [[nodiscard]] leadership {
 /// a reconnect, when the leader's lease would end, and every 5 s, because a message can be lost.
 ///
 /// An observer never yields a leader with a smaller fence than one that it has yielded before, nor an older value of
-/// the same leader. (After a value that leadership::proclaim was refused, the value of before is the newer one.) After a
-/// failover, a server may answer with a term that is over: the observer takes that for "no
-/// leader". (`election::leader` and another observer do not know what this one has seen.)
+/// the same leader. (If leadership::proclaim was refused a value, the value of before is the newer one.) After a
+/// failover, a server may answer with a term that is over: the observer takes that for "no leader".
+/// (`election::leader` and another observer do not know what this one has seen.)
 ///
 /// A handle, cheap to copy: copies are one observer. From its first `next` on, its client stays connected while it
 /// lives. It may be destroyed while `next` is under way; the operation goes on.
