@@ -627,6 +627,36 @@ BOOST_AUTO_TEST_CASE(a_withdrawal_from_all_of_them_has_one_limit) {
   });
 }
 
+// It has begun again, because one was lost, and that attempt fails at once.
+BOOST_AUTO_TEST_CASE(it_fails_when_the_locks_of_its_first_attempt_are_released) {
+  memory_server another;
+  gate way(another);
+  run([&]() -> awaitable<void> {
+    const auto executor = co_await asio::this_coro::executor;
+    client c(executor, redis.url()), d(executor, way.url());
+    const mutex a(c, "a"), b(d, "b"), last(c, "c");
+    hold busy = co_await last.acquire();
+    std::optional<error_code> ended;
+    acquire_options o;
+    o.lease = 3s;
+    acquire_all(o, a, b, last, [&](error_code ec, holds<3>) { ended = ec; });
+    co_await eventually("it waits", [&] { return redis.command("EXISTS", "leasehold:{0}:queue:c").integer == 1; });
+    BOOST_TEST(another.get("b").has_value());
+    redis.command("DEL", "a");
+    redis.command("HSET", "a", "another", "program");
+    co_await eventually("one is lost", [&] { return c.stats().lost == 1; });
+    way.hold_requests();
+    co_await busy.release();
+    co_await pause(50ms);
+    BOOST_TEST(way.kept() != 0U);
+    BOOST_TEST(!ended.has_value());
+    way.pass();
+    co_await eventually("it ends", [&] { return ended.has_value(); });
+    BOOST_TEST(*ended == error::wrong_type);
+    BOOST_TEST(!another.get("b").has_value());
+  });
+}
+
 // The user may not call PEXPIRE: the script has written a record, and cannot limit its life.
 BOOST_AUTO_TEST_CASE(one_script_that_fails_leaves_no_record) {
   redis.server().data().deny_in_scripts("PEXPIRE");
