@@ -11,6 +11,7 @@
 #include "support/rarer.hpp"
 #include "support/unit_test.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -65,12 +66,22 @@ struct one_form {
     words.insert(words.end(), arguments.begin(), arguments.end());
     return host.command(words);
   }
+  void forget() {
+    host.command({"DEL", "record", "leasehold:{" + tag + "}:fence", detail::queue_key(tag, "record"),
+                  detail::entries_key(tag, "record")});
+  }
   std::vector<std::tuple<std::string, std::string>> messages() {
     std::vector<std::tuple<std::string, std::string>> all;
     for (const auto& m : host.messages()) all.emplace_back(m.channel, m.text);
     return all;
   }
 };
+
+// Only entries of this client are in the queue.
+bool waits_alone(one_form& f, const std::string& client) {
+  const auto all = f.host.command({"ZRANGE", detail::queue_key(f.tag, "record"), "0", "-1"}).items;
+  return std::all_of(all.begin(), all.end(), [&](const reply& entry) { return entry.text.starts_with(client); });
+}
 
 void compare_both_forms(bool may_publish) {
   const auto text_for_user = [&](const std::string& text) { return may_publish ? text : without_publish(text); };
@@ -122,8 +133,17 @@ void compare_both_forms(bool may_publish) {
     }
     const reply a = quick.call(words), b = common.call(words);
     const auto told = quick.messages();
-    const bool same = a.type == b.type && without_place(a.text) == without_place(b.text) && a.integer == b.integer &&
-                      told == common.messages() && quick.host.database().dump() == common.host.database().dump();
+    const bool answers_same = a.type == b.type && without_place(a.text) == without_place(b.text) &&
+                              a.integer == b.integer && told == common.messages();
+    bool same = answers_same && quick.host.database().dump() == common.host.database().dump();
+    // A hold that its client keeps: the quick form leaves that client's own entries, and the other one removes those that
+    // have been silent for long.
+    if (answers_same && !same && words[0] == "release" && a.type == '$' &&
+        waits_alone(quick, words[1].substr(0, words[1].find('.') + 1)) &&
+        quick.host.command({"GET", "record"}).text == common.host.command({"GET", "record"}).text) {
+      for (one_form* const f : {&quick, &common}) f->forget();
+      same = true;
+    }
     std::string all;
     for (const auto& w : words) all += w + ' ';
     if (!same) ++differ;

@@ -20,9 +20,11 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace leasehold::detail {
@@ -61,6 +63,9 @@ constexpr std::size_t longest_file = std::size_t{16} * 1024 * 1024;
 std::string text_of(const std::string& file, const std::string& what) {
   std::string text;
   if (file.empty()) return text;
+  // libc++ reads it as an empty file.
+  std::error_code none;
+  if (std::filesystem::is_directory(file, none)) fail(what, make_error_code(boost::system::errc::is_a_directory));
   errno = 0;
   std::ifstream in(file, std::ios::binary);
   std::array<char, 4096> part;
