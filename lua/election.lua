@@ -13,8 +13,8 @@
 -- proclaim TOKEN FENCE REVISION VALUE -> 1: the value is known | 0: the record is not this hold's, or its term is over
 --   revision  counts the values of this hold: a request that comes late does not undo a later one
 -- withdraw TOKEN FENCE [stays] -> 1: the value is gone | 0: there was none of this hold
---   stays     the record may outlive the term, for no release follows. Then a mark takes the value's place, and
---             what this hold proclaims is refused: such a request may come late.
+--   stays     the record may outlive the term: the hold was lost for its client alone, or detached. Then a mark takes
+--             the value's place, and what this hold proclaims is refused: such a request may come late.
 -- leader -> {milliseconds left of the record (-1: no expiry, -2: there is none), then if its holder has proclaimed a
 --   value: fence, revision, value}
 -- A repeat of each changes nothing, and announces nothing.

@@ -27,8 +27,8 @@ end
 -- this client waits and keeps the lock, or the front of the queue is alive and is granted the lock. It does what
 -- lock.lua does, but without functions; and where the client keeps the lock, it leaves entries of this client that have
 -- been silent for long. lock.lua does the rest: a queue of another kind, one with silent entries. There are quick forms
--- of the waiting in the queue and of a confirmation, too. test/simulation/hand_off.cpp holds the forms together: whatever
--- is changed in one is changed in the other.
+-- of the waiting in the queue and of a confirmation, too. test/simulation/hand_off.cpp holds the forms together:
+-- whatever is changed in one is changed in the other.
 if releases_hold then
   -- The first three of the others: until a hold is confirmed, its own entry is in the queue.
   local front, entered = redis.call('ZRANGE', queue, 0, 3), false

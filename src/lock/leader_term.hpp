@@ -111,7 +111,7 @@ class leader_term final : public caller,
   bool asking_ = false;              // A request is on its way: of the latest value, or of the withdrawal.
   bool was_refused_ = false;
   bool over_ = false;
-  bool record_stays_ = false;                 // It is over, and no release ends the record.
+  bool record_stays_ = false;                 // It is over, and the record may outlive it.
   std::shared_ptr<leader_term> withdrawing_;  // Itself, until the value is withdrawn,
   clock::time_point withdraws_until_{};       // and not longer than this.
 

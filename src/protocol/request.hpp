@@ -83,7 +83,7 @@ struct basic_request {
   Text fence_text{};                          // break_lock, renew: of the hold that is meant, as the server has it.
   bool force = false;                         // break_lock: also what another program holds.
   std::uint64_t revision = 0;                 // proclaim: of the hold's values.
-  bool record_stays = false;                  // withdraw: no release follows.
+  bool record_stays = false;                  // withdraw: it may outlive the term.
   Text value{};                               // proclaim
 
   basic_request() = default;

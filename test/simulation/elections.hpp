@@ -92,7 +92,7 @@ class elections {
   std::map<std::string, fact> facts_;                                     // By name.
   std::map<std::pair<std::string, std::uint64_t>, std::string> workers_;  // By name and term.
   std::map<std::uint64_t, std::pair<std::string, std::uint64_t>> terms_;  // By the number of the value.
-  std::set<std::uint64_t> refused_, done_;                                // The numbers of values: done: with success.
+  std::set<std::uint64_t> refused_, done_;                                // The numbers of values. Done: with success.
   std::deque<std::shared_ptr<follower>> followers_;
   std::string complaint_;  // To be made at the next look.
 };

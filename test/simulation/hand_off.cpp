@@ -136,8 +136,8 @@ void compare_both_forms(bool may_publish) {
     const bool answers_same = a.type == b.type && without_place(a.text) == without_place(b.text) &&
                               a.integer == b.integer && told == common.messages();
     bool same = answers_same && quick.host.database().dump() == common.host.database().dump();
-    // A hold that its client keeps: the quick form leaves that client's own entries, and the other one removes those that
-    // have been silent for long.
+    // A hold that its client keeps: the quick form leaves that client's own entries, and the other one removes those
+    // that have been silent for long.
     if (answers_same && !same && words[0] == "release" && a.type == '$' &&
         waits_alone(quick, words[1].substr(0, words[1].find('.') + 1)) &&
         quick.host.command({"GET", "record"}).text == common.host.command({"GET", "record"}).text) {

@@ -54,6 +54,26 @@ BOOST_AUTO_TEST_CASE(others_see_the_value_and_the_term_of_the_leader) {
   });
 }
 
+// The beginning follows from the fence, which grows all the same.
+BOOST_AUTO_TEST_CASE(a_term_after_a_step_back_of_the_clock_seems_to_begin_later) {
+  run([&]() -> awaitable<void> {
+    const auto e = co_await asio::this_coro::executor;
+    client c(e, redis.url());
+    const election place(c, "n");
+    leadership first = co_await place.campaign("first");
+    const auto before = co_await place.leader();
+    co_await first.resign();
+    redis.clock().offset = -1h;
+    leadership second = co_await place.campaign("second");
+    const auto after = co_await place.leader();
+    BOOST_REQUIRE((before && after));
+    BOOST_TEST((after->since > before->since));
+    BOOST_TEST((after->since.time_since_epoch() > redis.server().time() + 50min));
+    co_await second.resign();
+    redis.clock().offset = 0s;
+  });
+}
+
 // The value has another key then.
 BOOST_AUTO_TEST_CASE(a_leader_whose_client_changes_to_tagged_keys_proclaims_again) {
   run([&]() -> awaitable<void> {
