@@ -75,10 +75,22 @@ pipeline::then pipeline::add(call c, const server_clock& clock_there, bool pushe
   if (r.of_kind == nullptr) {
     next_->request->write(command_of(r));
   } else {
-    next_->request->write(*r.of_kind, one.front().whole_text, args);
+    auto& whole_text = one.front().whole_text;
+    whole_text = write_script(*r.of_kind, whole_text, args);
   }
   next_->commands.push_back(std::move(one));
   return next;
+}
+
+bool pipeline::write_script(const script& s, bool whole_text, arguments& args) {
+  // A server that is new gets the text once, and not with each of a thousand calls. If it does not run the first call,
+  // the second learns once more that the script is not known.
+  if (whole_text) {
+    whole_text = std::find(texts_.begin(), texts_.end(), &s) == texts_.end();
+    if (whole_text) texts_.push_back(&s);
+  }
+  next_->request->write(s, whole_text, args);
+  return whole_text;
 }
 
 void pipeline::write_without_caller(std::string_view command) {
@@ -90,8 +102,9 @@ void pipeline::close_bundle() {
   if (bundled_.empty()) return;
   arguments args;
   bundled_.write(args);
-  next_->request->write(bundled_.of_kind(), bundled_.whole_text(), args);
+  const bool whole_text = write_script(bundled_.of_kind(), bundled_.whole_text(), args);
   next_->commands.push_back(bundled_.take());
+  for (auto& c : next_->commands.back()) c.whole_text = whole_text;
 }
 
 std::optional<pipeline::call> pipeline::next_waiting(clock::time_point now) {
@@ -124,6 +137,7 @@ std::shared_ptr<pipeline::batch> pipeline::take_batch() {
 std::shared_ptr<pipeline::batch> pipeline::flush(clock::time_point now) {
   if (!next_) return nullptr;
   close_bundle();
+  texts_.clear();
   auto b = std::exchange(next_, nullptr);
   b->sent = now;
   std::size_t scripts = 0;
@@ -156,6 +170,7 @@ void pipeline::drop() {
   if (next_) {
     next_->commands.push_back(bundled_.take());
     fail_rest(*std::exchange(next_, nullptr));
+    texts_.clear();
   }
   for (auto& queue : waiting_) {
     for (auto& c : std::exchange(queue, {})) fail(std::move(c));

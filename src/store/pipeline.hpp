@@ -122,6 +122,8 @@ class pipeline {
 
  private:
   void write_without_caller(std::string_view command);
+  // Returns whether the text was written, and not the digest.
+  bool write_script(const script&, bool whole_text, arguments&);
   void close_bundle();
   std::shared_ptr<batch> take_batch();
   void fail_rest(batch&);
@@ -134,6 +136,7 @@ class pipeline {
   std::shared_ptr<batch> next_;
   // Calls of next_ that are to go out in one command, behind those that are written already.
   bundled_calls bundled_;
+  std::vector<const script*> texts_;         // What next_ has the text of.
   bool alone_ = false;                       // The last batch was one script, and no other call was under way.
   std::array<std::deque<call>, 3> waiting_;  // By caller::turn.
   std::size_t under_way_ = 0;                // See most_under_way.

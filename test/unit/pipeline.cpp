@@ -441,6 +441,39 @@ BOOST_AUTO_TEST_CASE(a_script_that_the_server_does_not_know_is_sent_once_more_an
   BOOST_TEST(caller->answers == (texts{"1: NOSCRIPT No matching script."}), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(the_text_of_a_script_goes_out_once_for_all_that_need_it) {
+  const auto texts_in = [](std::string_view request) {
+    int n = 0;
+    for (auto at = request.find("EVAL\r\n"); at != std::string::npos; at = request.find("EVAL\r\n", at + 1)) ++n;
+    return n;
+  };
+  run({1, 2, 3});
+  reply({unknown, unknown, unknown});
+  BOOST_TEST(batches.back()->commands.size() == 3U);
+  BOOST_TEST(texts_in(last_request()) == 1);
+  // The first was not run after all.
+  reply({"-MOVED 7 127.0.0.1:1", unknown, "1"});
+  BOOST_TEST(texts_in(last_request()) == 1);
+  reply({"1"});
+  BOOST_TEST(caller->answers == (texts{"3: answered", "2: answered"}), boost::test_tools::per_element());
+  // Each script has a text of its own, that of bundles too; and the next batch may meet another server.
+  const auto releases = std::make_shared<pipeline_caller>();
+  releases->its_verb = detail::verb::release;
+  const auto add = [this](std::uint32_t tag, const std::shared_ptr<pipeline_caller>& of) {
+    detail::redis_server::call c{of, tag, clock::now()};
+    c.whole_text = true;
+    runner.calls().add(std::move(c), runner.clock_there(), /*pushes_grants=*/false);
+  };
+  for (int i = 0; i != 2; ++i) {
+    add(1, releases);
+    add(2, caller);
+    add(3, releases);
+    flush();
+    BOOST_TEST(texts_in(last_request()) == 2);
+    reply({"1", "1", "1"});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_script_that_the_server_does_not_know_is_not_sent_again_in_vain) {
   run({1});
   caller->wanted = false;
