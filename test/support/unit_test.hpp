@@ -37,8 +37,8 @@ struct print_log_value<leasehold::error> {
 
 }  // namespace boost::test_tools::tt_detail
 
-// g++ 16 reports a conversion of Boost.Test's own wherever BOOST_TEST has a message. Other compilers look for ours.
-#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 16
+// g++ 15 and 16 report a conversion of Boost.Test's own wherever BOOST_TEST has a message. Others look for ours.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 15
 #pragma GCC diagnostic ignored "-Wconversion"
 #endif
 
