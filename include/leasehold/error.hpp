@@ -42,8 +42,8 @@ const boost::system::error_category& error_category() noexcept;
 
 inline error_code make_error_code(error e) noexcept { return {static_cast<int>(e), error_category()}; }  ///< For Boost.
 
-/// What the library itself throws: by constructors, `with_lock`, `while_held`, `ticket::parse`, `to_prometheus`, and
-/// the functions of leasehold::blocking and leasehold::testing. It names what has failed.
+/// What the library itself throws: by the constructor of a client, `with_lock`, `while_held`, `ticket::parse`,
+/// `to_prometheus`, and the functions of leasehold::blocking and leasehold::testing. It names what has failed.
 ///
 /// `what()` is one line for people, for example
 /// "unreachable: lock 'invoice:4711' at redis://10.0.0.7: Connection refused". It contains no credential of a URL.
