@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <ranges>
 #include <utility>
 
 namespace leasehold::simulation {
@@ -716,10 +715,13 @@ bool judge::reaches_its_servers(const held& h) const {
     const bool refuses = refused != refuses_until_.end() && world_.now() < refused->second;
     return world_.serves(i) && !refuses && h.by->reaches(world_.server(i));
   };
-  const auto all = std::views::iota(std::size_t{0}, world_.number_of_servers());
-  if (std::ranges::all_of(all, reaches)) return true;
-  const auto have = std::ranges::count_if(all, [&](std::size_t i) { return reaches(i) && has(i, h); });
-  return static_cast<std::size_t>(have) >= majority();
+  std::size_t reached = 0, have = 0;
+  for (std::size_t i = 0; i < world_.number_of_servers(); ++i) {
+    if (!reaches(i)) continue;
+    ++reached;
+    if (has(i, h)) ++have;
+  }
+  return reached == world_.number_of_servers() || have >= majority();
 }
 
 void judge::look_for_trouble() {
