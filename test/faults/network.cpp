@@ -300,10 +300,10 @@ BOOST_AUTO_TEST_CASE(a_half_open_connection_is_given_up_after_the_command_timeou
 BOOST_AUTO_TEST_CASE(a_slow_connection_is_kept_while_answers_arrive) {
   run([&]() -> awaitable<void> {
     client_options o = quick();
-    o.command_timeout = 5s;  // The pause between two answers, and the machine may stand still for three seconds.
+    o.command_timeout = 6s;  // The pause between two answers, and the machine may stand still for three seconds.
     behind_proxy p(co_await asio::this_coro::executor, redis, o);
     hold known = co_await p.lock.acquire();  // Of the script, which is not to be sent each time.
-    p.network.slow(400ms);
+    p.network.slow(700ms);
     constexpr std::size_t all = 1000;  // As many as are on their way at once: more would be too late each time.
     std::vector<hold> held;
     int failed = 0;
