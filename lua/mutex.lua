@@ -31,7 +31,7 @@ end
 -- whatever is changed in one is changed in the other.
 if releases_hold then
   -- The first three of the others: until a hold is confirmed, its own entry is in the queue.
-  local front, entered = redis.call('ZRANGE', queue, 0, 3), false
+  local front, entered = redis.call('ZRANGE', queue, '0', '3'), false
   for i = 1, #front do
     entered = entered or front[i] == token
     front[i] = front[entered and i + 1 or i]
@@ -107,7 +107,7 @@ end
 -- The quick form of joining a queue, and of a poll. The front of the queue is alive, apart from the entry of a holder
 -- that has not confirmed yet.
 if what == 'acquire' and held and (ARGV[5] or '') ~= '' and now <= tonumber(ARGV[4]) then
-  local front = waited_for and redis.call('ZRANGE', queue, 0, 2) or {}
+  local front = waited_for and redis.call('ZRANGE', queue, '0', '2') or {}
   local n = #front
   front[n + 1] = token
   local texts = redis.call('HMGET', entries, '#mutex', '#ran', unpack(front))
@@ -141,8 +141,8 @@ if what == 'acquire' and held and (ARGV[5] or '') ~= '' and now <= tonumber(ARGV
   -- (Clients with tagged keys do not see this queue.)
   if quick and told and (string.sub(fences, 12, 13) ~= '0}' or redis.call('GET', fences) ~= tags_mark) then
     if waited_for then
-      redis.call('PEXPIRE', queue, 60000)
-      redis.call('PEXPIRE', entries, 60000)
+      redis.call('PEXPIRE', queue, '60000')
+      redis.call('PEXPIRE', entries, '60000')
     end
     -- The first two poll often, and so does this entry if one of them is late, because that one may be dead.
     local often = #waiting < 2
@@ -161,8 +161,8 @@ if what == 'acquire' and held and (ARGV[5] or '') ~= '' and now <= tonumber(ARGV
     local due = string.format('%d', now + (often and poll_often or poll_rarely))
     redis.call('HSET', entries, '#ran', string.format('%d', now), token, ARGV[5] .. ' ' .. ARGV[3] .. ' ' .. due)
     if not waited_for then
-      redis.call('PEXPIRE', queue, 60000)
-      redis.call('PEXPIRE', entries, 60000)
+      redis.call('PEXPIRE', queue, '60000')
+      redis.call('PEXPIRE', entries, '60000')
     end
     local left = redis.call('PTTL', record)
     if left == -1 and ARGV[7] == '1' then
@@ -186,7 +186,7 @@ local mine = held and string.sub(held, 1, #my) == my and string.match(held, '^0?
 
 -- The quick form of a confirmation: its entry leaves the queue, and those that come to the front poll often.
 if mine and waited_for and what == 'confirm' and tonumber(ARGV[3]) > 0 then
-  local front = redis.call('ZRANGE', queue, 0, 2)
+  local front = redis.call('ZRANGE', queue, '0', '2')
   local texts = redis.call('HMGET', entries, '#mutex', '#ran', unpack(front))
   -- queue.lua handles pauses.
   local since = now - (tonumber(texts[2]) or 0)
@@ -310,7 +310,7 @@ if what ~= 'acquire' and what ~= 'confirm' then
   -- The SET of the next grant overwrites the record. Never DEL and then SET: a slot that is being moved refuses that
   -- half-way.
   function leave()
-    redis.call('PEXPIRE', record, 2000)
+    redis.call('PEXPIRE', record, '2000')
     held, vacant = false, true
   end
 

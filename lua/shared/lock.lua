@@ -135,8 +135,8 @@ if what == 'acquire' then
     return answer(1, enter(token, ask, tonumber(lease)), lease)
   end
   if waited_for then
-    redis.call('PEXPIRE', queue, 60000)
-    redis.call('PEXPIRE', entries, 60000)
+    redis.call('PEXPIRE', queue, '60000')
+    redis.call('PEXPIRE', entries, '60000')
   end
   if stamp ~= '' then
     -- Clients with tagged keys do not see this queue.
@@ -144,17 +144,17 @@ if what == 'acquire' then
     local entry = stamp .. ' ' .. lease .. ' ' .. string.format('%d', now + poll_often) ..
       (ask == '' and '' or ' ' .. ask)
     if not redis.call('ZSCORE', queue, token) then
-      redis.call('ZADD', queue, redis.call('HINCRBY', entries, '#' .. kind, 1), token)
+      redis.call('ZADD', queue, redis.call('HINCRBY', entries, '#' .. kind, '1'), token)
     end
     if redis.call('HSET', entries, token, entry, '#ran', ran()) < 2 and not waited_for then
       -- There were entries of a queue that was evicted, or deleted by hand.
       redis.call('DEL', entries)
-      redis.call('ZADD', queue, redis.call('HINCRBY', entries, '#' .. kind, 1), token)
+      redis.call('ZADD', queue, redis.call('HINCRBY', entries, '#' .. kind, '1'), token)
       redis.call('HSET', entries, token, entry, '#ran', ran())
     end
     if not waited_for then
-      redis.call('PEXPIRE', queue, 60000)
-      redis.call('PEXPIRE', entries, 60000)
+      redis.call('PEXPIRE', queue, '60000')
+      redis.call('PEXPIRE', entries, '60000')
     end
   end
   -- The next waiter is granted the lock, not the asker.

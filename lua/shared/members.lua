@@ -28,7 +28,7 @@ if what == 'acquire' and there == 0 then
     local ask, fence, deadline = ARGV[6], next_fence(fences, now), string.format('%d ', now + ARGV[3] * 1000)
     local header, member = kind .. ' ' .. fence .. ' 1 ' .. deadline .. about_for(ask), deadline .. fence .. ' ' .. ask
     if count then
-      redis.call('HSET', record, 'leasehold', header, 'leasehold:' .. token, member, ask, 1)
+      redis.call('HSET', record, 'leasehold', header, 'leasehold:' .. token, member, ask, '1')
     else
       redis.call('HSET', record, 'leasehold', header, 'leasehold:' .. token, member)
     end

@@ -58,7 +58,8 @@ pipeline::then pipeline::add(call c, const server_clock& clock_there, bool pushe
   next_->patience = std::min({next_->patience, patience_, c.the_caller->patience_of(c.tag)});
   ++under_way_;
   if (!bundled_.has_room_for(c, r, pushes_grants) || bundled_.size() >= portion()) close_bundle();
-  if (may_bundle_ && bundled_calls::takes(c, r)) {
+  // Nothing is added to a batch that is sent at once.
+  if (may_bundle_ && next != then::flush_now && bundled_calls::takes(c, r)) {
     bundled_.add(std::move(c), r, clock::now(), clock_there, pushes_grants);
     return next;
   }

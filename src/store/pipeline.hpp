@@ -12,6 +12,8 @@
 #include "store/store.hpp"
 #include "time/clock.hpp"
 
+#include <boost/container/deque.hpp>
+
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -142,7 +144,9 @@ class pipeline {
   std::size_t under_way_ = 0;                // See most_under_way.
   std::deque<std::shared_ptr<batch>> in_flight_;
   std::vector<std::shared_ptr<batch>> spare_;
-  std::deque<result> results_;  // In the order of their arrival.
+  // In the order of their arrival. (A std::deque would take memory for every second one.)
+  using result_blocks = boost::container::deque_options<boost::container::block_size<32>>::type;
+  boost::container::deque<result, void, result_blocks> results_;
   clock::time_point heard_at_{};
   bool doubted_ = false;  // It was silent at the last check, and nothing was heard since then.
 };

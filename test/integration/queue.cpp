@@ -99,8 +99,29 @@ BOOST_AUTO_TEST_CASE(a_thousand_contended_names_need_one_connection_and_one_chan
   });
 }
 
-// What the message to the next holder is not to wait behind (store::arguments::set_publishes_first).
-BOOST_AUTO_TEST_CASE(only_who_was_waited_for_sends_something_ahead_of_his_release) {
+// Boost.Redis reads no further while 256 pushes are unread.
+BOOST_AUTO_TEST_CASE(a_thousand_messages_at_once_stall_nothing) {
+  run([&]() -> awaitable<void> {
+    client_options connected;
+    connected.idle_timeout = forever;
+    client c(co_await asio::this_coro::executor, redis.url(), connected);
+    mutex lock(c, "n");
+    co_await c.ready();
+    const auto channels = redis.command("PUBSUB", "CHANNELS");
+    BOOST_TEST_REQUIRE(channels.items.size() == 1U);
+    const auto connections = redis.info("total_connections_received");
+    for (int i = 0; i < 3; ++i) {
+      redis.command("EVAL", "for i = 1, 1000 do redis.call('PUBLISH', ARGV[1], 'of nobody') end", "0",
+                    channels.items.front().text);
+      hold h = co_await lock.acquire();
+      co_await h.release();
+    }
+    BOOST_TEST(redis.info("total_connections_received") == connections);
+  });
+}
+
+// The message to the next holder is not to wait behind the reply to the release (request::publishes_first).
+BOOST_AUTO_TEST_CASE(only_a_holder_that_was_waited_for_sends_something_ahead_of_its_release) {
   run([&]() -> awaitable<void> {
     client c(co_await asio::this_coro::executor, redis.url());
     mutex lock(c, "n");

@@ -29,6 +29,8 @@
 #include <boost/redis/connection.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <iterator>
@@ -91,6 +93,7 @@ class redis_store final : public redis_server,
         connection_(strand, proof_.tls.make_context(), make_logger()),
         pause_(strand),
         watch_(strand),
+        first_(strand),
         channel_(std::move(channel)),
         another_(std::move(another)),
         random_(static_cast<std::minstd_rand::result_type>(random_bits())),
@@ -108,11 +111,9 @@ class redis_store final : public redis_server,
       if (const auto self = weak.lock()) self->follow_master();
     });
     // An exception (std::bad_alloc) leaves run(). `detached` would drop it.
-    const auto rethrow = [](std::exception_ptr e) {
+    asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), [](std::exception_ptr e) {
       if (e) std::rethrow_exception(e);
-    };
-    asio::co_spawn(strand_, run_connections(this->shared_from_this(), std::move(keep_alive)), rethrow);
-    asio::co_spawn(strand_, keep_receiving(this->shared_from_this()), rethrow);
+    });
   }
 
   void stop() override {
@@ -243,12 +244,14 @@ class redis_store final : public redis_server,
       self->this_one_ = {};
       self->shake_hands();
       self->watch(later(clock::now(), next.patience));
+      self->keep_one_timer_first();
       error_code ec;
       auto token = asio::redirect_error(use, ec);
       co_await self->connection_.async_run(config, token);
       // Otherwise requests that were never written would wait for the next connection.
       self->connection_.cancel(redis::operation::exec);
       self->watch_.cancel();
+      self->first_.cancel();
       self->proof_.password->release();
       const std::string why = self->why_ended(ec);
       const reconnection::plan plan = state.ended(why, clock::now(), self->random());
@@ -311,18 +314,6 @@ class redis_store final : public redis_server,
     if (!this_one_.why_no_hello.empty()) return this_one_.why_no_hello;
     const bool is_silent_end = ec == asio::error::eof && !this_one_.has_answered;
     return proof_.tls.why_ended(ec.message() + (is_silent_end ? why_nothing_but_an_end : ""));
-  }
-
-  // Receives all pushes, because 256 unread pushes stall every command. push_sink has already taken in their contents.
-  static awaitable keep_receiving(std::shared_ptr<redis_store> self) {
-    const asio::use_awaitable_t<Strand> use;
-    while (!self->state_.is_stopping()) {
-      error_code ec;
-      auto token = asio::redirect_error(use, ec);
-      co_await self->connection_.async_receive2(token);
-      // Between two connections there is nothing to receive, so this may end at once.
-      if (ec && !self->state_.is_stopping()) co_await asio::post(self->strand_, use);
-    }
   }
 
   // Why the Sentinels know no master.
@@ -449,11 +440,23 @@ class redis_store final : public redis_server,
 
   // Pushes keep their order among the replies.
   void take(reply& pushed) {
+    note_unread();
     const std::string_view kind = pushed.text(0);
     const bool expected = kind == "message" || kind == "smessage" || kind == "ssubscribe" || kind == "sunsubscribe" ||
                           (kind == "subscribe" && pushed.text(1) != channel_);
     if (pushed.size() == 3 && expected) runner_.collect([&](pipeline& calls) { calls.on_push(std::move(pushed)); });
     pushed.clear();
+  }
+
+  // push_sink has taken in all of a push, but for Boost.Redis it is unread, and 256 unread ones stall every command. An
+  // operation that always waited for the next one would run before the callers that this one is for.
+  void note_unread() {
+    if (++unread_ < most_unread) return;
+    unread_ = 0;
+    asio::post(strand_, [self = this->shared_from_this()] {
+      if (self->state_.is_stopping()) return;
+      self->connection_.async_receive2([self](error_code) {});
+    });
   }
 
   void on_push(const reply& push) override {
@@ -496,6 +499,16 @@ class redis_store final : public redis_server,
     });
   }
 
+  // Asio has the kernel's timer set anew whenever a timer becomes the first one that is due. Those of Boost.Redis, which
+  // wait for ten seconds or more (common_config), would do that twice for each command. So one is always due before them.
+  void keep_one_timer_first() {
+    first_.expires_after(std::chrono::seconds(5));
+    first_.async_wait([weak = this->weak_from_this(), epoch = epoch()](error_code ec) {
+      const auto self = weak.lock();
+      if (!ec && self && self->state_.is_present(epoch) && !self->state_.is_stopping()) self->keep_one_timer_first();
+    });
+  }
+
   const Strand strand_;
   const client_options& options_;  // The options outlive the store.
   destination<Strand> destination_;
@@ -511,6 +524,8 @@ class redis_store final : public redis_server,
   Connection connection_;
   timer pause_;
   timer watch_;
+  // Of the clock of Boost.Redis's timers: see keep_one_timer_first.
+  asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Strand> first_;
 
   const std::string channel_;
   const witness::maker another_;
@@ -528,6 +543,8 @@ class redis_store final : public redis_server,
   call_runner runner_;
   connection_state state_;
   reply reading_;
+  static constexpr std::size_t most_unread = 64;
+  std::size_t unread_ = 0;
   push_sink push_sink_{[this](reply& pushed) { take(pushed); }, {}};
 };
 
