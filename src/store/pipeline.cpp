@@ -13,7 +13,9 @@ using std::chrono::milliseconds;
 // How long a connection that seems silent has to prove that it is not.
 constexpr milliseconds second_look{50};
 
+// Batches that are used again. One of a thousand calls that came at once would keep what it took for good.
 constexpr std::size_t most_spare = 16;
+constexpr std::size_t most_calls_of_spare = 128;
 
 // A smaller bundle saves little, and each turn of the event loop costs a system call or two.
 constexpr std::size_t least_portion = 8;
@@ -84,11 +86,15 @@ pipeline::then pipeline::add(call c, const server_clock& clock_there, bool pushe
 }
 
 bool pipeline::write_script(const script& s, bool whole_text, arguments& args) {
-  // A server that is new gets the text once, and not with each of a thousand calls. If it does not run the first call,
-  // the second learns once more that the script is not known.
+  // A server that is new gets the text once, and not with each of a thousand calls: those behind it find it there. If the
+  // server did not run the first of them, they learn once more that the script is not known.
   if (whole_text) {
-    whole_text = std::find(texts_.begin(), texts_.end(), &s) == texts_.end();
-    if (whole_text) texts_.push_back(&s);
+    const auto brings_it = [&s](const std::shared_ptr<batch>& b) {
+      return std::any_of(b->texts.begin(), b->texts.end(),
+                         [&](const text& t) { return t.of == &s && t.command >= b->answered; });
+    };
+    whole_text = !brings_it(next_) && std::none_of(in_flight_.begin(), in_flight_.end(), brings_it);
+    if (whole_text) next_->texts.push_back({&s, next_->commands.size()});
   }
   next_->request->write(s, whole_text, args);
   return whole_text;
@@ -138,12 +144,11 @@ std::shared_ptr<pipeline::batch> pipeline::take_batch() {
 std::shared_ptr<pipeline::batch> pipeline::flush(clock::time_point now) {
   if (!next_) return nullptr;
   close_bundle();
-  texts_.clear();
   auto b = std::exchange(next_, nullptr);
   b->sent = now;
-  std::size_t scripts = 0;
-  for (const auto& of : b->commands) scripts += of.size();
-  alone_ = scripts == 1 && in_flight_.empty();
+  b->size = 0;
+  for (const auto& of : b->commands) b->size += of.size();
+  alone_ = b->size == 1 && in_flight_.empty();
   in_flight_.push_back(b);
   return b;
 }
@@ -159,9 +164,10 @@ std::shared_ptr<pipeline::batch> pipeline::expect(clock::time_point now, millise
 void pipeline::end(const std::shared_ptr<batch>& b) {
   fail_rest(*b);
   std::erase(in_flight_, b);
-  if (spare_.size() == most_spare || b->request == nullptr) return;
+  if (spare_.size() == most_spare || b->request == nullptr || b->size > most_calls_of_spare) return;
   b->request->clear();
   b->commands.clear();
+  b->texts.clear();
   b->answered = 0;
   b->patience = milliseconds::max();
   spare_.push_back(b);
@@ -171,7 +177,6 @@ void pipeline::drop() {
   if (next_) {
     next_->commands.push_back(bundled_.take());
     fail_rest(*std::exchange(next_, nullptr));
-    texts_.clear();
   }
   for (auto& queue : waiting_) {
     for (auto& c : std::exchange(queue, {})) fail(std::move(c));

@@ -42,10 +42,18 @@ class pipeline {
  public:
   using call = redis_server::call;
 
+  // Of a script, and which command of its batch has it.
+  struct text {
+    const script* of;
+    std::size_t command;
+  };
+
   // The calls of one turn of the event loop. They are written at once.
   struct batch {
     std::unique_ptr<command_writer> request;  // Null: see expect.
     std::vector<calls> commands;              // Of each command: none, if no caller waits for its reply.
+    std::vector<text> texts{};                // What it brings to a server that does not know it.
+    std::size_t size = 0;                     // Calls, from flush on.
     std::size_t answered = 0;                 // Commands.
     clock::time_point sent{};                 // A call may have been sent to another server before that.
     std::chrono::milliseconds patience = std::chrono::milliseconds::max();
@@ -138,7 +146,6 @@ class pipeline {
   std::shared_ptr<batch> next_;
   // Calls of next_ that are to go out in one command, behind those that are written already.
   bundled_calls bundled_;
-  std::vector<const script*> texts_;         // What next_ has the text of.
   bool alone_ = false;                       // The last batch was one script, and no other call was under way.
   std::array<std::deque<call>, 3> waiting_;  // By caller::turn.
   std::size_t under_way_ = 0;                // See most_under_way.

@@ -456,7 +456,7 @@ BOOST_AUTO_TEST_CASE(the_text_of_a_script_goes_out_once_for_all_that_need_it) {
   BOOST_TEST(texts_in(last_request()) == 1);
   reply({"1"});
   BOOST_TEST(caller->answers == (texts{"3: answered", "2: answered"}), boost::test_tools::per_element());
-  // Each script has a text of its own, that of bundles too; and the next batch may meet another server.
+  // Each script has a text of its own, that of bundles too; and the next connection may meet another server.
   const auto releases = std::make_shared<pipeline_caller>();
   releases->its_verb = detail::verb::release;
   const auto add = [this](std::uint32_t tag, const std::shared_ptr<pipeline_caller>& of) {
@@ -472,6 +472,31 @@ BOOST_AUTO_TEST_CASE(the_text_of_a_script_goes_out_once_for_all_that_need_it) {
     BOOST_TEST(texts_in(last_request()) == 2);
     reply({"1", "1", "1"});
   }
+}
+
+// The replies to one batch are passed on in portions, and what has to be sent again goes out in several batches.
+BOOST_AUTO_TEST_CASE(the_text_of_a_script_is_not_sent_again_while_it_is_on_its_way) {
+  const auto send = [this](std::uint32_t tag) {
+    detail::redis_server::call c{caller, tag, clock::now()};
+    c.whole_text = true;
+    runner.calls().add(std::move(c), runner.clock_there(), /*pushes_grants=*/false);
+    flush();
+    return last_request().find("EVAL\r\n") != std::string::npos;
+  };
+  BOOST_TEST(send(1));
+  const auto first = batches.back();
+  BOOST_TEST(!send(2));
+  detail::reply moved;
+  moved.set_error();
+  runner.collect([&](pipeline& calls) { calls.on_reply(*first, std::move(moved)); });
+  // It may not have been run, and the others have to bring it themselves.
+  BOOST_TEST(send(3));
+  BOOST_TEST(!send(4));
+  // What a batch brought is not what it brings when it is used again.
+  runner.collect([&](pipeline& calls) {
+    for (const auto& b : batches) calls.end(b);
+  });
+  BOOST_TEST(send(5));
 }
 
 BOOST_AUTO_TEST_CASE(a_script_that_the_server_does_not_know_is_not_sent_again_in_vain) {
