@@ -87,7 +87,7 @@ struct proxy::state : std::enable_shared_from_this<state> {
   }
 
   static asio::awaitable<void> pump(std::shared_ptr<state> self, std::shared_ptr<link> l, bool is_request) {
-    std::array<char, 65536> piece;
+    std::array<char, 16384> piece;
     for (;;) {
       auto& from = is_request ? l->client : l->server;
       auto [ec, n] = co_await from.async_read_some(asio::buffer(piece), asio::as_tuple(asio::deferred));
