@@ -37,7 +37,8 @@ local remembered <const> = 16000000
 -- What each kind of lock defines. An ask distinguishes the entries of one kind: a reader from a writer, one owner from
 -- another. Making a function costs time, even if it is never called. So a kind answers its most frequent calls before
 -- the rest of the script begins.
--- A number that is known beforehand is passed as a string, because Redis writes each number that Lua passes with printf.
+-- A number that is known beforehand is passed as a string, because Redis writes each number that Lua passes with
+-- printf.
 --
 -- kind                  its name
 -- fence_of(t)           the fence of the token's hold as a decimal string, nil if it has none

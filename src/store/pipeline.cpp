@@ -86,8 +86,8 @@ pipeline::then pipeline::add(call c, const server_clock& clock_there, bool pushe
 }
 
 bool pipeline::write_script(const script& s, bool whole_text, arguments& args) {
-  // A server that is new gets the text once, and not with each of a thousand calls: those behind it find it there. If the
-  // server did not run the first of them, they learn once more that the script is not known.
+  // A server that is new gets the text once, and not with each of a thousand calls: those behind it find it there. If
+  // the server did not run the first of them, they learn once more that the script is not known.
   if (whole_text) {
     const auto brings_it = [&s](const std::shared_ptr<batch>& b) {
       return std::any_of(b->texts.begin(), b->texts.end(),

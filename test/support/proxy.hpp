@@ -52,7 +52,8 @@ class proxy {
   // Every connection there is goes dead without being closed: bytes are taken and thrown away.
   void swallow();
 
-  // From now on each piece of up to 16 KB waits for so long before it is passed on, and what follows it waits behind it.
+  // From now on each piece of up to 16 KB waits for so long before it is passed on, and what follows it waits behind
+  // it.
   void slow(std::chrono::milliseconds each);
 
   // New connections lead to this server, as behind a name or an address that stands for another one now.
