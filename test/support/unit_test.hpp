@@ -42,8 +42,8 @@ struct print_log_value<leasehold::error> {
 #pragma GCC diagnostic ignored "-Wconversion"
 #endif
 
-// BOOST_TEST without a message, as Boost.Test defines it (boost/test/tools/interface.hpp), but for what functions can do,
-// which are in main.cpp. There are 7,000 of them, and the test programs are compiled in a tenth less time.
+// BOOST_TEST without a message, as Boost.Test defines it (boost/test/tools/interface.hpp), but for what functions can
+// do, which are in main.cpp. There are 7,000 of them, and the test programs are compiled in a tenth less time.
 namespace leasehold::test {
 
 void set_checkpoint(const char* file, std::size_t line);

@@ -406,6 +406,22 @@ BOOST_AUTO_TEST_CASE(what_is_written_beside_the_calls_has_to_be_answered) {
   BOOST_TEST((calls.flush(now) != other));
 }
 
+// Its memory would stay for good.
+BOOST_AUTO_TEST_CASE(a_batch_of_a_thousand_calls_is_not_used_again) {
+  for (const std::uint32_t most : {1U, 1000U}) {
+    for (std::uint32_t tag = 0; tag != most; ++tag) add(tag);
+    const auto b = calls.flush(now);
+    for (std::uint32_t tag = 0; tag != most; ++tag) calls.on_reply(*b, reply(""));
+    calls.end(b);
+    BOOST_TEST(results().size() == most);
+    add(1);
+    const auto next = calls.flush(now);
+    BOOST_TEST((next == b) == (most == 1U));
+    calls.end(next);
+    results();
+  }
+}
+
 // Perhaps the process stood still, and the replies have arrived.
 BOOST_AUTO_TEST_CASE(a_silent_connection_is_looked_at_twice) {
   add(1);

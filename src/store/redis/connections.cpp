@@ -22,7 +22,7 @@ redis::config common_config(std::chrono::milliseconds limit, std::chrono::millis
   config.connect_timeout = limit;
   config.ssl_handshake_timeout = limit;
   // A connection without an answer for twice as long ends.
-  config.health_check_interval = std::max<std::chrono::milliseconds>(std::chrono::seconds(10), silence);
+  config.health_check_interval = std::max<std::chrono::milliseconds>(shortest_health_check, silence);
   config.reconnect_wait_interval = std::chrono::seconds(0);
   config.max_read_size = longest_reply;
   return config;

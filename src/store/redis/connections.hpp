@@ -26,6 +26,9 @@ namespace leasehold::detail {
 inline constexpr std::size_t longest_reply = std::size_t{16} * 1024 * 1024;
 inline constexpr std::size_t most_scalars = 1000000;
 
+// Boost.Redis checks no sooner whether a connection still answers.
+inline constexpr std::chrono::seconds shortest_health_check{10};
+
 // A configuration without an address. Boost.Redis's own handshake is off, so that the client sees the server's words.
 // Its own reconnection is off, since the client reconnects with backoff and jitter. limit: for each step until the
 // connection is up. silence: a reply may take that long.

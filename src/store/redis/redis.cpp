@@ -499,11 +499,10 @@ class redis_store final : public redis_server,
     });
   }
 
-  // Asio sets the kernel's timer anew whenever a timer becomes the first one that is due. Those of Boost.Redis, which
-  // wait for ten seconds or more (common_config), would do that twice for each command. So one is always due before
-  // them.
+  // Asio sets the kernel's timer anew whenever a timer becomes the first one that is due. Those of Boost.Redis would do
+  // that twice for each command. So one is always due before them.
   void keep_one_timer_first() {
-    first_.expires_after(std::chrono::seconds(5));
+    first_.expires_after(shortest_health_check / 2);
     first_.async_wait([weak = this->weak_from_this(), epoch = epoch()](error_code ec) {
       const auto self = weak.lock();
       if (!ec && self && self->state_.is_present(epoch) && !self->state_.is_stopping()) self->keep_one_timer_first();
